@@ -70,7 +70,7 @@ function listed(vms: readonly VirtualMachine[]): string {
 /** For a Node whose VM is not found while another has its UUID. */
 export function heldBy(bound: BoundVM, other: VirtualMachine, name: string): ConditionValue {
   const annotate =
-    other.instanceUUID === undefined
+    other.instanceUUID === undefined || other.instanceUUID === bound.instanceUUID
       ? ''
       : `; if the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${other.instanceUUID}`
   return no(

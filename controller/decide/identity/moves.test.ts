@@ -76,6 +76,21 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         vms: [vm(), copy],
         node: { ...settled().node, vmAnnotation: NODE_UID },
       }),
+      'two of them have the instance UUID': before({
+        vms: [vm(), copy, { ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
+      }),
+      'it has the instance UUID itself': before({
+        vms: [
+          vm(),
+          { ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } },
+        ],
+        node: { ...settled().node, vmAnnotation: vm().instanceUUID },
+      }),
+      'it has the instance UUID itself, and is not found': before({
+        vms: [{ ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        node: { ...settled().node, vmAnnotation: vm().instanceUUID },
+      }),
       'of a VM with other MAC addresses': before({
         vms: [vm(), { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }],
         node: { ...settled().node, vmAnnotation: copy.instanceUUID },

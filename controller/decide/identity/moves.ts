@@ -18,8 +18,10 @@ export interface MoveCandidate {
   readonly alone: boolean
   /** Whether it shows the claim that the report speaks of, and no other VM does. */
   readonly showsClaim: boolean
-  /** Whether the report names it by another UUID than that of the bound VM. */
-  readonly named: boolean
+  /** Whether the report names another machine than the bound VM, by its UUID. */
+  readonly isAnotherMachine: boolean
+  /** Whether a person has named it and no other VM. */
+  readonly isNamed: boolean
 }
 
 /** One event after which a Node is another VM than before. */
@@ -42,7 +44,7 @@ export const MOVES: readonly Move[] = [
     name: 'Annotated',
     what: 'a person has named it by the annotation rollcall.dev/vm',
     leavesFormer: true,
-    allows: ({ vm }, { node }) => node.vmAnnotation !== undefined && node.vmAnnotation === vm.instanceUUID,
+    allows: ({ isNamed }) => isNamed,
   },
   {
     // As after a move to another vCenter. The machine speaks, so it is somewhere, and no longer where it was.
@@ -74,8 +76,8 @@ export const MOVES: readonly Move[] = [
     name: 'Rebuilt',
     what: 'its agent reports another machine, and the Node was not initialized yet',
     leavesFormer: true,
-    allows: ({ alone, showsClaim, named }, { node }) =>
-      named && node.providerID === undefined && (alone || showsClaim),
+    allows: ({ alone, showsClaim, isAnotherMachine }, { node }) =>
+      isAnotherMachine && node.providerID === undefined && (alone || showsClaim),
   },
   {
     // The first binding was made before vCenter showed any claim.

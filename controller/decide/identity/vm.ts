@@ -131,11 +131,15 @@ function moveOf(
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
     proves(judgeClaim(vm, query.spec, facts)),
   )
+  // Somebody may give a VM of another vCenter the instance UUID that the annotation has.
+  const named = facts.node.vmAnnotation === bound.instanceUUID ? undefined : namedIn(fits, facts)
+  const isAnotherMachine = !namesBound(bound, query)
   const hasRoom = (facts.previous.formerVMs ?? []).length < MAX_FORMER_VMS
   for (const vm of running) {
     const alone = running.length === 1 && unanswered === undefined
     const showsClaim = showing.length === 1 && showing[0] === vm
-    const candidate = { vm, bound, boundNow, alone, showsClaim, named: !namesBound(bound, query) }
+    const isNamed = vm === named
+    const candidate = { vm, bound, boundNow, alone, showsClaim, isNamed, isAnotherMachine }
     const move = MOVES.find(
       ({ leavesFormer, allows }) => (!leavesFormer || hasRoom) && allows(candidate, facts),
     )
@@ -157,9 +161,7 @@ function findFirst(shown: Shown): VMSearch {
   if (isFailingOver(primaries)) return failover(vms)
   const fits = fittingOf(primaries, shown)
   if (fits === 'pending') return { outcome: 'pending' }
-  const named = fits.find(
-    ({ instanceUUID }) => instanceUUID !== undefined && instanceUUID === facts.node.vmAnnotation,
-  )
+  const named = namedIn(fits, facts)
   if (named !== undefined) return usable(named, others(fits, named))
   const showing = fits.filter((vm) => proves(judgeClaim(vm, query.spec, facts)))
   const [proven] = showing
@@ -179,6 +181,14 @@ function findFirst(shown: Shown): VMSearch {
   return twin !== undefined && awaitsClaim(query.spec, facts)
     ? { outcome: 'unknown', condition: claimDecides(vm, twin), alone: true }
     : usable(vm, [])
+}
+
+/** The only one of these VMs that a person has named; an instance UUID is unique in one vCenter alone. */
+function namedIn(vms: readonly VirtualMachine[], { node }: NodeFacts): VirtualMachine | undefined {
+  const named = vms.filter(
+    ({ instanceUUID }) => instanceUUID !== undefined && instanceUUID === node.vmAnnotation,
+  )
+  return named.length === 1 ? named[0] : undefined
 }
 
 /** Whether the agent has written a claim that vCenter may show in a moment. */
