@@ -142,10 +142,10 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         ...settle(before({ vms: [off] })),
         lookups: showing([off, copy]),
       }),
-      'the claim of a boot that came before it was seen off': withReport(
-        before({ vms: [off, rebooted] }),
-        REBOOT,
-      ),
+      'the claim of a boot that was seen while it ran': known({
+        ...settle(withReport(before({ vms: [vm()] }), REBOOT)),
+        lookups: showing([off, rebooted]),
+      }),
       'while it runs': thenReboots({ vms: [off] }, { vms: [vm(), rebooted] }),
       'a claim that anybody can make up': thenReboots(
         { vms: [off] },
@@ -221,6 +221,13 @@ for (const { name, leavesFormer } of MOVES) {
     for (const [what, facts] of Object.entries(row.stays)) t.equal(movedTo(facts), 'vm-42', `not: ${what}`)
   })
 }
+
+t.test('failed over while nobody looked, and the former VM is seen off afterwards', async (t) => {
+  const seen = withReport(before({ vms: [off] }), REBOOT)
+  t.equal(movedTo(seen), 'vm-42', 'it may take a while to show the claim')
+  t.equal(movedTo(known({ ...settle(seen), lookups: showing([off, rebooted]) })), 'vm-43')
+  t.equal(movedTo(withReport(before({ vms: [off, rebooted] }), REBOOT)), 'vm-43')
+})
 
 t.test('failed over to another site, while the former vCenter does not answer', async (t) => {
   const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }

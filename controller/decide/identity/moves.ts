@@ -95,8 +95,8 @@ export const MOVES: readonly Move[] = [
 ]
 
 /**
- * Whether the bound VM is known not to run, and was so at an earlier look: the claim of each report before that was noted
- * in the status as one that may be its own.
+ * Whether the bound VM is known not to run, and was so at an earlier look: the claim of each report that was seen before that
+ * was noted in the status as one that may be its own.
  */
 function isAway(
   { bound, boundNow }: MoveCandidate,
@@ -118,7 +118,7 @@ function isProbed(bound: BoundVM, { moref, vCenterInstanceUUID }: BoundVM): bool
 const AWAY: readonly string[] = ['VMPoweredOff', 'VMSuspended', 'VMNotConnected', 'VMNotSearchable']
 
 /** Whether the status says that the bound VM did not run when it was last looked at. */
-export function wasAway({ conditions = [] }: NodeFacts['previous']): boolean {
+function wasAway({ conditions = [] }: NodeFacts['previous']): boolean {
   return conditions.some(({ type, reason }) => type === 'VMFound' && AWAY.includes(reason))
 }
 
@@ -142,14 +142,15 @@ function runs(vm: VirtualMachine): boolean {
 }
 
 /**
- * The digest that a status notes as the last one that may be its bound VM's own. While that VM does not run, a report
- * cannot be its own, except one that came before anybody noticed.
+ * The digest that a status notes as the last one that may be its bound VM's own: none of a report that is first seen while
+ * that VM does not run. It may have reported and stopped while nobody looked, but most likely the machine runs elsewhere
+ * since then, as after a failover during which a vCenter or the leader was away: it must not need a person.
  */
 export function lastClaim(
   vm: VirtualMachine,
   digest: string | undefined,
   { previous }: Pick<NodeFacts, 'previous'>,
 ): string | undefined {
-  const stands = isBoundTo(previous.vm, vm) && !runs(vm) && wasAway(previous)
-  return stands ? previous.lastClaim : (digest ?? previous.lastClaim)
+  const stands = isBoundTo(previous.vm, vm) && !runs(vm)
+  return (stands ? previous.lastClaim : undefined) ?? digest ?? previous.lastClaim
 }
