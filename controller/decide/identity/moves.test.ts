@@ -117,6 +117,10 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         evidence: { ...gone(), departed },
       }),
       'it is there after all': before({ vms: [copy, vm()], evidence: { ...gone(), departed } }),
+      'a copy without the claim': before({
+        vms: [{ ...copy, claim: undefined }],
+        evidence: { ...gone(), departed },
+      }),
     },
   },
   VCenterRemoved: {
@@ -131,6 +135,17 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       }),
       'a copy without the claim': before({
         vms: [{ ...copy, claim: undefined, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        bindingVCenter: 'unconfigured',
+      }),
+      'a copy without the claim, to which its owner gave the same instance UUID': before({
+        vms: [
+          {
+            ...copy,
+            claim: undefined,
+            instanceUUID: vm().instanceUUID,
+            vCenter: { name: 'vc2', instanceUUID: 'two' },
+          },
+        ],
         bindingVCenter: 'unconfigured',
       }),
     },
@@ -221,6 +236,33 @@ for (const { name, leavesFormer } of MOVES) {
     for (const [what, facts] of Object.entries(row.stays)) t.equal(movedTo(facts), 'vm-42', `not: ${what}`)
   })
 }
+
+t.test('of a Node that no claim can tell, the only VM that may be its own is', async (t) => {
+  const value = spec({ claim: { written: false, reason: 'ReadOnly', message: '' } })
+  const silent = (facts: NodeFacts): NodeFacts =>
+    known({ ...facts, report: report({ ...facts.report, generation: 2, spec: { ok: true, value } }) })
+  const there = { ...copy, claim: undefined }
+  const moved = before({ vms: [there], evidence: { ...gone(), departed } })
+  t.equal(decide(silent(moved)).status?.vm?.moref, 'vm-43', 'it has moved to another vCenter')
+  const two = before({ vms: [there, { ...there, moref: 'vm-44' }], evidence: { ...gone(), departed } })
+  t.equal(movedTo(silent(two)), 'vm-42')
+  const removed = (instanceUUID: string | undefined): NodeFacts =>
+    silent(
+      before({
+        vms: [{ ...there, instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        bindingVCenter: 'unconfigured',
+      }),
+    )
+  t.equal(movedTo(removed(vm().instanceUUID)), 'vm-43', 'its vCenter was replaced')
+  t.equal(movedTo(removed(copy.instanceUUID)), 'vm-42')
+  t.equal(movedTo(removed(undefined)), 'vm-42')
+})
+
+t.test('a copy that cannot be the machine ends nothing', async (t) => {
+  const other = { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }
+  const { status } = decide(before({ vms: [other], evidence: { ...gone(), departed } }))
+  t.match(status, { vm: { moref: 'vm-42' }, identityLevel: 'proven' })
+})
 
 t.test('failed over while nobody looked, and the former VM is seen off afterwards', async (t) => {
   const seen = withReport(before({ vms: [off] }), REBOOT)

@@ -51,17 +51,18 @@ export const MOVES: readonly Move[] = [
     name: 'Gone',
     what: 'its former VM is proven gone, and its machine has reported since',
     leavesFormer: false,
-    allows: ({ boundNow, alone }, facts) => boundNow === undefined && alone && hasDeparted(facts),
+    allows: (candidate, facts) =>
+      candidate.boundNow === undefined && isKnownByClaim(candidate, facts) && hasDeparted(facts),
   },
   {
     // A vCenter that was installed anew, or replaced. Only a person can take one out of the configuration.
     name: 'VCenterRemoved',
     what: 'the vCenter of its former VM is no longer configured',
     leavesFormer: false,
-    allows: ({ vm, bound, alone, showsClaim }, { bindingVCenter }) =>
-      bindingVCenter === 'unconfigured' &&
-      alone &&
-      (showsClaim || (vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID)),
+    allows: (candidate, facts) =>
+      facts.bindingVCenter === 'unconfigured' &&
+      isKnownByClaim(candidate, facts) &&
+      (candidate.showsClaim || candidate.vm.instanceUUID === candidate.bound.instanceUUID),
   },
   {
     // As after a failover to another site, or a restored backup: the machine has booted there, and says so.
@@ -122,9 +123,21 @@ function wasAway({ conditions = [] }: NodeFacts['previous']): boolean {
   return conditions.some(({ type, reason }) => type === 'VMFound' && AWAY.includes(reason))
 }
 
+/**
+ * Whether the claim says that a VM is the Node's. It is the only VM that may be where no claim can say so: where the agent is
+ * of an earlier release, or may not write one.
+ */
+function isKnownByClaim({ showsClaim, alone }: MoveCandidate, { report }: NodeFacts): boolean {
+  return showsClaim || (alone && digestOf(report) === undefined)
+}
+
 function isNewClaim({ report, previous }: NodeFacts): boolean {
-  const digest = report?.spec.ok === true ? report.spec.value.claim.digest : undefined
+  const digest = digestOf(report)
   return digest !== undefined && digest !== previous.lastClaim
+}
+
+function digestOf(report: NodeFacts['report']): string | undefined {
+  return report?.spec.ok === true ? report.spec.value.claim.digest : undefined
 }
 
 /** Whether the Node was never proven, and claims may still become visible. */

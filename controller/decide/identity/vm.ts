@@ -127,7 +127,10 @@ function moveOf(
   if (others.length === 0) return undefined
   const fits = fittingOf(others, shown)
   if (fits === 'pending') return boundNow === undefined ? 'pending' : undefined
-  const running = fits.filter((vm) => machineState(vm) !== 'off')
+  // Its guest would contradict a VM with other vNICs, and that must not end what was verified.
+  const isPossible = (vm: VirtualMachine): boolean =>
+    query.machine.witness === 'asserted' || commonMACs(query.spec, vm).length > 0
+  const running = fits.filter((vm) => machineState(vm) !== 'off' && isPossible(vm))
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
     proves(judgeClaim(vm, query.spec, facts)),
   )
