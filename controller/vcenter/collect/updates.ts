@@ -13,6 +13,7 @@ import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { AllVMs } from './all-vms.ts'
 import { readMissing } from './object-content.ts'
+import { createPollPace, type PollAnswer } from './poll-pace.ts'
 import { filterSpec, objectSpec, propertySpec, traversal } from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
@@ -22,14 +23,6 @@ const UUID_PATH = 'config.uuid'
 const MAX_OBJECT_UPDATES = 500
 /** Envelope, Body, response, returnval, filterSet, objectSet. */
 const UPDATE_DEPTH = 6
-/** Milliseconds before the next poll while answers are many, so that a guest that keeps changing its claim costs little. */
-const PAUSE = 250
-/** How many answers are followed by the next poll at once; one more is allowed for each pause's length that passes. */
-const BURST = 20
-/** How many truncated answers in a row are continued at once: ten thousand VMs enter in a hundred. */
-const MAX_AT_ONCE = 100
-/** Least time between the starts of two polls after two empty answers, which may come immediately. */
-const EMPTY_ANSWER_PAUSE = 1_000
 
 /** A change of one object. */
 export type Update =
@@ -180,7 +173,7 @@ export function createUpdates(options: UpdatesOptions): Updates {
     take: (told: Told) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const pauseAfter = createPacing(clock)
+    const pauseAfter = createPollPace(clock)
     let polled = await watchAllUUIDs(opened, signal)
     let version = ''
     let atMost = MAX_OBJECT_UPDATES
@@ -220,42 +213,12 @@ export function createUpdates(options: UpdatesOptions): Updates {
   }
 }
 
-interface Answer {
+interface Answer extends PollAnswer {
   readonly version: string
-  /** There is more. */
-  readonly truncated: boolean
-  /** How many it tells of, counted once for each filter. */
-  readonly objects: number
   readonly told: Told
 }
 
 const NOTHING: Told = { updates: [], sightings: [] }
-
-/**
- * How long to wait after an answer, so that no server can make us poll constantly. While answers are few there is no wait,
- * because it would delay the next change.
- */
-function createPacing(clock: Clock): (answer: Answer | undefined, took: number) => number {
-  let emptyBefore = false
-  let atOnce = 0
-  let credit = BURST
-  let creditedAt = clock.monotonic()
-  return (answer, took) => {
-    const empty = answer === undefined || answer.objects === 0
-    const again = empty && emptyBefore
-    emptyBefore = empty
-    const now = clock.monotonic()
-    credit = Math.min(BURST, credit + (now - creditedAt) / PAUSE)
-    creditedAt = now
-    if (again) return Math.max(0, EMPTY_ANSWER_PAUSE - took)
-    if (answer?.truncated !== true) atOnce = 0
-    else if (!empty && ++atOnce < MAX_AT_ONCE) return 0
-    const pause = credit < 1 ? PAUSE : 0
-    // Waiting earns allowance too.
-    credit -= 1
-    return pause
-  }
-}
 
 /** The list view is gone, with or without its session: everything must be created anew. */
 function lostStart(start: XMLElement | undefined): SoapFault {

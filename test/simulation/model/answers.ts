@@ -91,8 +91,7 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
   CreatePropertyCollector: ({ session }) => made(session.createCollector()),
   CreateFilter({ session, target, parameters }) {
     const { paths, starts } = parseSpecs(parameters)
-    session.watch(target.value, starts[0]?.value ?? '', paths)
-    return made({ type: 'PropertyFilter', value: `filter of ${target.value}` })
+    return made(session.watch(target.value, starts[0]?.value ?? '', paths))
   },
   DestroyPropertyCollector: destroy,
 }

@@ -1,4 +1,4 @@
-/** A property collector: what it has told its client of the VMs of a list view, and the wait for what changes. */
+/** A property collector: what its filters have told its client of the VMs of views, and the wait for what changes. */
 import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { Random } from '../random.ts'
@@ -17,14 +17,18 @@ export interface Page {
 }
 
 export interface Collector {
-  /** Watches these properties of the members of a list view. */
-  watch(view: Set<string>, paths: readonly string[]): void
+  /** Watches these properties of the members of a list view, or of all VMs; the filter has this reference. */
+  watch(filter: string, view: Set<string> | undefined, paths: readonly string[]): void
   /** Whether it watches this list view. */
   watches(view: Set<string>): boolean
   /** What has changed since this version, as soon as something has; nothing after `ms`. Returns how to give up. */
   wait(version: string, ms: number, respond: Respond): () => void
-  /** A VM of its view has changed, is no longer shown, or is no longer a member. */
+  /** A VM of its list views has changed, is no longer shown, or is no longer a member. */
   changed(moref: string): void
+  /** The same for its filters on all VMs, which also tell of one that is new. */
+  changedAmongAll(moref: string): void
+  /** Whether it watches all VMs. */
+  watchesAll(): boolean
   /** Whether it is to be told of this VM; undefined where its client has not waited for long, and listens no more. */
   follows(moref: string): boolean | undefined
   /** Ends an open wait in this way; undefined for not at all. */
@@ -47,33 +51,49 @@ export interface CollectorOptions {
 /** Milliseconds. */
 const LISTENS = 60_000
 
-export function createCollector({ vCenter, owner, timeline, random, number }: CollectorOptions): Collector {
-  let watched: { readonly view: Set<string>; readonly paths: readonly string[] } | undefined
-  let version = 0
+/** What its client knows by one filter. */
+interface Filter {
+  readonly reference: string
+  /** Of a list view; undefined for all VMs. */
+  readonly view: Set<string> | undefined
+  readonly paths: readonly string[]
   /** VMs that its client knows, with what it was told last. */
-  const told = new Map<string, Shown>()
+  readonly told: Map<string, Shown>
   /** VMs that may have changed since. */
-  const changed = new Set<string>()
+  readonly changed: Set<string>
+}
+
+export function createCollector({ vCenter, owner, timeline, random, number }: CollectorOptions): Collector {
+  const filters: Filter[] = []
+  let version = 0
   let open: { readonly respond: Respond; readonly end: Appointment; pushing: boolean } | undefined
   let waitedAt = timeline.now
   /** What is left of the last read. */
   let rest: { readonly token: string; readonly objects: readonly string[] } | undefined
 
-  /** Writes what has changed, as a FilterUpdate; undefined where nothing has. */
+  const lists = () => filters.flatMap(({ view }) => view ?? [])
+  const hasChanged = () => filters.some(({ changed }) => changed.size > 0)
+
+  /** Writes what has changed, as an UpdateSet; undefined where nothing has. */
   function takeUpdates(): string | undefined {
+    const sets = filters.map(takeFilter).join('')
+    return sets === '' ? undefined : `<returnval>${element('version', ++version)}${sets}</returnval>`
+  }
+
+  function takeFilter({ reference: value, view, paths, told, changed }: Filter): string {
     let updates = ''
     for (const moref of changed) {
       const vm = vCenter.vms.get(moref)
-      const shows = vm !== undefined && vCenter.isVisible(vm) && watched?.view.has(moref) === true
-      const shown = shows ? showVM(vm, watched?.paths ?? []) : undefined
+      const shows = vm !== undefined && vCenter.isVisible(vm) && view?.has(moref) !== false
+      const shown = shows ? showVM(vm, paths) : undefined
       updates += updateXML(moref, told.get(moref), shown)
       if (shown === undefined) told.delete(moref)
       else told.set(moref, shown)
-      if (vm === undefined) watched?.view.delete(moref)
+      if (vm === undefined) view?.delete(moref)
     }
     changed.clear()
-    if (updates === '') return undefined
-    return `<returnval>${element('version', ++version)}<filterSet>${updates}</filterSet></returnval>`
+    if (updates === '') return ''
+    return `<filterSet>${reference('filter', { type: 'PropertyFilter', value })}${updates}</filterSet>`
   }
 
   function settle(content: () => string): void {
@@ -88,7 +108,7 @@ export function createCollector({ vCenter, owner, timeline, random, number }: Co
   /** Answers the open wait soon; what changes until then comes with it. */
   function push(): void {
     const wait = open
-    if (wait === undefined || wait.pushing || changed.size === 0) return
+    if (wait === undefined || wait.pushing || !hasChanged()) return
     wait.pushing = true
     timeline.after(random.between(2, 40), `${vCenter.name} pushes to ${owner}`, () => {
       wait.pushing = false
@@ -99,14 +119,17 @@ export function createCollector({ vCenter, owner, timeline, random, number }: Co
   }
 
   const self: Collector = {
-    watch(view, paths) {
-      watched = { view, paths }
+    watch(reference, view, paths) {
+      filters.push({ reference, view, paths, told: new Map(), changed: new Set() })
     },
-    watches: (view) => watched?.view === view,
+    watches: (view) => lists().includes(view),
+    watchesAll: () => filters.some(({ view }) => view === undefined),
     wait(since, ms, respond) {
       if (since === '') {
-        told.clear()
-        for (const moref of watched?.view ?? []) changed.add(moref)
+        for (const { view, told, changed } of filters) {
+          told.clear()
+          for (const moref of view ?? vCenter.vms.keys()) changed.add(moref)
+        }
       }
       const end = timeline.after(ms, `a wait of ${owner} ends`, () => settle(() => ''))
       const wait = { respond, end, pushing: false }
@@ -118,13 +141,17 @@ export function createCollector({ vCenter, owner, timeline, random, number }: Co
       }
     },
     changed(moref) {
-      changed.add(moref)
+      for (const { view, changed } of filters) if (view !== undefined) changed.add(moref)
+      push()
+    },
+    changedAmongAll(moref) {
+      for (const { view, changed } of filters) if (view === undefined) changed.add(moref)
       push()
     },
     follows(moref) {
       const listens = open !== undefined || timeline.now - waitedAt < LISTENS
-      if (watched?.view.has(moref) === true) return true
-      return watched !== undefined && listens ? false : undefined
+      if (lists().some((view) => view.has(moref))) return true
+      return lists().length > 0 && listens ? false : undefined
     },
     breakWait(how) {
       if (how !== undefined) settle(how)

@@ -32,8 +32,8 @@ export interface SessionModel {
   createCollector(): ManagedObjectReference
   /** By reference; the session has one from the beginning. Throws ManagedObjectNotFound. */
   collector(value: string): Collector
-  /** Lets a collector watch properties of the members of a list view. Throws ManagedObjectNotFound. */
-  watch(collector: string, view: string, paths: readonly string[]): void
+  /** Lets a collector watch properties of the VMs of a view; returns the filter. Throws ManagedObjectNotFound. */
+  watch(collector: string, view: string, paths: readonly string[]): ManagedObjectReference
   /** Destroys a view or collector. Throws ManagedObjectNotFound. */
   destroy(object: ManagedObjectReference): void
   /**
@@ -75,6 +75,11 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
     return found
   }
 
+  function membersOf(view: string): Set<string> | undefined {
+    if (!views.has(view)) throw gone({ type: 'View', value: view })
+    return views.get(view)
+  }
+
   return {
     key,
     owner,
@@ -84,10 +89,7 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
       views.set(value, type === 'ListView' ? new Set() : undefined)
       return { type, value }
     },
-    members(view) {
-      if (!views.has(view)) throw gone({ type: 'View', value: view })
-      return views.get(view)
-    },
+    members: membersOf,
     change(view, added, removed) {
       const members = listOf(view)
       for (const { value } of removed) members.delete(value)
@@ -104,7 +106,9 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
     },
     collector,
     watch(value, view, paths) {
-      collector(value).watch(listOf(view), paths)
+      const filter = `session[${key}]${number()}`
+      collector(value).watch(filter, membersOf(view), paths)
+      return { type: 'PropertyFilter', value: filter }
     },
     destroy({ type, value }) {
       if (!(type === 'PropertyCollector' ? collectors : views).delete(value)) throw gone({ type, value })
@@ -116,6 +120,7 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
         const follows = each.follows(moref)
         if (follows === true && !lost()) each.changed(moref)
         else if (follows !== undefined) all = false
+        if (each.watchesAll() && !lost()) each.changedAmongAll(moref)
       }
       return all
     },

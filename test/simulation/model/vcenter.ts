@@ -172,6 +172,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
         vm.machine.lists.add(vm.moref)
         stand(vm)
       }
+      tell(vm.moref)
       return vm
     },
     unregister(vm) {
