@@ -166,7 +166,10 @@ func (c *pagingCollector) wait(ctx *simulator.Context, req *types.WaitForUpdates
 		if filter != nil && filter.waiting() {
 			req.Options.MaxWaitSeconds = types.NewInt32(0)
 		}
-		answer, woken := c.waitOnce(ctx, req, filter)
+		answer := c.waitOnce(ctx, req, filter)
+		if answer == nil {
+			continue
+		}
 		body, ok := answer.(*methods.WaitForUpdatesExBody)
 		if !ok || body.Res == nil {
 			return answer
@@ -178,7 +181,7 @@ func (c *pagingCollector) wait(ctx *simulator.Context, req *types.WaitForUpdates
 			return answer
 		}
 		filter.tell(ctx, body.Res, req.Options.MaxObjectUpdates)
-		over := left != nil && *left == 0 && !woken
+		over := left != nil && *left == 0
 		if over || req.Version == "" || body.Res.Returnval != nil && len(body.Res.Returnval.FilterSet) > 0 {
 			return answer
 		}
@@ -196,16 +199,16 @@ func deadline(seconds *int32) func() *int32 {
 	}
 }
 
-// waitOnce waits for what the simulator has to tell, until the filter on UUIDs has something: then `woken` is true.
-func (c *pagingCollector) waitOnce(ctx *simulator.Context, req *types.WaitForUpdatesEx, filter *uuidFilter) (answer soap.HasFault, woken bool) {
-	if filter == nil {
-		return c.propertyCollector.WaitForUpdatesEx(ctx, req), false
+// waitOnce waits for what the simulator has to tell. It answers nil where the filter on UUIDs has something before.
+func (c *pagingCollector) waitOnce(ctx *simulator.Context, req *types.WaitForUpdatesEx, filter *uuidFilter) soap.HasFault {
+	if filter == nil || filter.waiting() {
+		return c.propertyCollector.WaitForUpdatesEx(ctx, req)
 	}
 	answered := make(chan soap.HasFault, 1)
 	go func() { answered <- c.propertyCollector.WaitForUpdatesEx(ctx, req) }()
 	select {
 	case answer := <-answered:
-		return answer, false
+		return answer
 	case <-filter.wake:
 	}
 	// It may not have begun to wait yet, and then takes no notice.
@@ -214,9 +217,9 @@ func (c *pagingCollector) waitOnce(ctx *simulator.Context, req *types.WaitForUpd
 		select {
 		case answer := <-answered:
 			if answer.Fault() != nil && c.uuids.Load() == filter {
-				answer = &methods.WaitForUpdatesExBody{Res: &types.WaitForUpdatesExResponse{}}
+				return nil
 			}
-			return answer, true
+			return answer
 		case <-time.After(time.Millisecond):
 		}
 	}
