@@ -47,6 +47,26 @@ t.test('a VM is created, or registered, with the UUID of another', async (t) => 
   t.ok(three.some(({ moref }) => moref === created))
 })
 
+t.test(
+  'a copy that is taken out of our sight does not hide the other, and is seen when it is back',
+  async (t) => {
+    const { lab, victim, tenant } = await followed(t)
+    await lab.vCenter.setState({ vm: tenant.ref, uuid: victim.uuid })
+    await answered(lab, victim.uuid, 2)
+    const powerOf = (ref: string) =>
+      vmsOf(lab.inventory.lookup(victim.uuid))?.find(({ moref }) => moref === ref)?.powerState
+    await lab.vCenter.revoke({ object: tenant.ref })
+    await lab.vCenter.setState({ vm: victim.ref, powerState: 'poweredOff' })
+    await until('the other is off', () => powerOf(victim.ref) === 'poweredOff')
+    await until('an answer', () => powerOf(tenant.ref) === 'poweredOn')
+
+    await lab.vCenter.setState({ vm: tenant.ref, powerState: 'suspended' })
+    await lab.vCenter.restore()
+    await until('it is back', () => powerOf(tenant.ref) === 'suspended')
+    t.equal((await lab.vCenter.calls()).operations.Login, 1)
+  },
+)
+
 t.test('the UUIDs of all VMs are watched in the next session, too', async (t) => {
   const { lab, victim, tenant } = await followed(t)
   await until('watched', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)

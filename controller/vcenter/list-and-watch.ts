@@ -135,9 +135,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     askAgain(store.leave(left))
     for (const { vm, uuid } of told.sightings) {
       if (store.lacks(uuid, vm)) sightings.add(uuid, vm)
-      // Of members the list tells it.
+      // Of members the list tells it, and that they can be read again.
       const known = store.machine(vm)
-      if (known !== undefined && known.biosUUID !== uuid && !members.has(vm)) stale.add(vm)
+      if (known === undefined || members.has(vm)) continue
+      if (known.biosUUID !== uuid || members.refused().has(vm)) stale.add(vm)
     }
     if (stale.size > 0 || sightings.size() > 0) triggers.locate.trigger()
   }

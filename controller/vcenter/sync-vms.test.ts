@@ -252,6 +252,36 @@ t.test('a VM that was seen with a followed UUID is read, whether or not a search
   t.same(vmsOf('u'), ['vm-1'], 'one that may not be read does not spoil the answer for the others')
 })
 
+t.test('a VM that is taken out of our sight hides no other with its UUID', async (t) => {
+  const { store, has, refused, finds, vmsOf, locate } = withSightings('u')
+  for (const vm of ['vm-1', 'vm-t']) has.set(vm, 'u')
+  finds.set('u', ['vm-1', 'vm-t'])
+  await locate()
+  refused.add('vm-t')
+  // Searches leave out what may not be seen, or do not.
+  for (const found of [['vm-1'], ['vm-1', 'vm-t']]) {
+    finds.set('u', found)
+    store.want('u', true)
+    await locate()
+    t.same(vmsOf('u'), ['vm-1', 'vm-t'])
+  }
+  refused.add('vm-1')
+  store.want('u', true)
+  await locate()
+  t.equal(vmsOf('u'), 'failed', 'where none can be read, nothing is known')
+
+  const { store: another, ...first } = withSightings('u')
+  for (const vm of ['vm-1', 'vm-t']) first.has.set(vm, 'u')
+  first.finds.set('u', ['vm-1', 'vm-t'])
+  first.refused.add('vm-t')
+  await first.locate()
+  t.equal(
+    another.lookup('u').state,
+    'failed',
+    'one that never could be read may be the one that is looked for',
+  )
+})
+
 t.test('what is seen during a search is searched for again', async (t) => {
   const { sightings, has, finds, scene, vmsOf, locate } = withSightings('u')
   has.set('vm-1', 'u')

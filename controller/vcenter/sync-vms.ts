@@ -70,7 +70,8 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   const answers = new Map<string, readonly VMProperties[] | VCenterError>()
   const unread: string[] = []
   for (const uuid of uuids) {
-    const candidates = { before: store.vmsOf(uuid), seen: seenWith(uuid) }
+    const lastKnown = (vm: string) => store.machine(vm)
+    const candidates = { before: store.vmsOf(uuid), seen: seenWith(uuid), lastKnown }
     // `stale` where it is not located yet, too.
     const answer = judge(uuid, located.get(uuid), candidates, machines, refused)
     if (answer === 'stale') {
@@ -87,20 +88,32 @@ function foundIn(located: Located | undefined): readonly string[] {
   return located === undefined || 'error' in located ? [] : located.vms
 }
 
+/** The VMs that may have a UUID, besides those that a search finds. */
+interface Candidates {
+  /** Those that have it, or had it when last seen. */
+  readonly before: readonly string[]
+  /** Those that were seen with it. */
+  readonly seen: readonly string[]
+  readonly lastKnown: (vm: string) => VMProperties | undefined
+}
+
 /**
  * The VMs with this UUID, or an error, or `stale` where the search result is out of date, or `unread` where some were not
- * read this time.
+ * read this time. One that may no longer be read is among them as it was, provided that another may: whoever takes it out of
+ * our sight must not hide the other.
  */
 function judge(
   uuid: string,
   located: Located | undefined,
-  { before, seen }: { readonly before: readonly string[]; readonly seen: readonly string[] },
+  { before, seen, lastKnown }: Candidates,
   machines: ReadonlyMap<string, VMProperties>,
   { gone, denied, left }: UnreadObjects,
 ): readonly VMProperties[] | VCenterError | 'stale' | 'unread' {
   if (located === undefined) return 'stale'
   if ('error' in located) return located.error
   const having: VMProperties[] = []
+  const hidden: VMProperties[] = []
+  let refused: VCenterError | undefined
   const known = new Set(before)
   const found = new Set(located.vms)
   for (const vm of new Set([...before, ...seen, ...found])) {
@@ -110,7 +123,13 @@ function judge(
     // One that was only seen with the UUID counts where it has it still, and is no reason to fail.
     if (!matches && !known.has(vm) && !found.has(vm)) continue
     const refusal = denied.get(key)
-    if (refusal !== undefined) return refusal
+    if (refusal !== undefined) {
+      const was = known.has(vm) ? lastKnown(vm) : undefined
+      if (was === undefined) return refusal
+      hidden.push(was)
+      refused ??= refusal
+      continue
+    }
     if (left.has(key)) return 'unread'
     // A known VM without a UUID has become inaccessible.
     if (machine !== undefined && (matches || (machine.biosUUID === undefined && known.has(vm))))
@@ -124,7 +143,8 @@ function judge(
       )
     }
   }
-  return having
+  if (refused !== undefined && having.length === 0) return refused
+  return [...having, ...hidden]
 }
 
 /** Reads the unknown objects above these VMs; usually there are none. */
