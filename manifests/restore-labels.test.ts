@@ -31,7 +31,7 @@ async function initialised(name: string, labels?: Record<string, string>): Promi
 
 const probe = await initialised('probe')
 await until('the policy acts', async () => {
-  const { status } = await label(probe, 'probe', { [zone]: 'other' })
+  const { status } = await label(probe, 'probe/status', { [zone]: 'other' })
   return status === 200
 })
 
@@ -66,24 +66,35 @@ await t.test(
 await t.test('no verified label changes by the hand of the kubelet, in whatever way it writes', async (t) => {
   const b = await initialised('b')
   const before = await labelsOf(cluster, 'b')
-  for (const path of ['b', 'b/status']) {
+  const refused = {
+    status: 403,
+    message: /may not change the label .* it was verified against vCenter; take it out/,
+  }
+  for (const [path, answer] of [
+    ['b', refused],
+    ['b/status', { status: 200 }],
+  ] as const) {
     for (const key of Object.keys(verifiedLabels)) {
-      t.match(await label(b, path, { [key]: 'other' }), { status: 200 }, `${key} on ${path}`)
-      t.match(await label(b, path, { [key]: null }), { status: 200 }, `${key} taken away on ${path}`)
+      t.match(await label(b, path, { [key]: 'other' }), answer, `${key} on ${path}`)
+      t.match(await label(b, path, { [key]: null }), answer, `${key} taken away on ${path}`)
       t.strictSame(await labelsOf(cluster, 'b'), before)
     }
-    t.match(await label(b, path, { [zone]: 'other', [betaZone]: 'other' }), { status: 200 }, 'both forms')
-    t.match(await label(b, path, { [zone]: null, [betaZone]: null }), { status: 200 }, 'neither form')
+    t.match(await label(b, path, { [zone]: 'other', [betaZone]: 'other' }), answer, 'both forms')
+    t.match(await label(b, path, { [zone]: null, [betaZone]: null }), answer, 'neither form')
     t.strictSame(await labelsOf(cluster, 'b'), before)
 
     const op = [{ op: 'replace', path: '/metadata/labels/topology.kubernetes.io~1zone', value: 'other' }]
-    t.match(await patch(b, path, op, 'application/json-patch+json'), { status: 200 }, 'a JSON patch')
+    t.match(await patch(b, path, op, 'application/json-patch+json'), answer, 'a JSON patch')
     const applied = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'b', labels: { [zone]: 'other' } } }
     const query = `${path}?fieldManager=kubelet&force=true`
-    t.match(await patch(b, query, applied, 'application/apply-patch+yaml'), { status: 200 }, 'an apply')
+    t.match(await patch(b, query, applied, 'application/apply-patch+yaml'), answer, 'an apply')
     const { body } = await b.request<{ metadata: object }>('GET', '/api/v1/nodes/b')
     const replaced = { ...body, metadata: { ...body.metadata, labels: { ...before, [zone]: 'other' } } }
-    t.match(await b.request('PUT', `/api/v1/nodes/${path}`, replaced), { status: 200 }, 'the whole object')
+    t.match(
+      await b.request('PUT', `/api/v1/nodes/${path}`, replaced),
+      { status: answer.status },
+      'the whole object',
+    )
     t.strictSame(await labelsOf(cluster, 'b'), before)
   }
 })
@@ -94,7 +105,7 @@ await t.test('a kubelet that takes all labels away leaves the verified ones', as
   const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'c' }, spec: { taints: [taint] } }
   await c.request('POST', '/api/v1/nodes', bare)
   await initialise(controller, 'c')
-  t.match(await patch(c, 'c', { metadata: { labels: null } }, 'application/merge-patch+json'), {
+  t.match(await patch(c, 'c/status', { metadata: { labels: null } }, 'application/merge-patch+json'), {
     status: 200,
   })
   t.strictSame(await labelsOf(cluster, 'c'), verifiedLabels)
@@ -138,7 +149,7 @@ await t.test('the policy does not go to work on heartbeats', async (t) => {
   t.match(await i.request('PUT', '/api/v1/nodes/i/status', body), { status: 200 }, 'the whole object')
   t.match(await patch(i, 'i', { metadata: { annotations: { some: 'thing' } } }), { status: 200 })
   t.equal(await mutations(), before)
-  t.match(await label(i, 'i', { [zone]: 'other' }), { status: 200 })
+  t.match(await label(i, 'i/status', { [zone]: 'other' }), { status: 200 })
   t.equal(await mutations(), before + 1, 'and is seen where it does')
 })
 

@@ -20,7 +20,11 @@ const OTHERS = { key: 'example.com/other', effect: 'NoExecute', timeAdded: '2026
 const VSPHERE = 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
 
 interface Node {
-  metadata: { resourceVersion: string; annotations?: object }
+  metadata: {
+    resourceVersion: string
+    annotations?: object
+    managedFields: readonly { manager: string; fieldsV1: Record<string, object> }[]
+  }
   spec: { providerID?: string; taints?: object[] }
   status: { conditions: readonly object[] }
 }
@@ -268,6 +272,13 @@ const refused: [string, Told, object, RegExp, string?][] = [
   ['leave to delete, which it gives', ours, annotation('rollcall.dev/deletion', 'proceed'), otherAnnotation],
   ['a hold, which it sets', ours, annotation('rollcall.dev/deletion', 'hold'), otherAnnotation],
   ...['', '/status'].map((subresource): [string, Told, object, RegExp, string] => [
+    `which VM it is, at "${subresource}"`,
+    ours,
+    annotation('rollcall.dev/vm', 'vm-1'),
+    /with annotations that are not its own: rollcall.dev\/vm/,
+    subresource,
+  ]),
+  ...['', '/status'].map((subresource): [string, Told, object, RegExp, string] => [
     `the owners, so that it is collected, at "${subresource}"`,
     ours,
     {
@@ -323,6 +334,97 @@ for (const [what, told, body, message, subresource = ''] of refused) {
     t.strictSame(await read(name), before, 'it is as it was')
   })
 }
+
+t.test('who wrote which field', async (t) => {
+  const name = await nodeThat({ ...waiting, labels: true })
+  // Its only fields are some that the controller may take over.
+  const query = `${name}?fieldManager=somebody`
+  t.match(await patchNode(cluster, query, label('topology.kubernetes.io/zone', 'other'), merge), {
+    status: 200,
+  })
+  const applied = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { labels: { 'example.com/applied': 'a', 'topology.kubernetes.io/region': 'other' } },
+  }
+  const apply = `${name}?fieldManager=gitops`
+  t.match(await patchNode(cluster, apply, applied, 'application/apply-patch+yaml'), { status: 200 })
+  const managers = async () => (await read(name)).metadata.managedFields
+  const taken = {
+    metadata: { labels: { 'topology.kubernetes.io/zone': 'a', 'topology.kubernetes.io/region': 'b' } },
+    spec: { providerID: VSPHERE, taints: [] },
+  }
+  t.match(await patchNode(controller, `${name}?fieldManager=rollcall-controller`, taken, merge), {
+    status: 200,
+  })
+  const before = await managers()
+  t.notOk(
+    before.some(({ manager }) => manager === 'somebody'),
+    'the controller has taken its fields over',
+  )
+
+  const others = before.filter(({ manager }) => manager !== 'rollcall-controller')
+  const gitops = others.filter(({ manager }) => manager === 'gitops')
+  t.equal(gitops.length, 1)
+  const forged: [string, readonly object[]][] = [
+    ['empty', [{}]],
+    ['without all others', before.filter(({ manager }) => manager === 'rollcall-controller')],
+    ...others.map((one): [string, readonly object[]] => [
+      `without ${one.manager}`,
+      before.filter((entry) => entry !== one),
+    ]),
+    ...others.map((one): [string, readonly object[]] => [
+      `with ${one.manager} under another name`,
+      before.map((entry) => (entry === one ? { ...entry, manager: 'other' } : entry)),
+    ]),
+    ...others.map((one): [string, readonly object[]] => [
+      `with another field for ${one.manager}`,
+      before.map((entry) =>
+        entry === one ? { ...entry, fieldsV1: { 'f:spec': { 'f:taints': {} } } } : entry,
+      ),
+    ]),
+    [
+      "with somebody's annotation for the next apply to remove",
+      before.map((entry) =>
+        entry.manager === 'gitops'
+          ? {
+              ...entry,
+              fieldsV1: {
+                'f:metadata': {
+                  ...entry.fieldsV1['f:metadata'],
+                  'f:annotations': { 'f:example.com/note': {} },
+                },
+              },
+            }
+          : entry,
+      ),
+    ],
+    [
+      'with an apply by somebody else',
+      [...before, ...gitops.map((entry) => ({ ...entry, manager: 'other' }))],
+    ],
+  ]
+  for (const [what, managedFields] of forged) {
+    const body = { metadata: { managedFields } }
+    for (const path of [name, `${name}?fieldManager=other`]) {
+      const answer = await patchNode(controller, path, body, merge)
+      t.match(answer, { status: 403, message: /with another metadata.managedFields/ }, `${what}, at ${path}`)
+    }
+    t.match(await patchNode(controller, `${name}/status`, body, merge), { status: 200 }, 'by the status')
+    t.strictSame(await managers(), before, `${what}: it is as it was`)
+  }
+
+  for (let i = 0; i < 12; i++) {
+    const path = `${name}?fieldManager=manager-${i}`
+    t.match(await patchNode(cluster, path, label(`example.com/${i}`), merge), { status: 200 })
+  }
+  t.ok((await managers()).some(({ manager }) => manager === 'ancient-changes'))
+  t.match(
+    await patchNode(controller, `${name}?fieldManager=newer`, taints(SHUTDOWN), merge),
+    { status: 200 },
+    'of many, too',
+  )
+})
 
 t.test('of the part that is not asked for, nothing is written', async (t) => {
   const name = await nodeThat(ours)

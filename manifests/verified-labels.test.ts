@@ -8,6 +8,7 @@ import {
   kubeletOf,
   labelNode as label,
   patchNode as patch,
+  type Requester,
   registerAgain,
   verifiedLabels,
   zone,
@@ -33,7 +34,7 @@ const probe = await kubelet('probe')
 await registerNode(probe.request, 'probe')
 await initialise(controller, 'probe')
 await until('the policy that restores labels is withdrawn', async () => {
-  const { status, message } = await label(probe, 'probe', { [zone]: 'other' })
+  const { status, message } = await label(probe, 'probe/status', { [zone]: 'other' })
   return status === refused.status && refused.message.test(message)
 })
 
@@ -101,6 +102,24 @@ await t.test('the provider ID is not for the kubelet to set afterwards', async (
   t.match(await patch(d, 'd/status', { spec: { providerID: 'vsphere://other' } }), { status: 200 })
   const { body } = await cluster.request<{ spec: object }>('GET', '/api/v1/nodes/d')
   t.notHas(body.spec, { providerID: String }, 'a status brings no spec')
+})
+
+await t.test('which VM its Node is, a person says and not the kubelet', async (t) => {
+  const f = await kubelet('f')
+  await registerNode(f.request, 'f')
+  const annotate = (who: Requester, path: string, vm: string | null) =>
+    patch(who, path, { metadata: { annotations: { 'rollcall.dev/vm': vm } } })
+  const message = /"system:node:f" may not change the annotation rollcall.dev\/vm of Node "f"/
+  for (const path of ['f', 'f/status'])
+    t.match(await annotate(f, path, 'mine'), { status: 403, message }, `set at ${path}`)
+  t.match(await annotate(cluster, 'f', 'vm-1'), { status: 200 }, 'a person may')
+  for (const path of ['f', 'f/status']) {
+    for (const vm of ['mine', null])
+      t.match(await annotate(f, path, vm), { status: 403, message }, `${vm} at ${path}`)
+    const all = await patch(f, path, { metadata: { annotations: null } })
+    t.match(all, { status: 403, message }, `all annotations away at ${path}`)
+  }
+  t.match(await heartbeat(f, 'f'), { status: 200 })
 })
 
 await t.test('Nodes of another provider are none of our business', async (t) => {

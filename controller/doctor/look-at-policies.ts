@@ -9,7 +9,6 @@ export const POLICIES: readonly (Pick<PolicyFacts, 'name' | 'since'> & { readonl
   { name: 'own-report.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
   { name: 'update-node.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
   { name: 'delete-node.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
-  { name: 'verified-labels.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
   { name: 'restore-labels.rollcall.dev', kind: 'MutatingAdmissionPolicy', since: '1.36' },
 ]
 

@@ -10,10 +10,6 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
   NodeRestriction: { status: [403], message: /\bnode\b|not allowed to modify labels/ },
   'Node authorizer': { status: [403], message: /^(?!.*ValidatingAdmissionPolicy).*\bnode\b/ },
   'policy own-report': { status: [403], message: /ValidatingAdmissionPolicy 'own-report\.rollcall\.dev'/ },
-  'policy verified-labels': {
-    status: [403],
-    message: /ValidatingAdmissionPolicy 'verified-labels\.rollcall\.dev'/,
-  },
   'policy delete-node': {
     status: [403],
     message: /ValidatingAdmissionPolicy 'delete-node\.rollcall\.dev'/,

@@ -114,7 +114,7 @@ async function refuse(t: Test, stage: Stage, { attacker, victim }: Attack): Prom
   const zone = { metadata: { labels: { 'topology.kubernetes.io/zone': 'elsewhere' } } }
   t.match(
     await victimsKubelet.request('PATCH', nodePath, zone, merge),
-    by('verified-labels'),
+    by('update-node'),
     'a kubelet, its zone',
   )
 

@@ -19,7 +19,6 @@ export type Refuser =
   | 'NodeRestriction'
   | 'Node authorizer'
   | 'policy own-report'
-  | 'policy verified-labels'
   | 'policy restore-labels'
   | 'policy delete-node'
   | 'policy update-node'
