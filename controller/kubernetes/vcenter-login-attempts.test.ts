@@ -37,7 +37,7 @@ t.test('reads and writes one account, and leaves all else as it is', async (t) =
     ([before]) => {
       calls++
       t.same(before, [])
-      return [{ at: AT, refused: false }]
+      return [[{ at: AT, refused: false }]]
     },
     signal,
   )
@@ -46,7 +46,11 @@ t.test('reads and writes one account, and leaves all else as it is', async (t) =
     other: 'kept',
     [KEY]: `{${others},"vc/1":[{"at":"2026-01-01T12:00:00.123Z","refused":false}]}`,
   })
-  await attempts.update(['vc/1'], ([before = []]) => before.map(({ at }) => ({ at, refused: true })), signal)
+  await attempts.update(
+    ['vc/1'],
+    ([before = []]) => [before.map(({ at }) => ({ at, refused: true }))],
+    signal,
+  )
   await attempts.update(
     ['vc/1'],
     ([before]) => {
@@ -58,7 +62,7 @@ t.test('reads and writes one account, and leaves all else as it is', async (t) =
   t.match(annotations(), { [KEY]: `{${others}}` })
 })
 
-t.test('an account of several names is written under each of them', async (t) => {
+t.test('an account of several names has a list under each of them', async (t) => {
   // As an earlier version wrote it, by the configured name alone.
   const { attempts, annotations } = stub('{"vc/1":[{"at":"2026-01-01T11:50:00.000Z","refused":true}]}')
   const earlier = { at: Date.parse('2026-01-01T11:50:00Z'), refused: true }
@@ -66,15 +70,13 @@ t.test('an account of several names is written under each of them', async (t) =>
     ['vc/1', 'uuid/1'],
     (lists) => {
       t.same(lists, [[earlier], []])
-      return [earlier, { at: AT, refused: false }]
+      return [[earlier, { at: AT, refused: false }], [{ at: AT, refused: false }]]
     },
     signal,
   )
-  const written = [
-    { at: '2026-01-01T11:50:00.000Z', refused: true },
-    { at: '2026-01-01T12:00:00.123Z', refused: false },
-  ]
-  t.same(JSON.parse(annotations()[KEY] ?? ''), { 'vc/1': written, 'uuid/1': written })
+  const before = { at: '2026-01-01T11:50:00.000Z', refused: true }
+  const written = { at: '2026-01-01T12:00:00.123Z', refused: false }
+  t.same(JSON.parse(annotations()[KEY] ?? ''), { 'vc/1': [before, written], 'uuid/1': [written] })
   await attempts.update(['uuid/1', 'vc/1'], () => [], signal)
   t.equal(annotations()[KEY], '{}')
 })
@@ -85,16 +87,16 @@ t.test('forgets an account that nobody has tried for as long as an attempt may c
   const { attempts, annotations } = stub(`{${old},${recent}}`)
   await attempts.update(['vc/1'], () => [], signal)
   t.equal(annotations()[KEY], `{${recent},${old}}`)
-  await attempts.update(['vc/1'], () => [{ at: AT, refused: false }], signal)
+  await attempts.update(['vc/1'], () => [[{ at: AT, refused: false }]], signal)
   t.equal(annotations()[KEY], `{${recent},"vc/1":[{"at":"2026-01-01T12:00:00.123Z","refused":false}]}`)
 })
 
 t.test('ever new accounts do not fill the Lease: the latest stay', async (t) => {
   const { attempts, annotations } = stub(undefined)
   for (let i = 0; i < 200; i++)
-    await attempts.update([`vc/${i}`], () => [{ at: AT + i, refused: true }], signal)
+    await attempts.update([`vc/${i}`], () => [[{ at: AT + i, refused: true }]], signal)
   const kept = Object.keys(JSON.parse(annotations()[KEY] ?? ''))
-  t.same(kept.toSorted(), Array.from({ length: 64 }, (_, i) => `vc/${136 + i}`).toSorted())
+  t.same(kept.toSorted(), Array.from({ length: 128 }, (_, i) => `vc/${72 + i}`).toSorted())
 })
 
 t.test('what is too long is not carried on', async (t) => {
@@ -102,7 +104,7 @@ t.test('what is too long is not carried on', async (t) => {
     'vc/1': Array(4_000).fill({ at: '2026-01-01T12:00:00.000Z', refused: true }),
   })
   const { attempts, annotations } = stub(long)
-  await attempts.update(['vc/2'], () => [{ at: AT, refused: true }], signal)
+  await attempts.update(['vc/2'], () => [[{ at: AT, refused: true }]], signal)
   t.equal(annotations()[KEY], '{"vc/2":[{"at":"2026-01-01T12:00:00.123Z","refused":true}]}')
 })
 
@@ -134,7 +136,7 @@ t.test('a leader that renews the Lease meanwhile neither loses it nor what is re
   const attempts = createLoginAttempts(renewer)
   let count = 0
   const add = () =>
-    attempts.update(['vc/1'], ([before = []]) => [...before, { at: AT + count++, refused: false }], signal)
+    attempts.update(['vc/1'], ([before = []]) => [[...before, { at: AT + count++, refused: false }]], signal)
   for (let i = 0; i < 5; i++) await Promise.all([renewer.renew(signal), add()])
   t.match((await lease.get(signal))?.record, { holder: 'a', transitions: 0 })
   await cluster.request('DELETE', '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/remembers')

@@ -3,8 +3,11 @@ import { type LoginAttempt, type LoginAttempts, REMEMBERED } from '../types/vcen
 import type { LeaseRenewer } from './lease-renewer.ts'
 
 const ANNOTATION = 'rollcall.dev/login-attempts'
-/** Accounts that are kept: far more than anyone configures, and little beside the 256 KiB of an object's annotations. */
-const MAX_ACCOUNTS = 64
+/**
+ * Names that are kept, about four for each account: far more than anyone configures, and less than half of the 256 KiB of an
+ * object's annotations.
+ */
+const MAX_NAMES = 128
 /** Characters; we write less. More comes from somebody else, and could keep every login from being recorded. */
 const MAX_TEXT = 128 * 1024
 /** How often a write is tried that conflicts with others. */
@@ -30,9 +33,10 @@ export function createLoginAttempts(lease: Pick<LeaseRenewer, 'annotate'>): Logi
           const changed = change(names.map((name) => (accounts.get(name) ?? []).map(fromText)))
           if (changed === undefined) return undefined
           for (const name of names) accounts.delete(name)
-          const kept = lately(accounts, changed, MAX_ACCOUNTS - names.length)
-          const after = changed.map(toText)
-          const own = after.length === 0 ? [] : names.map((name) => [name, after] as const)
+          const kept = lately(accounts, changed.flat(), MAX_NAMES - names.length)
+          const own = names
+            .map((name, index) => [name, (changed[index] ?? []).map(toText)] as const)
+            .filter(([, after]) => after.length > 0)
           return { ...annotations, [ANNOTATION]: JSON.stringify(Object.fromEntries([...kept, ...own])) }
         }, signal)
         if (done) return

@@ -9,6 +9,9 @@ export interface LoginAttempt {
   readonly refused: boolean
 }
 
+/** A list for each name of an account, in their order. */
+export type AttemptLists = readonly (readonly LoginAttempt[])[]
+
 /** Attempts are counted by time, and this machine's is wrong: none may be made from here. The message has the next step. */
 export class WrongClock extends Error {
   /** @param skew the API server's clock minus ours, milliseconds */
@@ -24,15 +27,15 @@ export class WrongClock extends Error {
 /** Login attempts by account, kept outside the process so that they outlive crashes and changes of leader. */
 export interface LoginAttempts {
   /**
-   * Passes the attempts on an account, a list for each of its names, to `change`, and writes what that returns under all of
-   * them, or nothing where it returns undefined. `change` is called again after a conflicting write, so that no attempt is
-   * lost. Others may read the names: they are not secret.
+   * Passes the attempts on an account, a list for each of its names, to `change`, and writes the lists that it returns under
+   * these names, or nothing where it returns undefined. `change` is called again after a conflicting write, so that no attempt
+   * is lost. Others may read the names: they are not secret.
    *
    * @throws WrongClock where this machine may count none; otherwise when they cannot be read or written
    */
   update(
     names: readonly string[],
-    change: (lists: readonly (readonly LoginAttempt[])[]) => readonly LoginAttempt[] | undefined,
+    change: (lists: AttemptLists) => AttemptLists | undefined,
     signal: AbortSignal,
   ): Promise<void>
 }

@@ -78,3 +78,35 @@ t.test('the password is corrected under a replica that may not try: it is tried 
   t.equal(await remembered(), '{}', 'an accepted login ends the count')
   t.notMatch(replicas.map((replica) => replica.output()).join(), /horse/)
 })
+
+t.test('a person looks for the right form of the user name, with the wrong password', async (t) => {
+  const before = await refused()
+  const loaded = () =>
+    replicas
+      .map((replica) => replica.output())
+      .join('')
+      .split('configuration loaded').length
+  for (const username of [
+    'VSPHERE.LOCAL\\administrator',
+    ' administrator@vsphere.local',
+    'administrator',
+    'VSPHERE.LOCAL/administrator',
+    'administrator@vsphere.local ',
+    'administrator@VSPHERE',
+  ]) {
+    const count = loaded()
+    await writeFile(configFile, vsphereConf({ ...vcsim, username, password: 'wrong-horse-9c1d' }))
+    await until('both replicas have loaded it', () => loaded() >= count + replicas.length)
+    await heldUp(replicas)
+  }
+  const count = (await refused()) - before
+  t.ok(count >= 1 && count < 5, `${count} refused logins`)
+  t.notOk(await vcsim.isLocked())
+  const last = await heldUp(replicas)
+  t.match(await readyz(last), /^vCenter main: InvalidLogin, will be retried at \d\d:\d\d UTC$/m)
+  t.match(last.output(), /with those in other forms of this name/)
+  await configure(vcsim.password)
+  await until('vCenter takes the password', async () => (await vcsim.logins()).at(-1)?.accepted)
+  t.equal((await refused()) - before, count, 'at once')
+  t.notOk(await vcsim.isLocked())
+})

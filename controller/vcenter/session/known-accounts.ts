@@ -4,7 +4,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused } from '../wire/errors.ts'
-import { type Account, nameOf, ownNameOf, wordsFor } from './login-account.ts'
+import { type Account, nameOf, ownNameOf, serverOf, sharedNamesOf, wordsFor } from './login-account.ts'
 
 /** Which of vCenter's interfaces. */
 export type LoginInterface = 'SOAP' | 'REST'
@@ -37,12 +37,19 @@ export interface KnownAccount {
   readonly held: Map<LoginInterface, Held>
 }
 
+export interface AccountNames {
+  /** As configured, by vCenter's own identity, then as configured otherwise. */
+  readonly alone: readonly string[]
+  /** Those that it shares with other accounts, or with other forms of its user's name. */
+  readonly shared: readonly string[]
+}
+
 export interface KnownAccounts {
   get(account: Account): KnownAccount
   /** To be called with `about.instanceUuid` where vCenter has told it. */
   identify(account: Account, instanceUUID: string | undefined): void
-  /** All names under which its attempts are counted: as configured, by vCenter's own identity, then as configured otherwise. */
-  namesOf(account: Account): readonly string[]
+  /** All names under which its attempts are counted. */
+  namesOf(account: Account): AccountNames
   /** Undefined where the account may be tried, under whatever name, as far as this process knows. */
   pause(account: Account, by: LoginInterface): Pause | undefined
 }
@@ -88,7 +95,9 @@ export function createKnownAccounts(clock: Clock, once: boolean): KnownAccounts 
       const { own } = get(account)
       // Earlier versions know an account by its configured names alone.
       const configured = others(account).map(([name]) => name)
-      return [nameOf(account), ...(own === undefined ? [] : [own]), ...configured]
+      const alone = [nameOf(account), ...(own === undefined ? [] : [own]), ...configured]
+      const place = own?.split('/')[0] ?? serverOf(account).toLowerCase()
+      return { alone, shared: sharedNamesOf(account, place).filter((name) => !alone.includes(name)) }
     },
     pause(account, by) {
       const self = pauseOf(get(account), account.password, by)

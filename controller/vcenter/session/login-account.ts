@@ -9,7 +9,7 @@ import type { VCenterConfig } from '../../config/config.ts'
  */
 export type Account = Pick<
   VCenterConfig,
-  'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'
+  'name' | 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'
 >
 
 export function serverOf({ server, port }: Account): string {
@@ -58,9 +58,34 @@ export function ownNameOf(account: Account, instanceUUID: string | undefined): s
     : undefined
 }
 
-function hashOf({ user, sessionManager, userSource = '' }: Account): string {
-  const who = sessionManager === undefined ? user.toLowerCase() : `${sessionManager} ${userSource}`
-  return createHash('sha256').update(who).digest('hex').slice(0, 12)
+/**
+ * What its attempts are counted under besides, at `place`, a server or a vCenter's own identity. Each is shared with other
+ * accounts:
+ * - the user without a domain, however that is spelled. A name without one belongs to a domain that only vCenter knows, and a
+ *   NetBIOS name does not tell the DNS name of its domain;
+ * - where the credential comes from, so that a spelling nobody thought of is bounded too.
+ */
+export function sharedNamesOf(account: Account, place: string): readonly string[] {
+  const { name, user, userSource, sessionManager } = account
+  const source = `${place}/source-${hash(userSource ?? `entry ${name}`)}`
+  return sessionManager === undefined ? [`${place}/${hash(userPart(user))}`, source] : [source]
 }
+
+/** `administrator` of `administrator@vsphere.local`, ` VSPHERE.LOCAL\\Administrator` and `Administrator`. */
+function userPart(user: string): string {
+  const plain = user.normalize('NFKC').replaceAll(INVISIBLE, '').toLowerCase()
+  const part = plain.replace(/^.*[\\/]/s, '').replace(/@.*$/s, '')
+  return part === '' ? plain : part
+}
+
+function hashOf({ user, sessionManager, userSource = '' }: Account): string {
+  return hash(sessionManager === undefined ? user.toLowerCase() : `${sessionManager} ${userSource}`)
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
+const INVISIBLE = /[\p{Z}\p{C}]/gu
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -22,7 +22,7 @@ function setUp() {
   }
   function start(options: { readonly once?: boolean } = {}) {
     const logins = testLogins({ attempts, clock, random: () => 0.5, ...options })
-    const account = { server: 'vc.test', port: 443, user: 'u', password: new Secret('wrong') }
+    const account = { name: 'main', server: 'vc.test', port: 443, user: 'u', password: new Secret('wrong') }
     return {
       account,
       pause: (by: LoginInterface = 'SOAP') => logins.pause(account, by),
@@ -97,7 +97,7 @@ t.test('the identity source is back: the same password is taken, and nothing cou
   await login()
   t.equal(pause(), undefined)
   t.same(sent, ['SOAP right', 'SOAP right'])
-  t.same([...attempts.accounts.values()], [[]])
+  t.same([...attempts.accounts.values()].flat(), [])
 })
 
 t.test('another password: at once, up to four in five minutes', async (t) => {
@@ -161,7 +161,7 @@ t.test('vCenter answers, and says nothing of the password: not counted', async (
     await clock.turn(1_000)
   }
   t.equal(sent.length, 20)
-  t.same([...attempts.accounts.values()], [[]])
+  t.same([...attempts.accounts.values()].flat(), [])
 })
 
 t.test('what cannot be remembered is not tried', async (t) => {
@@ -229,7 +229,7 @@ t.test('REST leaves attempts to SOAP', async (t) => {
   t.same(sent, ['SOAP right', 'REST a', 'REST b'])
   use('right')
   await login()
-  t.same([...attempts.accounts.values()], [[]])
+  t.same([...attempts.accounts.values()].flat(), [])
 })
 
 t.test('REST does not answer, and the password is right: not counted', async (t) => {
@@ -247,6 +247,7 @@ t.test('a session manager that fails: again within seconds, then less often', as
   const attempts = attemptsInMemory()
   const logins = testLogins({ attempts, clock, random: () => 0 })
   const account = {
+    name: 'main',
     server: 'vc.test',
     port: 443,
     user: '',
@@ -283,6 +284,7 @@ t.test('tenants that share a session manager do not hold each other back', async
   const attempts = attemptsInMemory()
   const logins = testLogins({ attempts })
   const tenant = (token: string, secret: string) => ({
+    name: 'main',
     server: 'vc.test',
     port: 443,
     user: '',
@@ -298,7 +300,7 @@ t.test('tenants that share a session manager do not hold each other back', async
   await t.rejects(logins.login({ account: one, by: 'SOAP', signal, send }))
   t.equal(await logins.login({ account: other, by: 'SOAP', signal, send }), 'in')
   t.ok(logins.pause(one, 'SOAP'), 'nor does the success of one free the other')
-  t.equal([...attempts.accounts.values()].flat().length, 1)
+  t.equal([...attempts.accounts.values()].filter((made) => made.length > 0).length, 2)
 })
 
 t.test('accounts are apart, and neither user nor password can be read of their names', async (t) => {
@@ -308,11 +310,12 @@ t.test('accounts are apart, and neither user nor password can be read of their n
   Object.assign(other.account, { user: 'dom\\alice' })
   await t.rejects(one.login())
   await t.rejects(other.login())
-  t.match([...attempts.accounts.keys()], [/^vc\.test:443\/[0-9a-f]{12}$/])
-  t.equal([...attempts.accounts.keys()].length, 1)
+  const name = /^vc\.test:443\/(source-)?[0-9a-f]{12}$/
+  t.equal(attempts.accounts.size, 3, 'the form that is configured, the user alone, and the source')
+  t.ok([...attempts.accounts.keys()].every((each) => name.test(each)))
   Object.assign(other.account, { server: '::1' })
   await t.rejects(other.login())
-  t.match([...attempts.accounts.keys()][1], /^\[::1\]:443\//)
+  t.match([...attempts.accounts.keys()][3], /^\[::1\]:443\//)
 })
 
 t.test('no two attempts of a process have the same number, whoever makes them', async (t) => {
@@ -320,7 +323,7 @@ t.test('no two attempts of a process have the same number, whoever makes them', 
   const numbers: number[] = []
   const login = (server: string) =>
     logins.login({
-      account: { server, port: 443, user: 'u', password: new Secret('p') },
+      account: { name: server, server, port: 443, user: 'u', password: new Secret('p') },
       by: 'SOAP',
       signal,
       send: async (_, number) => void numbers.push(number),
@@ -328,4 +331,77 @@ t.test('no two attempts of a process have the same number, whoever makes them', 
   // Two of them as by two inventories of one vCenter, before and after a change of the configuration.
   for (const server of ['a.test', 'a.test', 'b.test']) await login(server)
   t.equal(new Set(numbers).size, 3)
+})
+
+t.test(
+  'a user has one budget under all forms of his name, and a source one for all that it names',
+  async (t) => {
+    const forms = [
+      'administrator@vsphere.local',
+      'VSPHERE.LOCAL\\Administrator',
+      ' administrator',
+      'Administrator',
+      'vsphere.local/administrator',
+      '\u{200b}administrator@VSPHERE.LOCAL\n',
+    ]
+    for (const users of [forms, ['a', 'b', 'c', 'd', 'e', 'f']]) {
+      const { clock, sent, start, vCenter } = setUp()
+      const { account, login } = start()
+      for (const user of users) {
+        Object.assign(account, { user })
+        await t.rejects(login(), LoginRefused)
+        await clock.turn(4_000)
+      }
+      // No password is known to be another one than before, so the quarter of an hour counts.
+      t.equal(sent.length, 3)
+      await t.rejects(login(), {
+        message:
+          /: 3 were refused .*, with those in other forms of this name .* counted; will be retried at 00:15/,
+      })
+      account.password = new Secret(vCenter.password)
+      await login()
+      t.same(sent.at(-1), 'SOAP right', 'the password is mended with one attempt left')
+    }
+  },
+)
+
+t.test('a form that is mended is tried at once, and ends the count', async (t) => {
+  const { attempts, sent, start, vCenter } = setUp()
+  const { account, login, use, pause } = start()
+  use('right')
+  vCenter.fails = 'InvalidLogin'
+  await t.rejects(login(), LoginRefused)
+  Object.assign(account, { user: 'u@vsphere.local' })
+  t.equal(pause(), undefined)
+  vCenter.fails = undefined
+  await login()
+  t.equal(sent.length, 2)
+  const left = [...attempts.accounts].filter(([, made]) => made.length > 0)
+  t.same(left, [], 'the bare name is the same user')
+})
+
+t.test('users of one name in two domains: the success of one does not free the other', async (t) => {
+  const { attempts, clock, sent, start, vCenter } = setUp()
+  for (let turn = 0; turn < 6; turn++) {
+    const [one, other] = [start(), start()]
+    Object.assign(one.account, { user: 'svc@one.test' })
+    Object.assign(other.account, { name: 'other', user: 'svc@other.test', password: new Secret('right') })
+    await one.login().catch(() => undefined)
+    await other.login().catch(() => undefined)
+    await clock.turn(10_000)
+  }
+  t.equal(sent.filter((each) => each.endsWith('wrong')).length, 3)
+  t.ok(sent.filter((each) => each.endsWith(vCenter.password)).length >= 3)
+  t.ok([...attempts.accounts.values()].flat().length > 0)
+})
+
+t.test('other users from other sources do not hold each other back', async (t) => {
+  const { sent, start } = setUp()
+  const tenant = (name: string) => {
+    const { account, login } = start()
+    Object.assign(account, { name, user: name })
+    return { account, login }
+  }
+  for (const name of ['a', 'b', 'c', 'd', 'e']) await t.rejects(tenant(name).login(), /refuses the user/)
+  t.equal(sent.length, 5)
 })

@@ -3,7 +3,7 @@ import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../log.ts'
-import { type LoginAttempt, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
+import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createKnownAccounts, type LoginInterface, type Pause } from './known-accounts.ts'
@@ -34,7 +34,8 @@ export interface LoginRequest<T> {
  * attempt: it may log in for that.
  *
  * One vCenter under several names (host name and IP address) has one budget for each user, as soon as its instance UUID is
- * known, which it tells before a login.
+ * known, which it tells before a login. A user has one budget under all forms of his name, and so has what comes from one
+ * source: a name whose form is mended is another attempt on the same account.
  */
 export interface LoginLimiter {
   /** Undefined where the account may be tried, as far as this process knows. */
@@ -53,7 +54,7 @@ export interface LoginLimiterOptions {
   readonly once?: boolean
 }
 
-type Change = (before: readonly LoginAttempt[]) => readonly LoginAttempt[] | undefined
+type Change = (before: AttemptLists) => AttemptLists | undefined
 
 export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
   const { attempts, timings, clock, random, logger, once = false } = options
@@ -72,18 +73,21 @@ export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
     const at = clock.now()
     let next = at
     let count = 0
+    let own = 0
     const add: Change = (before) => {
-      const counted = recent(before, at)
+      const lists = before.map((list) => recent(list, at))
+      const counted = mergeAttempts(lists)
       count = counted.length
+      own = lists[0]?.length ?? 0
       next = nextAttempt(counted, limits, at)
-      return next > at ? undefined : [...counted, { at, refused: false }]
+      return next > at ? undefined : lists.map((list) => [...list, { at, refused: false }])
     }
     await remember(account, add, signal)
     if (next <= at) return at
     const { another, advice } = wordsFor(account)
     const last = held.get(by)
     const reason = last?.error.reason ?? 'InvalidLogin'
-    const what = `${another}: ${count} were refused or not answered lately`
+    const what = `${another}: ${count} were refused or not answered lately${own < count ? OTHERS_COUNT : ''}`
     const error = new LoginRefused(what, { retryAt: next, once, advice, reason })
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: last?.backoff })
     throw error
@@ -91,8 +95,12 @@ export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
 
   async function remember(account: Account, change: Change, signal: AbortSignal): Promise<void> {
     try {
-      const names = known.namesOf(account)
-      await attempts.update(names, (lists) => change(mergeAttempts(lists)), signal)
+      const { alone, shared } = known.namesOf(account)
+      const merge: Change = (lists) => {
+        const own = mergeAttempts(lists.slice(0, alone.length))
+        return change([...alone.map(() => own), ...lists.slice(alone.length)])
+      }
+      await attempts.update([...alone, ...shared], merge, signal)
     } catch (error) {
       if (signal.aborted) throw error
       const cause = error instanceof Error ? error.message : String(error)
@@ -151,17 +159,19 @@ export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
       about.held.clear()
       if (by === 'SOAP') about.accepted = password
       // vCenter has forgotten the failures too.
-      await note((before) => (before.length === 0 ? undefined : []))
+      await note((before) => (before.every((list) => list.length === 0) ? undefined : before.map(() => [])))
       return value
     } catch (error) {
       if (!(error instanceof VCenterError)) throw error
       if (error.reason === 'InvalidLogin') {
-        await note((before) => before.map((each) => (each.at === at ? { at, refused: true } : each)))
+        await note((before) =>
+          before.map((list) => list.map((each) => (each.at === at ? { at, refused: true } : each))),
+        )
         throw hold(request, password, error)
       }
       if (error instanceof SessionManagerError && error.asked) throw hold(request, password, error)
       if (!UNANSWERED.has(error.reason) || isRight(request, password))
-        await note((before) => before.filter((each) => each.at !== at))
+        await note((before) => before.map((list) => list.filter((each) => each.at !== at)))
       throw error
     }
 
@@ -184,6 +194,9 @@ export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
 
 const NOT_RECORDED =
   'the attempt could not be recorded in the Lease; see the log and the state of the API server'
+
+const OTHERS_COUNT =
+  ', with those in other forms of this name or with other users from the same source counted'
 
 /** After these, vCenter may have refused the login all the same. */
 const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])

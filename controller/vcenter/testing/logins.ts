@@ -21,7 +21,7 @@ export function attemptsInMemory(): AttemptsInMemory {
       if (self.away instanceof Error) throw self.away
       if (self.away) throw new Error('connection refused')
       const changed = change(names.map((name) => accounts.get(name) ?? []))
-      if (changed !== undefined) for (const name of names) accounts.set(name, changed)
+      for (const [index, list] of (changed ?? []).entries()) accounts.set(names[index] ?? '', list)
     },
   }
   return self
