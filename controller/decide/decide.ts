@@ -9,6 +9,7 @@ import type { Decision, IdentityDecision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
 import { type InstanceMetadata, judgeInstanceMetadata } from './instance-metadata.ts'
+import { judgeDepartingNode } from './lifecycle/departing-node.ts'
 import { judgeLifecycle } from './lifecycle/lifecycle.ts'
 import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
 import { merge } from './merge.ts'
@@ -27,6 +28,8 @@ import { noLongerRefused } from './rejected-write.ts'
  * the machine's state is merged in at the end, in one place.
  */
 export function decide(facts: NodeFacts): Decision {
+  if (facts.node.deleting)
+    return { state: 'unmanaged', events: [], requeue: false, ...judgeDepartingNode(facts) }
   const ownership = judgeOwnership(facts)
   if (ownership.kind !== 'refused' && ownership.kind !== 'ours') return withoutReport(ownership, facts.node)
   const lifecycle = judgeLifecycle(facts)

@@ -20,6 +20,9 @@ export interface Rival {
   readonly spec: NodeReportSpec | undefined
 }
 
+/** Another Node that holds an address or a host name. */
+export type AddressHolder = Pick<Node, 'name' | 'deletingSince' | 'finalizers'>
+
 /** A Node that a claim names. */
 export interface ClaimedNode {
   readonly name: string
@@ -51,7 +54,7 @@ export interface NodeFacts extends KnownNode {
    * proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
    * its agent and VMware Tools report, which is too expensive to do twice.
    */
-  readonly addressHolder: (address: string) => string | undefined
+  readonly addressHolder: (address: string) => AddressHolder | undefined
   /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyState
   /** Whether Nodes are left to a vSphere CPI. */

@@ -41,7 +41,6 @@ const REPORT_GRACE_MS = 60_000
  * (kubernetes/cloud-provider-vsphere#538), unless they wait for a cloud provider or have a report.
  */
 export function judgeOwnership({ node, report, rivals, settings, now }: NodeFacts): Ownership {
-  if (node.deleting) return { kind: 'unmanaged' }
   const scheme = judgeProviderID(node.providerID, undefined)
   const foreign = scheme === 'foreign'
 

@@ -31,6 +31,8 @@ const node: Node = {
   resourceVersion: '1',
   creationTimestamp: at(60),
   deleting: false,
+  deletingSince: undefined,
+  finalizers: [],
   labels: {},
   labelCount: 0,
   providedNodeIP: undefined,

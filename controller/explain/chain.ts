@@ -4,6 +4,7 @@ import { describeBound } from '../decide/describe-vm.ts'
 import { age } from '../format-time.ts'
 import { hasUninitializedTaint } from '../node/needs-initialization.ts'
 import { previousStatus } from '../node/previous-status.ts'
+import { deletionHangs } from '../node/removal.ts'
 import type { NodePlan } from '../plan/node-plan.ts'
 import type { NodeReport } from '../types/node.ts'
 import type { ChainStep, ExplainFacts, StepState } from './facts.ts'
@@ -34,6 +35,7 @@ export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
 
 function nodeStep({ node, now }: ExplainFacts): ChainStep {
   const { ready, providerID, uid, creationTimestamp, deletionAnnotation, taints } = node
+  const hangs = deletionHangs(node)
   const since = ready?.lastTransitionTime ? ` for ${age(ready.lastTransitionTime, now)}` : ''
   return {
     name: 'Node',
@@ -45,6 +47,7 @@ function nodeStep({ node, now }: ExplainFacts): ChainStep {
         .filter(({ key }) => TOLD_TAINTS.test(key))
         .map(({ key, effect }) => `has the taint ${key}:${effect}`),
       ...(deletionAnnotation === undefined ? [] : [`rollcall.dev/deletion=${deletionAnnotation}`]),
+      ...(hangs === undefined ? [] : [hangs]),
     ],
   }
 }

@@ -50,7 +50,7 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
         ? `is deleted${because}`
         : `is kept for now, although its VM is gone${because}`
     case 'deleting':
-      return 'is being deleted by the API server'
+      return 'is being deleted'
     case 'unmanaged':
       return `is left alone by Rollcall${because || ': it has no report, and does not wait for a cloud provider'}`
   }
@@ -84,9 +84,13 @@ function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean
       ]
     case 'unmanaged':
       return ['an agent that reports from it; the taint of Nodes that wait for a cloud provider']
+    case 'deleting':
+      return [
+        'its finalizers are removed: the API server lets it go then',
+        'its VM is proven gone, and its kubelet and its agent are silent: it holds no address any more, whatever its finalizers',
+      ]
     case 'VM missing':
     case 'VM gone':
-    case 'deleting':
       return []
   }
 }

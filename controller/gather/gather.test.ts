@@ -1,12 +1,14 @@
 import t from 'tap'
 import { NOW, SETTINGS, settled, vm } from '../../test/fixtures/facts.ts'
+import { absence } from '../../test/fixtures/probes.ts'
 import { decide } from '../decide/decide.ts'
+import type { Evidence } from '../decide/lifecycle/evidence.ts'
 import { disruptionGroup } from '../node/machines.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import { createProbeTracker } from '../vm-probes/probe-tracker.ts'
-import { gather, type Sources } from './gather.ts'
+import { gather, heldAddresses, type Sources } from './gather.ts'
 import { createNodeIndex } from './node-index.ts'
 
 const GONE: Lookup = { state: 'answered', vms: [] }
@@ -84,7 +86,7 @@ function setUp(names: readonly string[]) {
     for (const uuid of index.uuidsOf(name)) lookups.set(uuid, GONE)
   }
   const reconcile = (name: string) => tracker.track(name, decide(factsOf(name)).probePlan)
-  return { nodes, sources, uncounted, vanish, reconcile }
+  return { nodes, sources, factsOf, uncounted, vanish, reconcile }
 }
 
 t.test('a Node whose VM has vanished is known before it is reconciled', async (t) => {
@@ -125,3 +127,28 @@ t.test('one account of a vCenter that may read enough will do, and each vCenter 
   t.same(provable([own, proven], ['two', unproven]), [proven, unproven])
   t.same(provable(['', unproven], ['', proven]), [unproven, proven], 'nobody knows which they are')
 })
+
+t.test(
+  'a Node that is being deleted, and whose machine is proven gone, holds no address and no VM',
+  async (t) => {
+    const { nodes, sources, factsOf, vanish } = setUp(['a', 'b'])
+    vanish('a')
+    const silent = { ...factsOf('a').node, ready: { status: 'Unknown', lastHeartbeatTime: '' } }
+    const leaving = { ...silent, deleting: true, deletingSince: 'then', finalizers: ['f'] }
+    nodes.set('a', leaving)
+    const before = factsOf('a')
+    const { vm } = before.previous
+    if (vm === undefined) throw new Error('it is bound')
+    const gone = absence(before, { vm, times: 1 })
+    const held = (node: Node, evidence: Evidence | undefined) =>
+      heldAddresses(
+        { node, report: before.report },
+        { ...sources, tracker: { ...sources.tracker, evidence: () => evidence } },
+      )
+    t.same(held(leaving, gone), [])
+    t.same(held(silent, gone), ['a'], 'one that may stay keeps its name')
+    const [, address = ''] = held(leaving, undefined)
+    t.not(address, '', 'and all, where it is not proven')
+    t.match(factsOf('b').addressHolder(address), { name: 'a', deletingSince: 'then', finalizers: ['f'] })
+  },
+)

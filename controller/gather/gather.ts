@@ -49,10 +49,13 @@ export function gather(
     bindingVCenter: bindingVCenter(known.previous.vm, inventories),
     rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
-    addressHolder: (address) =>
-      index
+    addressHolder(address) {
+      const holder = index
         .addressHolders(address)
-        .find((other) => other !== name && heldBy(other, sources).includes(address)),
+        .find((other) => other !== name && heldBy(other, sources).includes(address))
+      if (holder === undefined) return undefined
+      return sources.node(holder) ?? { name: holder, deletingSince: undefined, finalizers: [] }
+    },
     policy: sources.policy(),
     interlock: sources.interlock(),
     csiTopologyKeys: sources.csiTopologyKeys(node),
@@ -75,7 +78,7 @@ function uncounted(group: string, except: string, sources: Sources): string | un
   const { index, inventories, settings } = sources
   for (const name of index.namesInGroup(group)) {
     const node = sources.node(name)
-    // A Node that is being deleted is not reconciled any more.
+    // The deletion of one that is being deleted is decided already.
     if (name === except || node === undefined || node.deleting) continue
     if (sources.tracker.tracksMissing(name, node.uid)) continue
     const { machines, boundTo } = knownNode(node, sources.report(name), settings.identity)
@@ -94,7 +97,10 @@ function heldBy(name: string, sources: Sources): readonly string[] {
     : heldAddresses({ node, report: sources.report(name) }, sources)
 }
 
-/** What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. */
+/**
+ * What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. One that is being deleted
+ * holds no name either then: a finalizer may keep it for ever.
+ */
 export function heldAddresses(
   { node, report }: Pick<NodeFacts, 'node' | 'report'>,
   { index, tracker }: Pick<Sources, 'index' | 'tracker'>,
@@ -102,10 +108,15 @@ export function heldAddresses(
   const { name } = node
   const gone = isGone(node, report, tracker.evidence(name))
   const held = index.addressesOf(name)
-  return gone ? held.filter((each) => each === name) : held
+  if (!gone) return held
+  return node.deleting ? [] : held.filter((each) => each === name)
 }
 
-function rivals(name: string, uuids: readonly string[], { index, node, report }: Sources): readonly Rival[] {
+function rivals(
+  name: string,
+  uuids: readonly string[],
+  { index, node, report, tracker }: Sources,
+): readonly Rival[] {
   const names = new Set(uuids.flatMap((uuid) => index.namesByUUID(uuid)))
   names.delete(name)
   const found: Rival[] = []
@@ -113,6 +124,7 @@ function rivals(name: string, uuids: readonly string[], { index, node, report }:
     const rival = node(other)
     if (rival === undefined) continue
     const own = report(other)
+    if (rival.deleting && isGone(rival, own, tracker.evidence(other))) continue
     const previous = previousStatus(own, rival)
     const { identityLevel: level } = previous
     found.push({ name: other, boundTo: verifiedVM(previous), level, spec: specOf(own, rival) })

@@ -3,6 +3,8 @@ interface Versioned {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
+  /** Whether it was deleted already, and waits for its finalizers. */
+  readonly deleting?: boolean
 }
 
 /**
@@ -12,7 +14,7 @@ interface Versioned {
 export interface MutationCache<T extends Versioned> {
   get(name: string): T | undefined
   wrote(before: T, after: T): void
-  /** The object was deleted: it is no longer shown, though the watch may still have it. */
+  /** The object was deleted: it is no longer shown, until the watch says that a finalizer keeps it. */
   deleted(object: T): void
   forget(name: string): void
 }
@@ -29,7 +31,7 @@ export function createMutationCache<T extends Versioned>(
   return {
     get(name) {
       const stored = store(name)
-      if (stored !== undefined && stored.uid === deleted.get(name)) return undefined
+      if (stored?.uid === deleted.get(name) && stored?.deleting !== true) return undefined
       deleted.delete(name)
       const write = writes.get(name)
       if (write === undefined || stored === undefined) return stored

@@ -121,6 +121,7 @@ t.test('the brake is engaged for a Node as long as it is to stay', async (t) => 
   t.same([...index.latched()], [], 'a person holds it, which must not hold the others')
   index.node('worker-1', node({ deleting: true }))
   t.same([...index.latched()], [], 'it is being deleted, and a finalizer keeps it')
+  t.equal(index.inGroup(boundVM().vCenterInstanceUUID), 0, 'nor is the share taken of it')
 })
 
 t.test('a Node that only names the VM of another does not count with it', async (t) => {

@@ -74,7 +74,8 @@ export function keysOf(
     uid: [node.uid],
     addresses: addressesOf(node, known),
     vCenter: pointed === undefined ? [] : [pointed.machines[0].vCenterInstanceUUID],
-    group: followed === undefined ? [] : [disruptionGroup(followed)],
+    // One that is being deleted is no part of what may vanish, however long a finalizer keeps it.
+    group: followed === undefined || node.deleting ? [] : [disruptionGroup(followed)],
   }
 }
 
@@ -84,7 +85,7 @@ export function latchedNode(
   { node }: NodeEntry,
   known: KnownNode | undefined,
 ): LatchedNode | undefined {
-  // A Node that is being deleted is not reconciled, and may wait for a finalizer for ever.
+  // A Node that is being deleted may wait for a finalizer for ever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
   if (known?.machines === undefined || known.previous.brakeEngagedAt === undefined) return undefined
   return { name, vCenter: known.machines.machines[0].vCenter, group: disruptionGroup(known.machines) }

@@ -50,6 +50,8 @@ t.test('takes what is needed and nothing else', async (t) => {
     resourceVersion: '42',
     creationTimestamp: '2026-01-01T00:00:00Z',
     deleting: false,
+    deletingSince: undefined,
+    finalizers: [],
     labels: { 'kubernetes.io/os': 'linux' },
     labelCount: 1,
     providedNodeIP: '10.0.0.1',
@@ -93,6 +95,8 @@ for (const [what, node] of Object.entries({
     t.strictSame(parseNode(node), {
       ...bare,
       deleting: false,
+      deletingSince: undefined,
+      finalizers: [],
       labels: {},
       labelCount: 0,
       providedNodeIP: undefined,
@@ -171,7 +175,18 @@ for (const [given, expected] of wishes) {
 }
 
 t.test('a Node that is being deleted', async (t) => {
-  t.equal(parseNode({ metadata: { ...bare, deletionTimestamp: '2026-01-01T00:00:00Z' } })?.deleting, true)
+  const finalizers = ['controller.cattle.io/node', 'a\u{202e}b', ...Array(20).fill('x'.repeat(300))]
+  const deletionTimestamp = '2026-01-01T00:00:00Z'
+  t.match(parseNode({ metadata: { ...bare, deletionTimestamp, finalizers: null } }), {
+    deleting: true,
+    deletingSince: deletionTimestamp,
+    finalizers: [],
+  })
+  const kept = parseNode({ metadata: { ...bare, deletionTimestamp, finalizers } })?.finalizers ?? []
+  t.same(kept.slice(0, 2), ['controller.cattle.io/node', 'a\u{fffd}b'])
+  t.equal(kept.length, 5)
+  t.ok(kept.every((name) => name.length <= 80))
+  t.same(parseNode({ metadata: { ...bare, finalizers } })?.finalizers, [], 'none waits for them')
 })
 
 t.test('no Node', async (t) => {

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { printable } from '../../agent/shared/printable.ts'
 import { CSI_DRIVER } from '../node/well-known.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node } from '../types/node.ts'
 
@@ -30,6 +31,7 @@ const NodeObject = v.object({
     resourceVersion: v.string(),
     creationTimestamp: v.string(),
     deletionTimestamp: v.nullish(v.string()),
+    finalizers: v.nullish(v.array(v.string()), []),
     labels: strings,
     annotations: strings,
   }),
@@ -64,7 +66,7 @@ export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node |
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     creationTimestamp: metadata.creationTimestamp,
-    deleting: typeof metadata.deletionTimestamp === 'string',
+    ...deletionOf(metadata),
     labels: labels === undefined ? metadata.labels : only(labels, metadata.labels),
     labelCount: Object.keys(metadata.labels).length,
     providedNodeIP: metadata.annotations[PROVIDED_NODE_IP],
@@ -87,6 +89,21 @@ function only(names: ReadonlySet<string>, labels: Node['labels']): Node['labels'
   return Object.fromEntries(Object.entries(labels).filter(([name]) => names.has(name)))
 }
 
+/** Finalizers that are kept: more are seldom, and a kubelet may set any number of its own Node. */
+const MAX_FINALIZERS = 5
+/** Characters; a qualified name may be longer, but is not. */
+const MAX_FINALIZER = 80
+
+function deletionOf({
+  deletionTimestamp,
+  finalizers,
+}: v.InferOutput<typeof NodeObject>['metadata']): Pick<Node, 'deleting' | 'deletingSince' | 'finalizers'> {
+  if (typeof deletionTimestamp !== 'string')
+    return { deleting: false, deletingSince: undefined, finalizers: [] }
+  const names = finalizers.slice(0, MAX_FINALIZERS).map((name) => copyOf(printable(name, MAX_FINALIZER)))
+  return { deleting: true, deletingSince: shortText(deletionTimestamp), finalizers: names }
+}
+
 /** Longer than any expected word or time. */
 const MAX_LENGTH = 40
 
@@ -95,5 +112,9 @@ const MAX_LENGTH = 40
  * whole text in memory.
  */
 export function shortText(text: string): string {
-  return text.length <= MAX_LENGTH ? text : Buffer.from(text.slice(0, MAX_LENGTH)).toString()
+  return text.length <= MAX_LENGTH ? text : copyOf(text.slice(0, MAX_LENGTH))
+}
+
+function copyOf(text: string): string {
+  return Buffer.from(text).toString()
 }

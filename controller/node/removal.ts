@@ -6,6 +6,23 @@ export function mayProceed({ deletionAnnotation }: Pick<Node, 'deletionAnnotatio
 }
 
 /**
+ * What a deletion waits for that somebody has already asked for, and the next step: deleting the Node again changes nothing.
+ * Undefined where the Node is not being deleted.
+ */
+export function deletionHangs({
+  name,
+  deletingSince,
+  finalizers,
+}: Pick<Node, 'name' | 'deletingSince' | 'finalizers'>): string | undefined {
+  if (deletingSince === undefined) return undefined
+  const since = `Node ${name} is being deleted since ${deletingSince}`
+  if (finalizers.length === 0) return since
+  const [are, their] = finalizers.length === 1 ? ['its finalizer', 'its'] : ['its finalizers', 'their']
+  const list = finalizers.join(', ')
+  return `${since}, and ${are} ${list} ${finalizers.length === 1 ? 'is' : 'are'} not removed; if ${their} controller is gone: kubectl patch node ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`
+}
+
+/**
  * Taints by which autoscalers say that they are removing the machine. A kubelet cannot write them once its Node exists
  * (NodeRestriction). A cordon is not among them, because it also precedes maintenance.
  */

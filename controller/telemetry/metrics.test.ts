@@ -30,6 +30,8 @@ function node(name: string, uid = `uid-${name}`): Node {
     resourceVersion: '1',
     creationTimestamp: '2026-11-01T10:00:00Z',
     deleting: false,
+    deletingSince: undefined,
+    finalizers: [],
     labels: {},
     labelCount: 0,
     providedNodeIP: undefined,

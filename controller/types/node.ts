@@ -21,6 +21,10 @@ export interface Node {
   /** RFC 3339. */
   readonly creationTimestamp: string
   readonly deleting: boolean
+  /** Since when, RFC 3339; undefined where it is not being deleted. */
+  readonly deletingSince: string | undefined
+  /** What its deletion waits for: names, of which some may be left out. Empty where it is not being deleted. */
+  readonly finalizers: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   /** How many labels it has in the API server. */
   readonly labelCount: number

@@ -66,7 +66,7 @@ export function createInhabitantsOf(options: InhabitantsOptions): InhabitantsOf 
       const missingFor = tracker.missingFor(name)
       if (missingFor > 0) return missingFor >= absentFor
       if (!isNotShown(name)) return false
-      // One that is being deleted is not reconciled any more, and so is not missed.
+      // One that is being deleted is probed, but not missed.
       return isShownElsewhere(name) || isFoundElsewhere(name) || node(name)?.deleting === true
     }
     const names = [...index.namesIn(vCenterInstanceUUID)]

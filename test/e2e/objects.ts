@@ -13,6 +13,7 @@ export interface NodeObject extends AnyObject {
   metadata: AnyObject['metadata'] & {
     labels: Record<string, string>
     annotations?: Record<string, string>
+    deletionTimestamp?: string
   }
   spec: {
     providerID?: string

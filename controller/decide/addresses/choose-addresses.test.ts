@@ -342,7 +342,8 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
   t.equal(hostname([{ type: 'Hostname', address: 'a b' }], '-'), 'worker-1')
   t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], '10.0.0.9'), 'worker-1', 'another’s address')
   t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], 'guest', '10.0.0.9'), '10.0.0.9', 'its name')
-  const holder = (address: string) => (address === 'worker-2' ? 'worker-2' : undefined)
+  const taken = { name: 'worker-2', deletingSince: undefined, finalizers: [] }
+  const holder = (address: string) => (address === 'worker-2' ? taken : undefined)
   const other = [{ type: 'Hostname', address: 'Worker-2' }]
   const { addresses } = chosen(spec(), vm(), { ...context({ addresses: other }), holder })
   t.match(addresses, [{ type: 'Hostname', address: 'worker-1' }], 'another Node’s, in other letters')
@@ -368,7 +369,8 @@ t.test('an address that another Node was verified with is not taken over', async
         },
       ],
     })
-  const holder = (address: string) => (address === '10.0.0.7' ? 'victim' : undefined)
+  const victim = { name: 'victim', deletingSince: undefined, finalizers: [] }
+  const holder = (address: string) => (address === '10.0.0.7' ? victim : undefined)
   const one = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
   t.equal(one.addresses?.[1]?.address, '10.0.0.5', 'another one does')
   t.match(one, {
@@ -408,6 +410,12 @@ t.test('an address that another Node was verified with is not taken over', async
     { ...context({}), holder },
   )
   t.match(byGuest, { addresses: undefined, holders: ['victim'] }, 'nor on the word of VMware Tools')
+
+  const leaving = { ...victim, deletingSince: '2026-03-01T09:00:00Z', finalizers: ['a.io/b', 'c'] }
+  const { message } = chosen(nic('10.0.0.7'), vm(), { ...context({}), holder: () => leaving }).condition
+  t.match(message, '10.0.0.7 (of Node victim); Node victim is being deleted since 2026-03-01T09:00:00Z')
+  t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
+  t.notMatch(message, /delete the other Node/, 'which changes nothing')
 })
 
 t.test('an address that VMware Tools may not be asked for is said to be missing for that', (t) => {

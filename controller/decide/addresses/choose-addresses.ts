@@ -53,7 +53,7 @@ export function chooseAddresses(
   const { nodes } = settings
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
   const { current, free, taken, networks } = usableAddresses(spec, vm, macs, context)
-  const holders = [...new Set(taken.map(({ holder }) => holder))]
+  const holders = [...new Set(taken.map(({ holder }) => holder.name))]
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,
     awaitsAddresses: true,

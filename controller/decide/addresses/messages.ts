@@ -1,5 +1,6 @@
 /** What is said of a Node's addresses, and what to do about them. */
 import type { NodeReportSpec } from '../../../agent/shared/node-report.ts'
+import { deletionHangs } from '../../node/removal.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { CandidateAddress, Family } from './candidate-addresses.ts'
@@ -31,10 +32,14 @@ export function resolved(found: readonly Discovered[], leftOut: readonly Candida
 }
 
 export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
-  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder})`)
+  const words = taken.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder.name})`)
+  const hanging = new Set(taken.flatMap(({ holder }) => deletionHangs(holder) ?? []))
+  const [
+    hangs = 'delete the other Node if its machine is gone, or find out why two machines have one address',
+  ] = hanging
   return no(
     'AddressOfAnotherNode',
-    `an address of another Node is left out until that Node's machine is proven gone; delete the other Node if its machine is gone, or find out why two machines have one address: ${words.join(', ')}`,
+    `an address of another Node is left out until that Node's machine is proven gone: ${words.join(', ')}; ${hangs}`,
   )
 }
 

@@ -3,6 +3,7 @@ import type { NodesConfig } from '../../config/config.ts'
 import { needsInitialization } from '../../node/needs-initialization.ts'
 import type { Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import type { AddressHolder } from '../node-facts.ts'
 import {
   type CandidateAddress,
   candidateAddresses,
@@ -13,14 +14,14 @@ import {
 import { type AddressType, mayStay } from './internal-and-external.ts'
 
 /** An address that is another Node's. */
-export type Taken = CandidateAddress & { readonly holder: string }
+export type Taken = CandidateAddress & { readonly holder: AddressHolder }
 
 export interface AddressHolders {
   readonly node: Node
   /** The addresses that this Node was verified with before. */
   readonly before: readonly NodeAddress[]
   /** Another Node that holds this address or this host name (lower case). */
-  readonly holder: (address: string) => string | undefined
+  readonly holder: (address: string) => AddressHolder | undefined
 }
 
 export interface CurrentAddress {

@@ -127,7 +127,15 @@ function listed(unmet: readonly Unmet[]): string {
   return [...new Set(unmet.map(({ message }) => message))].join('; ')
 }
 
-function probeInterval({ node, evidence, settings }: DeletionFacts, unmet: readonly string[]): number {
+/**
+ * Milliseconds between two probes.
+ *
+ * @param unmet names of the preconditions that do not hold
+ */
+export function probeInterval(
+  { node, evidence, settings }: Pick<DeletionFacts, 'node' | 'evidence' | 'settings'>,
+  unmet: readonly string[],
+): number {
   const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
   const ready = node.ready?.status === 'True'
   const doubtful =

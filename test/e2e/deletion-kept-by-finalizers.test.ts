@@ -1,0 +1,99 @@
+// A finalizer keeps a Node whose deletion is decided: a kubelet may set one, and so do cluster managers without malice.
+import t from 'tap'
+import { builtProgram } from '../fixtures/built-program.ts'
+import { startProgram } from '../fixtures/program.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { QUICK, verified, watched } from './deletion.ts'
+import { address, condition, isInitialized } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage(t, { vms: 12 })
+const { cluster, nodes, reports, vcsim } = stage
+await stage.controller({
+  lifecycle: { ...QUICK, maxAbsentMinimum: 1, maxAbsentShare: '0%' },
+})
+const [ours, theirs, running, silent] = await verified(stage, 'ours', 'theirs', 'running', 'silent', 'canary')
+if (!ours || !theirs || !running || !silent) throw new Error('there are five')
+await watched(stage)
+const FINALIZERS = ['controller.cattle.io/cluster-provisioner-controller', 'example.com/hangs']
+
+async function keep(name: string): Promise<void> {
+  const { status } = await cluster.request(
+    'PATCH',
+    `/api/v1/nodes/${name}`,
+    { metadata: { finalizers: FINALIZERS } },
+    { contentType: 'application/merge-patch+json' },
+  )
+  if (status !== 200) throw new Error(`no finalizers for Node ${name}: ${status}`)
+}
+
+/** A new machine with the address of another, whose agent has said so once. */
+async function successorOf(of: { readonly name: string; readonly address: string }) {
+  const member = await stage.member(`next-of-${of.name}`, { addresses: [`${of.address}/24`] })
+  await member.reportOnce()
+  return member
+}
+
+const isKept = (name: string) => nodes.last(name)?.metadata.deletionTimestamp !== undefined
+const saysThatItHangs = (name: string, of: string) => {
+  const said = condition(reports.last(name), 'AddressesResolved')
+  return said?.reason === 'AddressOfAnotherNode' && said.message.includes(`kubectl patch node ${of} `)
+    ? said.message
+    : undefined
+}
+
+t.test('a Node that Rollcall deleted: its VM is proven gone, so its address is free', async (t) => {
+  await keep(ours.name)
+  await vcsim.hide(ours.vm.ref)
+  await loseHeartbeats(cluster, ours.name)
+  await nodes.until('it hangs in its deletion', () => isKept(ours.name))
+  const next = await successorOf(ours)
+  await nodes.until('the next one is initialised', () => isInitialized(nodes.last(next.name)))
+  t.equal(address(nodes.last(next.name), 'InternalIP'), ours.address)
+  t.ok(isKept(ours.name), 'the old Node is still there')
+})
+
+t.test(
+  'a Node that a person deleted while its machine ran: its address is free once that is gone',
+  async (t) => {
+    await keep(theirs.name)
+    await cluster.request('DELETE', `/api/v1/nodes/${theirs.name}`)
+    await nodes.until('it hangs in its deletion', () => isKept(theirs.name))
+    const next = await successorOf(theirs)
+    await reports.until('who waits is told why', () => saysThatItHangs(next.name, theirs.name) !== undefined)
+    const said = saysThatItHangs(next.name, theirs.name) ?? ''
+    for (const name of FINALIZERS) t.match(said, name)
+    t.notMatch(said, /delete the other Node/)
+    await vcsim.hide(theirs.vm.ref)
+    await loseHeartbeats(cluster, theirs.name)
+    await nodes.until('the proof wakes it', () => isInitialized(nodes.last(next.name)))
+    t.ok(isKept(theirs.name))
+  },
+)
+
+t.test('one whose VM exists keeps its address, though it is silent', async (t) => {
+  await keep(running.name)
+  await cluster.request('DELETE', `/api/v1/nodes/${running.name}`)
+  await loseHeartbeats(cluster, running.name)
+  const next = await successorOf(running)
+  await reports.until('it has to wait', () => saysThatItHangs(next.name, running.name) !== undefined)
+  t.notOk(isInitialized(nodes.last(next.name)))
+})
+
+t.test('explain names the finalizers', async (t) => {
+  const command = await builtProgram('rollcall-controller')
+  const kubeconfig = await cluster.kubeconfig({ user: 'admin', groups: ['system:masters'] })
+  const program = startProgram({ command, args: ['explain', theirs.name, `--kubeconfig=${kubeconfig}`] })
+  t.match(await program.ended, { code: 0 })
+  const said = program.stdout.join('\n')
+  t.match(said, /^Node theirs is being deleted$/m)
+  for (const name of FINALIZERS) t.match(said, name)
+  t.match(said, `kubectl patch node ${theirs.name} --type=merge`)
+})
+
+t.test('those that hang hold no other deletion', async (t) => {
+  await vcsim.hide(silent.vm.ref)
+  await loseHeartbeats(cluster, silent.name)
+  await nodes.until('it is deleted, alone in its wave', () => nodes.last(silent.name) === undefined)
+  t.ok(isKept(ours.name) && isKept(theirs.name))
+})
