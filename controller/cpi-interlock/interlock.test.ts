@@ -64,11 +64,11 @@ function setUp(t: Teardown, lease = 'rollcall-controller') {
     interlock,
     state: () => interlock.state().state,
     lists: () => requests.filter((path) => path.startsWith(WORKLOADS)).length,
-    /** Somebody renews a Lease for 15 s, `ago` milliseconds before now. */
-    renew({ path = CPI_LEASE, holder = 'node-1_a', ago = 0, annotations = {} } = {}) {
+    /** Somebody renews a Lease, `ago` milliseconds before now. */
+    renew({ path = CPI_LEASE, holder = 'node-1_a', ago = 0, seconds = 15, annotations = {} } = {}) {
       const spec = {
         holderIdentity: holder,
-        leaseDurationSeconds: 15,
+        leaseDurationSeconds: seconds,
         renewTime: microTime(clock.now() - ago),
         leaseTransitions: 1,
       }
@@ -125,6 +125,20 @@ t.test('a Lease that was left behind long ago is not waited for, unless somebody
   renew({ ago: 90_000 })
   await clock.turn(5_000)
   t.equal(state(), 'held', 'its clock is slow')
+})
+
+t.test('no Lease is believed for longer than five minutes without a renewal', async (t) => {
+  const { clock, renew, state } = setUp(t)
+  renew({ seconds: 2_147_483 })
+  await clock.turn(0)
+  t.equal(state(), 'held')
+  await clock.turn(300_000)
+  t.equal(state(), 'held')
+  await clock.turn(15_000)
+  t.equal(state(), 'open', 'and whoever renews it meanwhile')
+  renew({ seconds: 2_147_483 })
+  await clock.turn(5_000)
+  t.equal(state(), 'held')
 })
 
 t.test('managers are listed when another one leads', async (t) => {

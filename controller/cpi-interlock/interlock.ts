@@ -3,7 +3,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt } from '../../agent/shared/result.ts'
 import { hasStatus } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
-import { createLeaseStore, type Lease } from '../kubernetes/lease.ts'
+import { believedFor, createLeaseStore, type Lease } from '../kubernetes/lease.ts'
 import type { Logger } from '../log.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import { DEFAULT_LEASE, type Managers, textOf } from './find-cpi.ts'
@@ -57,8 +57,8 @@ interface Sign {
  *
  * It reads rather than watches: a watch that died silently looks like a CPI that stopped. What fails changes nothing.
  *
- * As in client-go, a Lease counts as expired when it has not changed for its own duration by this process's clock. One
- * that is already far too old when first seen is not waited for.
+ * As in client-go, a Lease counts as expired when it has not changed for its own duration by this process's clock, or for as
+ * long as any is believed (`LONGEST_BELIEVED`). One that is already far too old when first seen is not waited for.
  */
 export function createInterlock({
   client,
@@ -103,12 +103,12 @@ export function createInterlock({
   }
 
   function leaderBy(key: string, lease: Lease | undefined): string {
-    const { holder = '', renewTime = '', durationSeconds = 0, transitions } = lease?.record ?? {}
-    if (holder === '' || lease?.annotations[ANNOTATION_HANDLES_NODES] === 'false') {
+    const { holder = '', renewTime = '', transitions } = lease?.record ?? {}
+    if (lease === undefined || holder === '' || lease.annotations[ANNOTATION_HANDLES_NODES] === 'false') {
       signs.delete(key)
       return ''
     }
-    const [now, lasts] = [clock.monotonic(), durationSeconds * 1000 + MARGIN]
+    const [now, lasts] = [clock.monotonic(), believedFor(lease.record) + MARGIN]
     const version = `${holder} ${renewTime} ${transitions}`
     const seen = signs.get(key)
     const outdated = seen === undefined && Date.parse(renewTime) + lasts + MAX_SKEW < clock.now()

@@ -194,6 +194,26 @@ t.test('the duration that the other wrote counts, not our own', async (t) => {
   t.same(timeline, ['60 a begins'])
 })
 
+t.test(
+  'but for no more than five minutes, as anybody who may create Leases may have written it',
+  async (t) => {
+    const { clock, lease, timeline, candidate } = setUp(t)
+    const record = {
+      holder: 'nobody',
+      durationSeconds: 2_147_483,
+      acquireTime: '',
+      renewTime: '',
+      transitions: 0,
+    }
+    lease.record = record
+    candidate('a')
+    await clock.turn(298_000)
+    t.same(timeline, [])
+    await clock.turn(4_000)
+    t.same(timeline, ['300 a begins'])
+  },
+)
+
 t.test('work that ends unasked ends the election', async (t) => {
   const { clock, lease, candidate } = setUp(t)
   const done = candidate('a', async () => undefined)

@@ -1,5 +1,13 @@
 import type { Clock } from '../../agent/shared/clock.ts'
-import { type Annotations, type Lease, type LeaseRecord, type LeaseStore, microTime } from './lease.ts'
+import {
+  type Annotations,
+  believedFor,
+  type Lease,
+  type LeaseRecord,
+  type LeaseStore,
+  LONGEST_BELIEVED,
+  microTime,
+} from './lease.ts'
 
 export interface LeaseRenewerOptions {
   readonly lease: LeaseStore
@@ -54,6 +62,8 @@ export function createLeaseRenewer({
   onSlowPath,
   clock,
 }: LeaseRenewerOptions): LeaseRenewer {
+  // The replicas of one Deployment have one duration, however long.
+  const longest = Math.max(LONGEST_BELIEVED, durationSeconds * 1000)
   let seen: Lease | undefined
   let seenAt = 0
   let renewed = { at: 0, wall: 0 }
@@ -66,7 +76,7 @@ export function createLeaseRenewer({
   function expiresIn(): number {
     const record = seen?.record
     if (!record || record.holder === '' || record.holder === identity) return 0
-    return Math.max(0, seenAt + record.durationSeconds * 1000 - clock.monotonic())
+    return Math.max(0, seenAt + believedFor(record, longest) - clock.monotonic())
   }
 
   /** The record to write next: within a term, its start and number stay. */

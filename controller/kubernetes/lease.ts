@@ -101,6 +101,25 @@ export function createLeaseStore(
   }
 }
 
+/**
+ * Milliseconds for which another's Lease is believed without a renewal, whatever duration it names: whoever may create Leases
+ * could otherwise stop this controller for 68 years with one request. A holder that lives renews it far more often, as the
+ * CPI does with its 15 s.
+ */
+export const LONGEST_BELIEVED = 300_000
+
+/**
+ * For how long this Lease is believed, milliseconds.
+ *
+ * @param longest at most; {@link LONGEST_BELIEVED} by default
+ */
+export function believedFor(
+  { durationSeconds }: Pick<LeaseRecord, 'durationSeconds'>,
+  longest: number = LONGEST_BELIEVED,
+): number {
+  return Math.min(durationSeconds * 1000, longest)
+}
+
 /** `metav1.MicroTime` takes no other number of digits. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace(/Z$/, '000Z')
