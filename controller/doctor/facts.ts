@@ -35,6 +35,8 @@ export interface VCenterFacts {
   readonly name: string
   /** As `host:port`. */
   readonly server: string
+  /** Its own name for itself (`about.instanceUuid`), and the server as `serverKey` has it. */
+  readonly identity?: { readonly instanceUUID: string; readonly server: string }
   readonly trust: Trust['kind']
   /** The addresses of its name. */
   readonly dns: Looked<readonly string[]>

@@ -41,6 +41,22 @@ export function judgeVCenter(facts: VCenterFacts, now: number): readonly Line[] 
   ])
 }
 
+/** A line for each identity that several servers give. */
+export function judgeTwins(vCenters: readonly VCenterFacts[]): readonly Line[] {
+  const known = vCenters.filter(({ identity }) => identity !== undefined && identity.instanceUUID !== '')
+  return [...Map.groupBy(known, ({ identity }) => identity?.instanceUUID)]
+    .filter(([, group]) => new Set(group.map(({ identity }) => identity?.server)).size > 1)
+    .map(([instanceUUID, group]) => {
+      const names = listed(group.map(({ name, server }) => `${name} (${server})`))
+      return {
+        check: `vCenters ${listed(group.map(({ name }) => name))}: identity`,
+        ...warn(
+          `${names} say that they are one (instance UUID ${instanceUUID}), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one`,
+        ),
+      }
+    })
+}
+
 function judgeName({ server }: VCenterFacts, found: readonly string[]): CheckResult {
   const [only = ''] = found
   return fine(

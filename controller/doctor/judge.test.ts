@@ -122,6 +122,29 @@ t.test('where all is well, every line is ok', async (t) => {
   t.notOk(hasFailed(judge(good)))
 })
 
+t.test(
+  'two servers that say they are one vCenter are told, and several accounts of one are not',
+  async (t) => {
+    const instanceUUID = '5c9a0000-0000-4000-8000-00000000000e'
+    const one = { ...vCenter, identity: { instanceUUID, server: 'vc.example.com 443' } }
+    const twin = {
+      ...one,
+      name: 'twin',
+      server: 'clone.example.com:443',
+      identity: { instanceUUID, server: 'clone.example.com 443' },
+    }
+    t.match(wrong({ ...good, vCenters: [one, twin] }), [
+      {
+        check: 'vCenters main, twin: identity',
+        status: 'warn',
+        message: /main \(vc\.example\.com:443\), twin \(clone\.example\.com:443\) say that they are one/,
+      },
+    ])
+    for (const identity of [one.identity, { ...twin.identity, instanceUUID: 'another' }])
+      t.same(wrong({ ...good, vCenters: [one, { ...twin, identity }] }), [])
+  },
+)
+
 type Row = readonly [check: string, status: Status, says: RegExp]
 
 const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [

@@ -4,7 +4,7 @@ import type { ConfigurationFacts, DoctorFacts } from './facts.ts'
 import { judgeAgents } from './judge-agents.ts'
 import { clusterSteps } from './judge-cluster.ts'
 import { cpiSteps } from './judge-cpi.ts'
-import { judgeVCenter } from './judge-vcenter.ts'
+import { judgeTwins, judgeVCenter } from './judge-vcenter.ts'
 
 const API_SERVER = 'API server'
 
@@ -22,6 +22,7 @@ export function judge(facts: DoctorFacts): readonly Line[] {
       ...(cluster.ok ? fine(`answers, and knows you as ${cluster.value.user}`) : fail(cluster.message)),
     },
     ...vCenters.flatMap((each) => judgeVCenter(each, now)),
+    ...judgeTwins(vCenters),
     ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),
     ...chain(
       [

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { ParentObject } from '../../agent/shared/node-report.ts'
 import { attempt, failed, ok } from '../../agent/shared/result.ts'
-import type { Config, VCenterConfig } from '../config/config.ts'
+import { type Config, serverKey, type VCenterConfig } from '../config/config.ts'
 import { matchesDatacenter } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
@@ -85,7 +85,10 @@ export async function lookAtVCenter(
 const NOT_READ =
   'user and password are not known, because their Secret or folder was not read in time; see the line "API server"'
 
-type Inside = Pick<VCenterFacts, 'login' | 'sessions' | 'privileges' | 'datacenters' | 'categories' | 'skew'>
+type Inside = Pick<
+  VCenterFacts,
+  'identity' | 'login' | 'sessions' | 'privileges' | 'datacenters' | 'categories' | 'skew'
+>
 
 async function lookInside(
   config: VCenterConfig,
@@ -182,7 +185,12 @@ async function lookInside(
     return { login: failed(error instanceof Error ? error.message : String(error)) }
   }
   try {
-    return { login: ok({ alone: options.alone() }), ...(await readEach(opened.value)) }
+    const { instanceUUID } = opened.value
+    return {
+      identity: { instanceUUID, server: serverKey(config) },
+      login: ok({ alone: options.alone() }),
+      ...(await readEach(opened.value)),
+    }
   } finally {
     const last = signal.aborted ? AbortSignal.abort() : signal
     await Promise.allSettled([session.logout(last), rest.logout(last)])

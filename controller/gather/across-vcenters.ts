@@ -6,11 +6,15 @@ import { outOfScope } from '../decide/topology/scope.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
+import { doubtTwins } from './twin-vcenters.ts'
 
 type Lookups = NodeFacts['lookups']
 type Each = Lookups[number]
 
-/** Looks these BIOS UUIDs up in every vCenter, and leaves one view of each VM: see {@link oneViewOfEach}. */
+/**
+ * Looks these BIOS UUIDs up in every vCenter, believes of two that say they are one what both say (`doubtTwins`), and leaves
+ * one view of each VM: see {@link oneViewOfEach}.
+ */
 export function lookUpInAll(
   uuids: readonly string[],
   boundTo: BoundVM | undefined,
@@ -20,7 +24,9 @@ export function lookUpInAll(
   const all = inventories.flatMap((inventory) =>
     uuids.map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
   )
-  return inventories.length === 1 ? all : oneViewOfEach(all, boundTo?.vCenter, settings)
+  if (inventories.length === 1) return all
+  const believed = doubtTwins(all, boundTo, inventories, settings.servers)
+  return oneViewOfEach(believed, boundTo?.vCenter, settings)
 }
 
 /** What the vCenter of a binding does: see `NodeFacts.bindingVCenter`. */
@@ -36,11 +42,13 @@ export function bindingVCenter(
 
 /**
  * For each vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not known yet. By
- * vCenter, however many entries of the configuration name it: one account that may read enough will do.
+ * vCenter and server, however many entries of the configuration name it: one account that may read enough will do. A second
+ * server that says it is the same vCenter must be able to as well.
  */
 export function provableInEach(
   bound: BoundVM | undefined,
   inventories: readonly Inventory[],
+  { servers }: Pick<DecisionConfig, 'servers'>,
 ): readonly (Proof | undefined)[] {
   if (bound === undefined) return []
   const proofs = new Map<string, (Proof | undefined)[]>()
@@ -48,7 +56,8 @@ export function provableInEach(
     const instanceUUID = inventory.instanceUUID()
     const proof = inventory.provable(instanceUUID === bound.vCenterInstanceUUID ? (bound.parents ?? []) : [])
     // As long as it has not said who it is, it counts by itself.
-    const key = instanceUUID === '' ? `name ${inventory.vCenter}` : instanceUUID
+    const { vCenter } = inventory
+    const key = instanceUUID === '' ? `name ${vCenter}` : `${instanceUUID} ${servers[vCenter]}`
     proofs.set(key, [...(proofs.get(key) ?? []), proof])
   }
   return Array.from(

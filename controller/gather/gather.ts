@@ -61,7 +61,7 @@ export function gather(
     csiTopologyKeys: sources.csiTopologyKeys(node),
     settings,
     evidence: tracker.evidence(name),
-    provable: provableInEach(boundTo, inventories),
+    provable: provableInEach(boundTo, inventories, settings),
     deletionRefused: tracker.refusal(name),
     absentSince: tracker.absentSince(name, node.uid),
     fleet: (group) => ({

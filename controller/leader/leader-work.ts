@@ -30,6 +30,7 @@ import { createProbeWorker } from '../vm-probes/probe-worker.ts'
 import { createEventHandlers, createInventoryHandler } from '../watch/event-handlers.ts'
 import { createWorkQueue, DEFAULT_RATE, type WorkQueue } from '../watch/work-queue.ts'
 import { absenceProvable, interlockProblem, policyProblem, unprovable, vCenterProblem } from './readiness.ts'
+import { createTwinIdentities } from './twin-identities.ts'
 import { createUnmatchedDatacenters } from './unmatched-datacenters.ts'
 
 export interface LeaderWorkOptions {
@@ -246,6 +247,8 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     logger,
   })
 
+  const twins = createTwinIdentities({ servers: settings.servers, inventories, clock, random, logger })
+
   metrics.queueDepth(queue.depth)
   metrics.slowNodes(slowLane.count)
   metrics.queueActive(queue.activeSince)
@@ -288,6 +291,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     ],
     remarks: () => [
       ...unmatched.remarks(),
+      ...twins.remarks(),
       ...interlock.remarks(),
       ...csiNodes.remarks(),
       ...(settings.lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
@@ -301,6 +305,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
           policy.run,
           interlock.run,
           unmatched.run,
+          twins.run,
           work,
           ...inventories.map((inventory) => inventory.run),
         ],

@@ -97,6 +97,7 @@ export const REASONS = [
   'UUIDOfAnotherVM',
   'UUIDUnknown',
   'UUIDsContradict',
+  'VCenterNotUnique',
   'VCenterOfBindingMissing',
   'VMChanged',
   'VMExists',

@@ -39,6 +39,8 @@ export type CanaryProof =
 export interface VCenterProbe {
   /** Its name in the configuration. */
   readonly vCenter: string
+  /** Server and port, as `serverKey` has them: two that say they are one vCenter must each prove an absence. */
+  readonly server: string
   /** `about.instanceUuid`; undefined as long as it has never answered. */
   readonly vCenterInstanceUUID: string | undefined
   /** A new number after each login: what was found in a session says nothing about the time before it. */

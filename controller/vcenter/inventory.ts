@@ -1,7 +1,7 @@
 /** One vCenter's VMs, followed by push: `vcenter/` as the rest of the controller sees it. */
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { VCenterConfig } from '../config/config.ts'
+import { serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
@@ -98,6 +98,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
 
   const prober = createProber({
     vCenter,
+    server: serverKey(config),
     store,
     timings,
     clock,

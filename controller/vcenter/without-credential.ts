@@ -1,4 +1,4 @@
-import type { NoCredential, VCenterConfig } from '../config/config.ts'
+import { type NoCredential, serverKey, type VCenterConfig } from '../config/config.ts'
 import { aborted } from '../tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { RunningInventory } from './running-inventory.ts'
@@ -9,7 +9,7 @@ import { notConnected, unanswered } from './vm-probe/prober.ts'
  * its place.
  */
 export function withoutCredential(
-  { name: vCenter }: Pick<VCenterConfig, 'name'>,
+  { name: vCenter, server, port }: Pick<VCenterConfig, 'name' | 'server' | 'port'>,
   missing: NoCredential,
 ): RunningInventory {
   const failure: VCenterFailure | undefined =
@@ -26,6 +26,7 @@ export function withoutCredential(
     lookup: () => (failure === undefined ? { state: 'pending' } : { state: 'unknown', failure }),
     probe: async () => ({
       vCenter,
+      server: serverKey({ server, port }),
       vCenterInstanceUUID: undefined,
       session: 0,
       // The VM may be its own.

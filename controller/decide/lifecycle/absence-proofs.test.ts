@@ -62,6 +62,29 @@ const found = (changes: Parameters<typeof seenVM>[0] = {}) =>
   ({ state: 'found', vm: seenVM(changes) }) as const
 const unknown = { state: 'unknown', failure } as const
 
+t.test(
+  'of two servers that say they are one vCenter, each must prove an absence, and show a VM as off',
+  async (t) => {
+    const clone = (changes: Parameters<typeof probe>[0] = {}) =>
+      probe({ vCenter: 'clone', server: 'clone.test 443', ...changes })
+    const blind = { privileges: { state: 'unproven', failure } } as const
+    t.same(missing([probe(), clone()]), [])
+    t.match(missing([probe(blind), clone()]), [/lacks System\.Read/])
+    t.match(missing([probe({ canary: none }), clone()], OWN), [/^vCenter vc1 shows no VM at all/])
+    const off = { state: 'found', vm: seenVM({ powerState: 'poweredOff' }) } as const
+    const isOff = (...probes: ReturnType<typeof probe>[]) => isOffForGood(boundVM(), probes)
+    t.equal(isOff(probe({ moref: off }), clone({ moref: off })), true)
+    t.equal(isOff(probe({ moref: { state: 'unknown', failure } }), clone({ moref: off })), false)
+    t.equal(isOff(probe(), clone({ moref: off })), false)
+    const moved = { state: 'found', vm: seenVM({ moref: 'vm-99' }) } as const
+    t.equal(registeredAs(boundVM(), [probe(), clone({ instanceUUID: moved })]), undefined)
+    t.equal(
+      registeredAs(boundVM(), [probe({ instanceUUID: moved }), clone({ instanceUUID: moved })]),
+      'vm-99',
+    )
+  },
+)
+
 t.test('of two accounts of one vCenter, one must be such that its finding nothing counts', async (t) => {
   const blind = { privileges: unproven }
   t.same(missing([probe(), tenant(blind)]), [])

@@ -140,27 +140,38 @@ export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | u
 
 /**
  * The new moref of a VM that was registered again in its own vCenter, found by its instance UUID, which is unique there.
- * Undefined where the VM is not found or still has its moref.
+ * Undefined where the VM is not found or still has its moref, or where a second server that says it is this vCenter does not
+ * find the same.
  */
 export function registeredAs(vm: BoundVM, probes: readonly VCenterProbe[]): string | undefined {
   const own = ownProbes(vm, probes)
   if (vm.instanceUUID === '' || own.some(({ moref }) => moref?.state === 'found')) return undefined
-  return first(own, ({ moref, instanceUUID: finding }) =>
-    moref?.state === 'not-found' && finding.state === 'found' && finding.vm.moref !== vm.moref
-      ? finding.vm.moref
-      : undefined,
+  const found = byServer(own).map((accounts) =>
+    first(accounts, ({ moref, instanceUUID: finding }) =>
+      moref?.state === 'not-found' && finding.state === 'found' && finding.vm.moref !== vm.moref
+        ? finding.vm.moref
+        : undefined,
+    ),
   )
+  return new Set(found).size === 1 ? found[0] : undefined
 }
 
 /**
  * Whether the VM, read by moref, is powered off, and nothing readable says that vCenter is about to start it: neither HA,
- * nor Fault Tolerance, nor a task. A suspended VM does not count, since it goes on writing when it resumes.
+ * nor Fault Tolerance, nor a task. A suspended VM does not count, since it goes on writing when it resumes. Each server that
+ * says it is the VM's vCenter must show it so.
  */
 export function isOffForGood(vm: BoundVM, probes: readonly VCenterProbe[]): boolean {
-  const seen = ownProbes(vm, probes).flatMap(({ moref }) => (moref?.state === 'found' ? [moref.vm] : []))
+  const own = byServer(ownProbes(vm, probes))
   const isOff = ({ connectionState, powerState, mayRestart }: SeenVM): boolean =>
     connectionState === 'connected' && powerState === 'poweredOff' && mayRestart.length === 0
-  return seen.length > 0 && seen.every(isOff)
+  return (
+    own.length > 0 &&
+    own.every((accounts) => {
+      const seen = accounts.flatMap(({ moref }) => (moref?.state === 'found' ? [moref.vm] : []))
+      return seen.length > 0 && seen.every(isOff)
+    })
+  )
 }
 
 /** The probes by the vCenter that the VM is bound to: one for each entry of the configuration that names it. */
@@ -168,13 +179,19 @@ function ownProbes(vm: BoundVM, probes: readonly VCenterProbe[]): readonly VCent
   return probes.filter(({ vCenterInstanceUUID }) => vCenterInstanceUUID === vm.vCenterInstanceUUID)
 }
 
-/** A group for each vCenter. One that has never answered is known by no more than its name, and may be any. */
+/**
+ * A group for each vCenter. One that has never answered is known by no more than its name, and may be any. Two servers that
+ * say they are one vCenter are two groups: one of them may be a clone.
+ */
 function byVCenter(probes: readonly VCenterProbe[]): readonly (readonly VCenterProbe[])[] {
-  const groups = Map.groupBy(
-    probes,
-    ({ vCenter, vCenterInstanceUUID }) => vCenterInstanceUUID ?? `name ${vCenter}`,
+  const groups = Map.groupBy(probes, ({ vCenter, server, vCenterInstanceUUID }) =>
+    vCenterInstanceUUID === undefined ? `name ${vCenter}` : `${vCenterInstanceUUID} ${server}`,
   )
   return [...groups.values()]
+}
+
+function byServer(probes: readonly VCenterProbe[]): readonly (readonly VCenterProbe[])[] {
+  return [...Map.groupBy(probes, ({ server }) => server).values()]
 }
 
 /** Whether in each of these vCenters one account may read what a proof of absence needs. */

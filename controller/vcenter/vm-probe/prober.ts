@@ -29,6 +29,8 @@ export interface Prober {
 
 export interface ProberOptions {
   readonly vCenter: string
+  /** See `VCenterProbe.server`. */
+  readonly server: string
   readonly store: VMStore
   readonly timings: Timings
   readonly clock: Clock
@@ -48,6 +50,7 @@ interface Period {
 
 export function createProber({
   vCenter,
+  server,
   store,
   timings,
   clock,
@@ -83,7 +86,7 @@ export function createProber({
       const uuid = instanceUUID()
       // As long as vCenter has not said who it is, the VM may be its own.
       const own = uuid === '' || uuid === vm.vCenterInstanceUUID.toLowerCase()
-      const about = { vCenter, vCenterInstanceUUID: uuid === '' ? undefined : uuid, session }
+      const about = { vCenter, server, vCenterInstanceUUID: uuid === '' ? undefined : uuid, session }
       if (period === undefined || period.signal.aborted) {
         return { ...about, ...unanswered(own, failure() ?? notConnected(vCenter)) }
       }

@@ -1,0 +1,50 @@
+// A cloned appliance: two vCenters in the configuration say that they are one, with the same VMs under the same references.
+import t from 'tap'
+import { until } from '../fixtures/until.ts'
+import { startVcsim } from '../servers/vcsim.ts'
+import { readyz } from './leaders.ts'
+import { condition, isInitialized, type NodeObject } from './objects.ts'
+import { openStage } from './stage.ts'
+
+const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
+const stage = await openStage(t, { vms: 4 })
+const { nodes, reports, vcsim } = stage
+const clone = await startVcsim({ clusters: 2, vms: 4, password: 'another' })
+t.teardown(() => clone.stop())
+const controller = await stage.controller({ otherVCenters: { clone } })
+const member = await stage.member('worker-1')
+await member.reportOnce()
+await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+const found = () => condition(reports.last(member.name), 'VMFound')
+const isTainted = (node: NodeObject | undefined) =>
+  node?.spec.taints?.some(({ key }) => key === SHUTDOWN) === true
+
+t.test('both are named, at the start and by /readyz, which stays ready', async (t) => {
+  await until('it is logged', () => /say that they are one/.test(controller.output()))
+  t.match(controller.output(), /"vCenters":\["main","clone"\]/)
+  t.match(await readyz(controller), /^vCenters main, clone say that they are one/m)
+  t.equal((await fetch(`${controller.url}/readyz`)).status, 200)
+})
+
+t.test('off in the clone alone: the Node gets no taint, whether the real one answers or not', async (t) => {
+  await clone.govc('vm.power', '-off', member.vm.name)
+  await reports.until('it is told', () => found()?.reason === 'VCenterNotUnique')
+  t.match(found(), { status: 'Unknown', message: /do not agree on the power state of VM/ })
+  await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
+  await until('the real one is away', async () => /^vCenter main: /m.test(await readyz(controller)))
+  const other = await stage.member('worker-2')
+  await other.reportOnce()
+  await reports.until(
+    'a new one waits, though the clone shows its VM',
+    () => condition(reports.last(other.name), 'VMFound')?.status === 'Unknown',
+  )
+  t.notOk(nodes.of(member.name).some(({ object }) => isTainted(object)))
+  await vcsim.clearFaults()
+  await nodes.until('both answer again', () => isInitialized(nodes.last(other.name)))
+  t.notOk(nodes.of(member.name).some(({ object }) => isTainted(object)))
+})
+
+t.test('off in both: the taint comes', async () => {
+  await vcsim.govc('vm.power', '-off', member.vm.name)
+  await nodes.until('it is tainted', () => isTainted(nodes.last(member.name)))
+})
