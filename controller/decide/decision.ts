@@ -88,7 +88,7 @@ export interface Absence extends Span {
   readonly since: number
   /** Whether it counts towards the limit. */
   readonly counts: boolean
-  /** Whether its machine lives, so that vCenter is wrong about it. */
+  /** Whether its machine lives, so that vCenter is wrong about it: see `livesOn` and `speaksByKubeletAlone`. */
   readonly lives: boolean
   /** Whether it may still come to count. */
   readonly pending: boolean

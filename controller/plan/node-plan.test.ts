@@ -12,7 +12,7 @@ const notReady = { status: 'Unknown', lastHeartbeatTime: '' }
 const unseen = boundVM({ moref: '', vCenterInstanceUUID: '' })
 
 function missing(vm = boundVM()): Decision {
-  const request = { nodeUID: NODE_UID, vm, others: [], lifeSign: '', volumes: false }
+  const request = { nodeUID: NODE_UID, vm, others: [], lifeSign: '', agentSign: undefined, volumes: false }
   const probePlan = { request, due: true, missing: true } as const
   return { state: 'initialized', events: [], requeue: false, probePlan }
 }

@@ -1,5 +1,6 @@
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
 import { probedOf } from '../decide/lifecycle/evidence.ts'
+import { speaksByKubeletAlone } from '../decide/lifecycle/living-machines.ts'
 import type { NodeIndex } from '../gather/node-index.ts'
 import { isRemovalMeant } from '../node/removal.ts'
 import type { Inventory, Lookup } from '../types/inventory.ts'
@@ -37,14 +38,15 @@ export type InhabitantsOf = (
  * initialised that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
  * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM.
  *
- * A Node that somebody removes on purpose does not count as running.
+ * A Node that somebody removes on purpose does not count as running, nor one for which a kubelet alone has spoken for long.
  */
 export function createInhabitantsOf(options: InhabitantsOptions): InhabitantsOf {
   const { index, tracker, inventories, node, absentFor } = options
 
   function runs(name: string): boolean {
     const known = node(name)
-    return known?.ready?.status === 'True' && !known.deleting && !isRemovalMeant(known)
+    if (known?.ready?.status !== 'True' || known.deleting || isRemovalMeant(known)) return false
+    return !speaksByKubeletAlone(tracker.evidence(name), { absentFor })
   }
 
   return ({ vCenter, vCenterInstanceUUID = '' }, except) => {

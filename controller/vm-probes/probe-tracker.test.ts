@@ -30,7 +30,7 @@ function deletion(group = VCENTER) {
 
 function probePlan(changes: Partial<ProbePlan> = {}, vm = boundVM()): ProbePlan {
   return {
-    request: { nodeUID: 'uid', vm, others: [], lifeSign: 'a', volumes: false },
+    request: { nodeUID: 'uid', vm, others: [], lifeSign: 'a', agentSign: 'a', volumes: false },
     due: true,
     absence: absent(),
     ...changes,

@@ -5,7 +5,14 @@ import type { ProbeRequest, ProbeResult } from '../decide/lifecycle/evidence.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { createProbeWorker, type ProbeWorkerOptions } from './probe-worker.ts'
 
-const REQUEST: ProbeRequest = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: true }
+const REQUEST: ProbeRequest = {
+  nodeUID: 'uid',
+  vm: boundVM(),
+  others: [],
+  lifeSign: 'a',
+  agentSign: 'a',
+  volumes: true,
+}
 
 function setUp(changes: Partial<ProbeWorkerOptions> = {}) {
   const results: ProbeResult[] = []

@@ -434,6 +434,19 @@ t.test('a vCenter that is wrong about many is not believed about any', async (t)
   t.ok(decide(gone({ node: meant, fleet: () => fleet({ living: 9 }) })).deletion, 'but a person knows better')
 })
 
+t.test('one for which its kubelet alone has spoken for long is kept, and holds no other', async (t) => {
+  const before = living()
+  const { evidence, monotonic } = before
+  if (evidence === undefined) throw new Error('it was asked')
+  const of = (silentFor: number) =>
+    decide({ ...before, evidence: { ...evidence, agentHeardAt: monotonic - silentFor } })
+  t.match(of(6 * lifecycle.absentFor - 1).probePlan?.absence, { lives: true, counts: false })
+  const zombie = of(6 * lifecycle.absentFor)
+  t.match(zombie.probePlan?.absence, { lives: false, counts: false, pending: false, latched: false })
+  t.match(pending(zombie), { reason: 'NodeReady' })
+  t.equal(zombie.deletion, undefined)
+})
+
 t.test('one that is Ready may live or be gone, and counts for the others until that is known', async (t) => {
   const before = living({ absentSince: 0 })
   const { evidence } = before

@@ -2,9 +2,25 @@ import t from 'tap'
 import { boundVM, facts, node, report } from '../../../test/fixtures/facts.ts'
 import { absence, answerAt, probe, seenVM } from '../../../test/fixtures/probes.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
-import { type Evidence, isGone, lifeSignOf, type ProbeRequest, type ProbeResult, weigh } from './evidence.ts'
+import { agentlessReport } from '../agentless.ts'
+import {
+  agentSignOf,
+  type Evidence,
+  isGone,
+  lifeSignOf,
+  type ProbeRequest,
+  type ProbeResult,
+  weigh,
+} from './evidence.ts'
 
-const REQUEST: ProbeRequest = { nodeUID: 'uid', vm: boundVM(), others: [], lifeSign: 'a', volumes: false }
+const REQUEST: ProbeRequest = {
+  nodeUID: 'uid',
+  vm: boundVM(),
+  others: [],
+  lifeSign: 'a',
+  agentSign: 'a',
+  volumes: false,
+}
 const failure = { vCenter: 'vc1', reason: 'TimedOut' as const, message: 'it took too long' }
 
 /** The evidence after these answers, one a second, the first at 1000. */
@@ -119,6 +135,23 @@ t.test('a sign of life is whatever the machine writes', async (t) => {
     lifeSignOf(node({ ready: { status: 'Unknown', ...heartbeat } }), undefined),
     'that others give up on it is none',
   )
+})
+
+t.test('it is known since when its agent has been silent', async (t) => {
+  const results = (...signs: (string | undefined)[]) =>
+    signs.reduce<Evidence | undefined>(
+      (before, agentSign, index) =>
+        weigh(before, { ...REQUEST, agentSign }, answerAt(1000 * (index + 1), [probe()])),
+      undefined,
+    )?.agentHeardAt
+  t.equal(results('a'), 1000, 'since it is asked')
+  t.equal(results('a', 'a', 'a'), 1000)
+  t.equal(results('a', 'b', 'b'), 2000)
+  t.equal(results(undefined, 'a'), 2000)
+  t.equal(agentSignOf(undefined), undefined)
+  t.equal(agentSignOf(report({ reportedAt: undefined })), undefined)
+  t.not(agentSignOf(report({ reportedAt: '1' })), agentSignOf(report({ reportedAt: '2' })))
+  t.equal(agentSignOf(report({ spec: { ok: true, value: agentlessReport(node()) } })), undefined)
 })
 
 const silent = node({ ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })

@@ -2,6 +2,7 @@ import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
+import { isAgentless } from '../agentless.ts'
 import {
   isOffForGood,
   type ProofFacts,
@@ -17,6 +18,8 @@ export interface ProbeRequest {
   /** The Node's other machines: see `NodeMachines`. */
   readonly others: readonly BoundVM[]
   readonly lifeSign: string
+  /** The same of its agent alone: see {@link agentSignOf}. */
+  readonly agentSign: string | undefined
   /** Whether to count the VolumeAttachments too. */
   readonly volumes: boolean
 }
@@ -57,6 +60,8 @@ export interface Evidence {
   readonly beats: boolean
   /** When the machine was last heard to have given a sign of life after its absence was proven; undefined where it has not. */
   readonly spokenAt: number | undefined
+  /** When its agent was last heard to have reported, or the first of these results came. */
+  readonly agentHeardAt: number
   /** How many results in a row have proven nothing. */
   readonly unproven: number
   /** VolumeAttachments of the Node; undefined where they were not requested or could not be counted. */
@@ -103,6 +108,7 @@ export function weigh(before: Evidence | undefined, request: ProbeRequest, resul
     request,
     beats,
     spokenAt: speaks && (same.absent ?? same.spokenAt) !== undefined ? at : same?.spokenAt,
+    agentHeardAt: same !== undefined && same.request.agentSign === request.agentSign ? same.agentHeardAt : at,
     unproven: proven ? 0 : (same?.unproven ?? 0) + 1,
     absent: proven ? row(before?.absent) : undefined,
     departed: departure(same, request, result),
@@ -206,7 +212,17 @@ function sessions(evidence: Parameters<typeof probedOf>[0]): string {
  * kubelet writes Ready as False; Unknown comes from the node lifecycle controller, which leaves the heartbeat as it is.)
  */
 export function lifeSignOf(node: Pick<Node, 'ready'>, report: NodeReport | undefined): string {
-  return `${report?.reportedAt ?? '-'} ${report?.generation ?? '-'} ${node.ready?.lastHeartbeatTime ?? '-'}`
+  return `${reportSignOf(report)} ${node.ready?.lastHeartbeatTime ?? '-'}`
+}
+
+/** A text that changes with each report of a machine's agent; undefined where no agent has ever reported. */
+export function agentSignOf(report: NodeReport | undefined): string | undefined {
+  if (report?.reportedAt === undefined || (report.spec.ok && isAgentless(report.spec.value))) return undefined
+  return reportSignOf(report)
+}
+
+function reportSignOf(report: NodeReport | undefined): string {
+  return `${report?.reportedAt ?? '-'} ${report?.generation ?? '-'}`
 }
 
 /**

@@ -14,7 +14,14 @@ import {
   tooManyForNow,
 } from './disruption-limit.ts'
 import type { Evidence } from './evidence.ts'
-import { isStillUnknown, livesOn, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
+import {
+  isStillUnknown,
+  livesOn,
+  speaksByKubeletAlone,
+  tooManyLive,
+  vCenterDoubted,
+  wasDoubted,
+} from './living-machines.ts'
 
 /** What the next leader must know about a missing VM; kept in the report's status. */
 export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>
@@ -67,10 +74,12 @@ export function judgeDisruptionLimit({
   const own = { from: Math.min(since, shownUntil(facts)), until: vanishedBy(since, evidence, facts) }
   const missingFor = facts.monotonic - since
   const lives = there === undefined && livesOn(node, evidence, missingFor, settings)
+  // What vCenter is wrong about.
+  const contradicts = lives && !speaksByKubeletAlone(evidence, settings)
   const counts = there === undefined && !lives && countsAsAbsent(node, evidence)
   const deletes = settings.deletion === 'on' && mayGo
   const wasEngaged = deletes && !lives && before.brakeEngagedAt !== undefined
-  const doubted = tooManyLive(fleet.living + (lives ? 1 : 0), fleet, settings)
+  const doubted = tooManyLive(fleet.living + (contradicts ? 1 : 0), fleet, settings)
   const few =
     !doubted && fewAbsent({ latched: wasEngaged, counted: counts ? own : undefined }, fleet, settings)
   const tooMany = counts && tooManyAbsent(own, fleet, settings)
@@ -101,7 +110,7 @@ export function judgeDisruptionLimit({
       since,
       ...own,
       counts,
-      lives,
+      lives: contradicts,
       pending,
       latched: engaged && !isDecided(node),
       held: holds !== undefined,

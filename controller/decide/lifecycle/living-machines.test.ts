@@ -1,7 +1,7 @@
 import t from 'tap'
 import { facts, fleet, node, SETTINGS } from '../../../test/fixtures/facts.ts'
 import { absence } from '../../../test/fixtures/probes.ts'
-import { livesOn, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
+import { livesOn, speaksByKubeletAlone, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
 
 const settings = SETTINGS.lifecycle
 const QUIET = 2 * settings.absentFor
@@ -49,12 +49,23 @@ t.test(
   },
 )
 
+t.test('where its agent has been silent for long, the kubelet speaks alone', async (t) => {
+  const long = 6 * settings.absentFor
+  const heard = (ago: number) => ({ ...speaks, agentHeardAt: speaks.askedAt - ago })
+  t.equal(speaksByKubeletAlone(heard(long), settings), true)
+  t.equal(speaksByKubeletAlone(heard(long - 1), settings), false)
+  t.equal(speaksByKubeletAlone({ ...heard(long), absent: undefined }, settings), false, 'nothing is proven')
+  const agentless = { ...heard(long), request: { ...speaks.request, agentSign: undefined } }
+  t.equal(speaksByKubeletAlone(agentless, settings), false, 'there never was an agent')
+  t.equal(speaksByKubeletAlone(undefined, settings), false)
+})
+
 t.test('what is held for that is told what releases it', async (t) => {
   const { reason, message } = vCenterDoubted(of('Unknown'), { vCenter: 'vc1', moref: 'vm-1' }, settings)
   t.equal(reason, 'BrakeEngaged')
   t.match(
     message,
-    /vCenter vc1 does not show.*after those VMs are registered again.*worker-1 rollcall.dev\/deletion=proceed$/,
+    /vCenter vc1 does not show.*after those VMs are registered again.*agents have been silent for 30m.*worker-1 rollcall.dev\/deletion=proceed$/,
   )
   t.match(
     vCenterDoubted(of('Unknown'), { vCenter: 'unknown', moref: '' }, settings).message,

@@ -1,7 +1,7 @@
 /**
  * Machines that live though their vCenter says that their VM is gone, as where it was unregistered or an old backup of
  * vCenter was restored. They do not count among those that vanish: one that lives must hold nobody. But a vCenter that is
- * wrong about many is not to be believed about the few that are silent as well.
+ * wrong about many is not to be believed about the few that are silent as well, as long as the agents of the many report.
  */
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
@@ -28,6 +28,22 @@ export function livesOn(
   if (node.ready?.status === 'True') return !fellSilent(evidence)
   if (evidence.askedAt - evidence.spokenAt >= settings.absentFor) return false
   return node.ready?.status === 'False' || missingFor >= quietTime(settings)
+}
+
+/** For how many times `absentFor` the agent of a machine must have been silent: half an hour by default. */
+const AGENT_SILENT = 6
+
+/**
+ * Whether nothing but its kubelet speaks for a machine that is proven absent, for long: its agent, which reports every few
+ * minutes, has been silent since. A kubelet's certificate that was copied off a destroyed VM can do that for ever. Its own Node
+ * is kept all the same, but it says nothing more about its vCenter. A machine that never had an agent is not measured so.
+ */
+export function speaksByKubeletAlone(
+  evidence: Pick<Evidence, 'absent' | 'askedAt' | 'agentHeardAt' | 'request'> | undefined,
+  { absentFor }: Pick<LifecycleConfig, 'absentFor'>,
+): boolean {
+  if (evidence?.absent === undefined || evidence.request.agentSign === undefined) return false
+  return evidence.askedAt - evidence.agentHeardAt >= AGENT_SILENT * absentFor
 }
 
 /** Longer than a living kubelet takes to renew its Lease, milliseconds: it does so every 10 s. */
@@ -70,6 +86,6 @@ export function vCenterDoubted(
   const shows = isUnseen({ moref }) ? 'no vCenter shows' : `vCenter ${vCenter} does not show`
   return {
     reason: 'BrakeEngaged',
-    message: `the deletion brake is engaged: ${shows} the VMs of more machines that run than lifecycle.maxAbsentShare and maxAbsentMinimum allow, as after the restore of an old backup; it is released ${duration(quietTime(settings))} after those VMs are registered again, or after their Nodes (those whose DeletionPending is NodeReady or SignOfLife) are deleted or annotated ${ANNOTATION_DELETION}=hold; or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
+    message: `the deletion brake is engaged: ${shows} the VMs of more machines that run than lifecycle.maxAbsentShare and maxAbsentMinimum allow, as after the restore of an old backup; it is released ${duration(quietTime(settings))} after those VMs are registered again, or after their Nodes (those whose DeletionPending is NodeReady or SignOfLife) are deleted or annotated ${ANNOTATION_DELETION}=hold, or after their agents have been silent for ${duration(AGENT_SILENT * settings.absentFor)}; or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
   }
 }

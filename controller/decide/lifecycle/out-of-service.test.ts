@@ -21,6 +21,7 @@ const REQUEST: ProbeRequest = {
   vm: boundVM(),
   others: [],
   lifeSign: lifeSignOf(NODE, undefined),
+  agentSign: undefined,
   volumes: false,
 }
 

@@ -1,7 +1,7 @@
 import type { NodeMachines } from '../../node/machines.ts'
 import type { ProbePlan } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { evidenceOn, lifeSignOf, type ProbeRequest } from './evidence.ts'
+import { agentSignOf, evidenceOn, lifeSignOf, type ProbeRequest } from './evidence.ts'
 
 /** The probe of a Node's machines that a decision wants. */
 export function planProbe(
@@ -14,6 +14,7 @@ export function planProbe(
     vm,
     others,
     lifeSign: lifeSignOf(node, report),
+    agentSign: agentSignOf(report),
     volumes: how.absence !== undefined && settings.lifecycle.waitForVolumes !== undefined,
   }
   return { request, ...how }

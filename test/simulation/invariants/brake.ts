@@ -4,7 +4,7 @@ import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import type { Says } from './deletion.ts'
-import { isKnownToLive, livesOn } from './living.ts'
+import { agentIsSilent, isKnownToLive, livesOn } from './living.ts'
 import type { Gone } from './promises.ts'
 
 /** How long others must have been gone, or held by the brake, before a deleting controller knows, milliseconds. */
@@ -55,7 +55,7 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
       const { at = timeline.now } = judge.work(by, name).decided ?? {}
-      if (isKnownToLive(known, heard, at - 2 * absentFor, at)) living++
+      if (!agentIsSilent(world, known) && isKnownToLive(known, heard, at - 2 * absentFor, at)) living++
       continue
     }
     if (wasBackUnnoticed(world, known, status, gone)) continue

@@ -23,6 +23,16 @@ export function livesOn(world: World, node: StoredNode, vanishedAt: number): boo
   )
 }
 
+/**
+ * Whether a machine's agent has been silent for half an hour by default, so that its kubelet alone speaks for it. A
+ * controller that counts later is right, too.
+ */
+export function agentIsSilent(world: World, node: StoredNode): boolean {
+  const { timeline, settings } = world
+  const last = machinesOf(world, node.metadata.uid).flatMap(({ reports }) => reports.slice(0, 1))
+  return last.length > 0 && timeline.now - Math.max(...last) >= 6 * settings.lifecycle.absentFor - SPEAKS
+}
+
 /** Whether a controller must know that a machine lives: it was Ready, and proven absent, by two answers between which it spoke. */
 export function isKnownToLive(node: StoredNode, heard: Work['heard'], from: number, until: number): boolean {
   const [ready] = node.status.conditions
