@@ -1,9 +1,9 @@
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { probeInterval } from './deletion-step.ts'
-import { isGone } from './evidence.ts'
+import { evidenceOn, isGone } from './evidence.ts'
 import { presenceOf } from './presence.ts'
-import { evidenceOn, planProbe } from './probe-plan.ts'
+import { planProbe } from './probe-plan.ts'
 
 /** Longest time between two looks, milliseconds. */
 const LOOK = 60_000
