@@ -14,7 +14,7 @@ import { createMembers } from './collect/list-view.ts'
 import { createLocator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
 import type { TagReader } from './collect/tags.ts'
-import { createUpdates, type Told, type Updates } from './collect/updates.ts'
+import { createUpdates, type PushedChanges, type Updates } from './collect/updates.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
 import { keepTagsRead } from './keep-tags-read.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
@@ -85,16 +85,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
   const allVMs = createAllVMs({ soap, content, timings })
   const locator = createLocator({ soap, reader, allVMs, content, timings, clock })
-  const paths = PUSHED_PATHS
-  const updates = createUpdates({
-    soap,
-    content,
-    paths,
-    allVMs,
-    onUnwatched: tellNoSightings,
-    timings,
-    clock,
-  })
+  const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings }
+  const updates = createUpdates({ soap, content, ...watched, timings, clock })
   // Before anything is created: a call that fails in between leaves what was created before it.
   options.onOpen({ collectors, updates, allVMs })
   const { listView, run: followUpdates } = await updates.open(signal)
@@ -123,7 +115,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     return 'done'
   }
 
-  function take(told: Told): void {
+  function take(told: PushedChanges): void {
     options.onHeard()
     for (const { object } of told.updates) members.entered(object.value)
     const { changed, left, unclear } = applyUpdates(told.updates, (vm) => store.machine(vm))

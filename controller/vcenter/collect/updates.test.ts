@@ -6,7 +6,7 @@ import { TIMINGS } from '../timings.ts'
 import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { createAllVMs } from './all-vms.ts'
-import { createUpdates, type Told, type Update } from './updates.ts'
+import { createUpdates, type PushedChanges, type Update } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
 const content = {
@@ -363,7 +363,7 @@ async function toldByFilters(
 ) {
   const clock = createHandClock()
   const end = new AbortController()
-  const told: Told[] = []
+  const told: PushedChanges[] = []
   let filters = 0
   let polls = 0
   const soap = fakeSoap(({ operation }) => {

@@ -50,7 +50,7 @@ export interface Sighting {
 }
 
 /** What one answer tells. */
-export interface Told {
+export interface PushedChanges {
   readonly updates: readonly Update[]
   readonly sightings: readonly Sighting[]
 }
@@ -66,7 +66,7 @@ export interface OpenUpdates {
   /** The list whose members are watched. */
   readonly listView: ManagedObjectReference
   /** Polls until the signal aborts or a call fails. Takes each answer, also one that tells nothing. */
-  run(take: (told: Told) => void, signal: AbortSignal): Promise<void>
+  run(take: (told: PushedChanges) => void, signal: AbortSignal): Promise<void>
 }
 
 export interface UpdatesOptions {
@@ -170,7 +170,7 @@ export function createUpdates(options: UpdatesOptions): Updates {
   async function run(
     list: ManagedObjectReference,
     opened: ManagedObjectReference,
-    take: (told: Told) => void,
+    take: (told: PushedChanges) => void,
     signal: AbortSignal,
   ): Promise<void> {
     const pauseAfter = createPollPace(clock)
@@ -215,10 +215,10 @@ export function createUpdates(options: UpdatesOptions): Updates {
 
 interface Answer extends PollAnswer {
   readonly version: string
-  readonly told: Told
+  readonly told: PushedChanges
 }
 
-const NOTHING: Told = { updates: [], sightings: [] }
+const NOTHING: PushedChanges = { updates: [], sightings: [] }
 
 /** The list view is gone, with or without its session: everything must be created anew. */
 function lostStart(start: XMLElement | undefined): SoapFault {

@@ -1,0 +1,161 @@
+/** VMs that vCenter has told to have a followed UUID: what is made of them. */
+import t from 'tap'
+import { createSightings } from './cache/sightings.ts'
+import { createVMLocations } from './cache/vm-locations.ts'
+import { VMStore } from './cache/vm-store.ts'
+import type { PropertyReader } from './collect/retrieve-properties.ts'
+import { locateWanted } from './sync-vms.ts'
+import { SoapFault } from './wire/errors.ts'
+import type { XMLElement } from './wire/xml.ts'
+
+const { signal } = new AbortController()
+const value = (text: string): XMLElement => ({
+  name: 'val',
+  type: undefined,
+  kind: undefined,
+  text,
+  children: [],
+})
+
+/** A store that follows these UUIDs, over a vCenter whose VMs have the UUIDs of `has`, and whose searches find `finds`. */
+function withSightings(...followed: readonly string[]) {
+  const locations = createVMLocations({ tagging: false })
+  const store = new VMStore({
+    vCenter: () => ({ name: 'vc', instanceUUID: 'i' }),
+    place: (machine) => locations.place(machine),
+    onChange() {},
+    monotonic: () => 0,
+  })
+  const sightings = createSightings()
+  const has = new Map<string, string>()
+  const refused = new Set<string>()
+  const finds = new Map<string, readonly string[]>()
+  const searches: (readonly string[])[] = []
+  const scene = { meanwhile: () => {} }
+  const reader: PropertyReader = {
+    async read(specs, take) {
+      for (const [, vm = ''] of specs.join().matchAll(/<obj type="VirtualMachine">([^<]+)</g)) {
+        const reference = { type: 'VirtualMachine', value: vm }
+        if (refused.has(vm)) throw new SoapFault('NoPermission', '', reference)
+        const properties = new Map([
+          ['config.uuid', value(has.get(vm) ?? '')],
+          ['summary.config.numEthernetCards', value('0')],
+          ['runtime.powerState', value('poweredOn')],
+          ['runtime.connectionState', value('connected')],
+        ])
+        if (has.has(vm)) take({ reference, properties, missing: new Map(), excess: undefined })
+      }
+      scene.meanwhile()
+    },
+  }
+  /** As many at once as ours searches singly. */
+  const locator = {
+    async locate(uuids: readonly string[]) {
+      searches.push(uuids.slice(0, 8))
+      return new Map(uuids.slice(0, 8).map((uuid) => [uuid, { vms: finds.get(uuid) ?? [], fresh: true }]))
+    },
+    sweep: async () => new Map(),
+    forget() {},
+  }
+  const all = { store, locations, locator, sightings, reader }
+  for (const uuid of followed) store.follow(uuid)
+  const vmsOf = (uuid: string) => {
+    const answer = store.lookup(uuid)
+    return answer.state === 'answered' ? answer.vms.map(({ moref }) => moref) : answer.state
+  }
+  const locate = () => locateWanted(all, signal)
+  return { store, sightings, has, refused, finds, searches, scene, vmsOf, locate }
+}
+
+t.test('a VM that was seen with a followed UUID is read, whether or not a search finds it', async (t) => {
+  const { store, sightings, has, refused, finds, searches, vmsOf, locate } = withSightings('u')
+  has.set('vm-1', 'u')
+  finds.set('u', ['vm-1'])
+  await locate()
+  t.same(vmsOf('u'), ['vm-1'])
+  t.same(
+    [store.lacks('u', 'vm-1'), store.lacks('u', 'vm-2'), store.lacks('other', 'vm-2')],
+    [false, true, false],
+  )
+
+  has.set('vm-2', 'u')
+  sightings.add('u', 'vm-2')
+  await locate()
+  t.same(vmsOf('u'), ['vm-1', 'vm-2'])
+  t.equal(searches.length, 2)
+
+  has.set('vm-2', 'another')
+  for (const vm of ['vm-2', 'vm-3']) sightings.add('u', vm)
+  await locate()
+  t.same(vmsOf('u'), ['vm-1'], 'one that has another by now is none, nor is one that is gone')
+  t.equal(sightings.size(), 0)
+
+  refused.add('vm-4')
+  sightings.add('u', 'vm-4')
+  await locate()
+  t.same(vmsOf('u'), ['vm-1'], 'one that may not be read does not spoil the answer for the others')
+})
+
+t.test('a VM that is taken out of our sight hides no other with its UUID', async (t) => {
+  const { store, has, refused, finds, vmsOf, locate } = withSightings('u')
+  for (const vm of ['vm-1', 'vm-t']) has.set(vm, 'u')
+  finds.set('u', ['vm-1', 'vm-t'])
+  await locate()
+  refused.add('vm-t')
+  // Searches leave out what may not be seen, or do not.
+  for (const found of [['vm-1'], ['vm-1', 'vm-t']]) {
+    finds.set('u', found)
+    store.want('u', true)
+    await locate()
+    t.same(vmsOf('u'), ['vm-1', 'vm-t'])
+  }
+  refused.add('vm-1')
+  store.want('u', true)
+  await locate()
+  t.equal(vmsOf('u'), 'failed', 'where none can be read, nothing is known')
+
+  const { store: another, ...first } = withSightings('u')
+  for (const vm of ['vm-1', 'vm-t']) first.has.set(vm, 'u')
+  first.finds.set('u', ['vm-1', 'vm-t'])
+  first.refused.add('vm-t')
+  await first.locate()
+  t.equal(
+    another.lookup('u').state,
+    'failed',
+    'one that never could be read may be the one that is looked for',
+  )
+})
+
+t.test('what is seen during a search is searched for again', async (t) => {
+  const { sightings, has, finds, scene, vmsOf, locate } = withSightings('u')
+  has.set('vm-1', 'u')
+  finds.set('u', ['vm-1'])
+  scene.meanwhile = () => {
+    has.set('vm-2', 'u')
+    sightings.add('u', 'vm-2')
+    scene.meanwhile = () => {}
+  }
+  await locate()
+  t.same(vmsOf('u'), ['vm-1'])
+  t.equal(sightings.size(), 1)
+  await locate()
+  t.same(vmsOf('u'), ['vm-1', 'vm-2'])
+})
+
+t.test('UUIDs that a VM takes one after the other keep no new Node waiting', async (t) => {
+  const victims = Array.from({ length: 100 }, (_, i) => `u-${i}`)
+  const { store, sightings, searches, locate, vmsOf } = withSightings()
+  for (const uuid of victims) store.follow(uuid)
+  while (store.wanted().length > 0) await locate()
+  for (const uuid of victims) sightings.add(uuid, 'vm-t')
+  await locate()
+  t.equal(sightings.size(), 92, 'those that were not searched for wait')
+  store.follow('new')
+  for (const uuid of victims) sightings.add(uuid, 'vm-t')
+  searches.length = 0
+  await locate()
+  t.equal(searches[0]?.[0], 'new')
+  t.same(vmsOf('new'), [])
+  for (let i = 0; i < 14; i++) await locate()
+  t.equal(sightings.size(), 0)
+})
