@@ -69,6 +69,7 @@ t.test('takes what is needed and nothing else', async (t) => {
       lastTransitionTime: '2026-01-01T00:00:09Z',
     },
     deletionAnnotation: 'hold',
+    vmAnnotation: undefined,
   })
 })
 
@@ -107,6 +108,7 @@ for (const [what, node] of Object.entries({
       systemUUID: '',
       ready: undefined,
       deletionAnnotation: undefined,
+      vmAnnotation: undefined,
     })
   })
 }
