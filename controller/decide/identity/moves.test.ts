@@ -60,6 +60,13 @@ function thenReboots(first: FactChanges, second: FactChanges): NodeFacts {
   return withReport(known({ ...seen, ...before(second), report: seen.report, node: seen.node }), REBOOT)
 }
 
+/** Another vCenter has a VM with its UUID. */
+const elsewhere = probe({
+  vCenter: 'vc2',
+  vCenterInstanceUUID: 'two',
+  biosUUID: { state: 'found', vm: seenVM({ moref: 'vm-77' }) },
+})
+
 /** Complete evidence that vm-42 is gone, an hour after it was bound. */
 const gone = () => absence(before())
 const departed = { since: 0, last: 300_000, times: 3, spoke: true }
@@ -120,6 +127,10 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       'a copy without the claim': before({
         vms: [{ ...copy, claim: undefined }],
         evidence: { ...gone(), departed },
+      }),
+      'another that was found just now, and is not shown yet': before({
+        vms: [copy],
+        evidence: { ...gone(), probes: [probe(), elsewhere], departed },
       }),
     },
   },
@@ -260,8 +271,14 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
 
 t.test('a copy that cannot be the machine ends nothing', async (t) => {
   const other = { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }
-  const { status } = decide(before({ vms: [other], evidence: { ...gone(), departed } }))
-  t.match(status, { vm: { moref: 'vm-42' }, identityLevel: 'proven' })
+  const decision = decide(before({ vms: [other], evidence: { ...gone(), departed } }))
+  t.match(decision.status, { vm: { moref: 'vm-42' }, identityLevel: 'proven' })
+  t.match(decision.status?.conditions, [{ type: 'VMFound', reason: 'UUIDOfAnotherVM' }])
+  t.notMatch(
+    decision.status?.conditions,
+    [{ type: 'VMFound', message: /annotate/ }],
+    'nor would an annotation',
+  )
 })
 
 t.test('failed over while nobody looked, and the former VM is seen off afterwards', async (t) => {

@@ -16,6 +16,8 @@ export interface MoveCandidate {
   readonly boundNow: VirtualMachine | undefined
   /** Whether no third VM fits, and every vCenter has answered. */
   readonly alone: boolean
+  /** Whether the last probe has found a VM that the inventories do not show yet: it may be the Node's. */
+  readonly overtaken: boolean
   /** Whether it shows the claim that the report speaks of, and no other VM does. */
   readonly showsClaim: boolean
   /** Whether the report names another machine than the bound VM, by its UUID. */
@@ -52,7 +54,10 @@ export const MOVES: readonly Move[] = [
     what: 'its former VM is proven gone, and its machine has reported since',
     leavesFormer: false,
     allows: (candidate, facts) =>
-      candidate.boundNow === undefined && isKnownByClaim(candidate, facts) && hasDeparted(facts),
+      candidate.boundNow === undefined &&
+      !candidate.overtaken &&
+      isKnownByClaim(candidate, facts) &&
+      hasDeparted(facts),
   },
   {
     // A vCenter that was installed anew, or replaced. Only a person can take one out of the configuration.

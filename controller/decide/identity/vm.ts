@@ -9,6 +9,7 @@ import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { outOfScope } from '../topology/scope.ts'
 import { CLAIM_GRACE_MS, judgeClaim, proves } from './claim.ts'
+import { contradictionOf } from './contradiction.ts'
 import { commonMACs } from './mac.ts'
 import {
   ambiguous,
@@ -127,28 +128,49 @@ function moveOf(
   if (others.length === 0) return undefined
   const fits = fittingOf(others, shown)
   if (fits === 'pending') return boundNow === undefined ? 'pending' : undefined
-  // Its guest would contradict a VM with other vNICs, and that must not end what was verified.
-  const isPossible = (vm: VirtualMachine): boolean =>
-    query.machine.witness === 'asserted' || commonMACs(query.spec, vm).length > 0
-  const running = fits.filter((vm) => machineState(vm) !== 'off' && isPossible(vm))
+  // What cannot be the machine must not end what was verified.
+  const running = fits.filter((vm) => machineState(vm) !== 'off' && isPossible(vm, query.spec, facts))
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
     proves(judgeClaim(vm, query.spec, facts)),
   )
   // Somebody may give a VM of another vCenter the instance UUID that the annotation has.
   const named = facts.node.vmAnnotation === bound.instanceUUID ? undefined : namedIn(fits, facts)
   const isAnotherMachine = !namesBound(bound, query)
+  const overtaken = isOvertaken(shown)
   const hasRoom = (facts.previous.formerVMs ?? []).length < MAX_FORMER_VMS
   for (const vm of running) {
     const alone = running.length === 1 && unanswered === undefined
     const showsClaim = showing.length === 1 && showing[0] === vm
     const isNamed = vm === named
-    const candidate = { vm, bound, boundNow, alone, showsClaim, isNamed, isAnotherMachine }
+    const candidate = {
+      vm,
+      bound,
+      boundNow,
+      alone,
+      overtaken,
+      showsClaim,
+      isNamed,
+      isAnotherMachine,
+    }
     const move = MOVES.find(
       ({ leavesFormer, allows }) => (!leavesFormer || hasRoom) && allows(candidate, facts),
     )
     if (move !== undefined) return { vm, move }
   }
   return undefined
+}
+
+function isPossible(vm: VirtualMachine, spec: NodeReportSpec, facts: NodeFacts): boolean {
+  return contradictionOf({ spec, vm, macs: commonMACs(spec, vm) }, facts) === undefined
+}
+
+/** See {@link MoveCandidate.overtaken}. A vCenter that was searched a while ago may have the VM by now. */
+function isOvertaken({ vms, facts }: Shown): boolean {
+  return (facts.evidence?.probes ?? []).some(
+    ({ vCenterInstanceUUID, biosUUID }) =>
+      biosUUID.state === 'found' &&
+      !vms.some((vm) => vm.moref === biosUUID.vm.moref && vm.vCenter.instanceUUID === vCenterInstanceUUID),
+  )
 }
 
 /**
