@@ -147,11 +147,12 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     random,
     logger,
   })
+  const writer = createNodeWriter(client, DEFAULT_TIMEOUT, writing)
   const slowLane = createSlowLane({
     nodes,
     reports,
     brief: createNodeWriter(client, SLOW_AFTER, writing),
-    patient: createNodeWriter(client, DEFAULT_TIMEOUT, writing),
+    patient: writer,
     clock,
   })
   const csiNodes = createCSINodes({ client, onChange: queue.add, clock, random, logger })
@@ -199,7 +200,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
     tracker,
     enqueueProbe: probeQueue.add,
     writer: {
-      ...createNodeWriter(client, DEFAULT_TIMEOUT, writing),
+      ...writer,
       confirm: async () => !isHeld() && (await options.term.confirm(writing)),
       recordEvent: ({ name, uid }, event) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
