@@ -112,6 +112,37 @@ t.test('Nodes of two pages through lists, watches and an API server that goes aw
   t.equal(log.lines.filter(({ level }) => level === 50).length, 0)
 })
 
+t.test('a Node as long as etcd accepts, in the longest spelling that JSON has for it', async (t) => {
+  const client = adminClient(cluster)
+  t.teardown(() => client.close())
+  const log = createLogLines()
+  const nodes = createInformer<Node>({
+    client,
+    path: '/api/v1/nodes',
+    parse: parseNode,
+    onChange: () => undefined,
+    clock: systemClock,
+    random: Math.random,
+    logger: log.logger,
+  })
+  const stop = new AbortController()
+  const ended = nodes.run(stop.signal)
+  await until('the list is in', () => nodes.synced)
+  // Each of them is six bytes long in the API server's JSON.
+  const message = '<'.repeat(1.4 * 1024 * 1024)
+  const { status, body } = await cluster.request<{ metadata: { resourceVersion: string } }>(
+    'PATCH',
+    `/api/v1/nodes/${name(3)}/status`,
+    { status: { conditions: [{ type: 'Long', status: 'True', message }] } },
+    { contentType: 'application/strategic-merge-patch+json' },
+  )
+  t.equal(status, 200)
+  await until('it is seen', () => nodes.get(name(3))?.resourceVersion === body.metadata.resourceVersion)
+  t.same(log.messages(), [], 'the watch goes on')
+  stop.abort()
+  await ended
+})
+
 t.test('a place that the API server has forgotten', async (t) => {
   const client = adminClient(cluster)
   t.teardown(() => client.close())

@@ -147,7 +147,7 @@ const unreadable: [string, (response: ServerResponse) => void][] = [
   ['an unknown event', (response) => response.write(line('RENAMED', thing('a', 11)))],
   ['an object without metadata', (response) => response.write(line('ADDED', {}))],
   ['a page of HTML', (response) => response.end('<html>\n<body>Bad Gateway</body>\n')],
-  ['a line without end', (response) => response.write('x'.repeat(4 * 1024 * 1024))],
+  ['a line without end', (response) => response.write('x'.repeat(11 * 1024 * 1024))],
 ]
 for (const [what, act] of unreadable) {
   t.test(`lists anew after ${what}, and tells only differences`, async (t) => {

@@ -73,6 +73,12 @@ t.test('takes what is needed and nothing else', async (t) => {
   })
 })
 
+t.test('of a thousand addresses the first hundred', async (t) => {
+  const addresses = Array.from({ length: 1_000 }, (_, i) => ({ type: 'InternalIP', address: `10.0.${i}.1` }))
+  const { addresses: kept } = parseNode({ metadata: whole.metadata, status: { addresses } }) ?? {}
+  t.same(kept, addresses.slice(0, 100))
+})
+
 t.test('of the labels only those that are read, and their number', async (t) => {
   const labels = { 'kubernetes.io/os': 'linux', mine: 'y' }
   const node = { ...whole, metadata: { ...whole.metadata, labels } }

@@ -3,6 +3,8 @@ import { printable } from '../../agent/shared/printable.ts'
 import { CSI_DRIVER } from '../node/well-known.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node } from '../types/node.ts'
 
+/** A Node has at most five; with more it differs from what it should have, whatever the rest are. */
+const MAX_ADDRESSES = 100
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 /** The IDs that the registered CSI drivers have given the Node, as a JSON object with their names as keys. */
 const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid'
@@ -73,7 +75,7 @@ export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node |
     hasCSIDriver: metadata.annotations[CSI_NODE_IDS]?.includes(`"${CSI_DRIVER}":`) === true,
     taints: spec.taints,
     providerID: spec.providerID || undefined,
-    addresses: status.addresses,
+    addresses: status.addresses.slice(0, MAX_ADDRESSES),
     systemUUID: status.nodeInfo.systemUUID,
     ready: ready && {
       status: shortText(ready.status),

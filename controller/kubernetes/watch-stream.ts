@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { apiStatus } from './api-error.ts'
 import { readLines } from './lines.ts'
 
-/** etcd refuses objects above 1.5 MiB; as JSON with its envelope an object may be twice as long. */
-const MAX_LINE_BYTES = 3 * 1024 * 1024
+/** etcd refuses objects above 1.5 MiB; the API server's JSON writes some characters as six, and a kubelet may choose them. */
+const MAX_LINE_BYTES = 10 * 1024 * 1024
 
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
