@@ -5,7 +5,7 @@ import type { NodeWriter, WriteResult } from '../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { createSlowLane, SLOW_AFTER } from './slow-lane.ts'
 
-const UNANSWERED = { outcome: 'unanswered', message: 'no answer within 3 s' } as const
+const UNANSWERED = { outcome: 'unanswered', message: 'no answer within 5 s' } as const
 
 /** One Node, whose writes take as long as the test says and are answered as it says. */
 function setUp(change: Partial<Node> = {}) {
@@ -114,7 +114,7 @@ t.test(
       type: 'Initialized',
       status: 'Unknown',
       reason: 'NodeWritesSlow',
-      message: 'no answer within 3 s',
+      message: 'no answer within 5 s',
       lastTransitionTime: '2026-03-01T09:59:55Z',
     } as const
     stored.report = report({ status: { conditions: [said] } })

@@ -4,10 +4,10 @@ import { isHuge } from '../node/huge.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
 /**
- * Milliseconds after which a write is slow. An API server in which all writes are as slow as that has enough to do with the
- * few that are left: at 5 s the Lease is no longer renewed.
+ * Milliseconds after which a write is slow. Where the API server takes as long for every write, no leader can renew its Lease:
+ * what is slow beyond that is slow for this Node.
  */
-export const SLOW_AFTER = 3_000
+export const SLOW_AFTER = 5_000
 /** For how long it is remembered, milliseconds: longer than the longest backoff, not for ever where nothing is to be written. */
 const SLOW_FOR = 600_000
 
@@ -77,7 +77,8 @@ export function createSlowLane({ nodes, reports, brief, patient, clock }: SlowLa
       async function timed<T>(target: Target, write: Promise<WriteResult<T>>): Promise<WriteResult<T>> {
         const begun = clock.monotonic()
         const result = await write
-        const tookLong = clock.monotonic() - begun >= SLOW_AFTER
+        // A brief write was not slow if it was answered: what it took besides, it waited for its turn.
+        const tookLong = writer === patient && clock.monotonic() - begun >= SLOW_AFTER
         if (tookLong || result.outcome === 'unanswered') note(one, target, true)
         else if (result.outcome === 'written') note(one, target, false)
         return result

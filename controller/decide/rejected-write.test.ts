@@ -41,7 +41,7 @@ t.test(
   'a patch that is not answered may have been stored: the Node is said to be slow until it is written',
   async (t) => {
     const unanswered = (before: NodeFacts) => {
-      const write = { write: 'node', outcome: 'unanswered', message: 'no answer within 3 s' } as const
+      const write = { write: 'node', outcome: 'unanswered', message: 'no answer within 5 s' } as const
       return decideOnRejectedWrite(write, decide(before), before, before.now)
     }
     const before = facts()
@@ -57,7 +57,7 @@ t.test(
     t.match(initialized(slow), {
       status: 'Unknown',
       reason: 'NodeWritesSlow',
-      message: /slow to write this Node: no answer within 3 s; look for an admission webhook/,
+      message: /slow to write this Node: no answer within 5 s; look for an admission webhook/,
     })
     t.same(unanswered(slow).events, [], 'told once')
     t.match(initialized(after(slow, decide(slow))), { status: 'True', reason: 'Initialized' })
