@@ -205,7 +205,8 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
       recordEvent: ({ name, uid }, event) =>
         options.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
     },
-    statusWriter: (signal) => createNodeWriter(client, DEFAULT_TIMEOUT, signal),
+    // A status that is not written in time goes the way of the slow lane: others are behind it.
+    statusWriter: (signal) => createNodeWriter(client, SLOW_AFTER, signal),
     clock,
     enqueue: queue.add,
     onDecision: metrics.decided,
