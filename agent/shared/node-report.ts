@@ -162,6 +162,9 @@ export const MAX_PARENTS = 16
 /** Most former VMs that a status remembers. */
 export const MAX_FORMER_VMS = 4
 
+/** Largest Fault Tolerance group that a binding records. */
+export const MAX_GROUP = 8
+
 /** The durable binding of a Node to one VM of one vCenter. */
 export interface BoundVM {
   /** Name of the vCenter in the configuration. */
@@ -173,6 +176,8 @@ export interface BoundVM {
   readonly name: string
   readonly instanceUUID: string
   readonly biosUUID: string
+  /** Instance UUIDs of its Fault Tolerance group, by its own word when it was last seen. */
+  readonly group?: readonly string[]
   readonly host?: string
   readonly cluster?: string
   readonly datacenter?: string
@@ -201,8 +206,12 @@ export interface NodeReportStatus {
    * too, before the Node is deleted.
    */
   readonly formerVMs?: readonly BoundVM[]
-  /** Digest of the claim in the last report that may have come from `vm`; the next one came after that VM was off or away. */
+  /** Digest of the claim in the last report that was seen while `vm` ran. A report with another one is of a later boot. */
   readonly lastClaim?: string
+  /** Whether `vm` has ever shown a claim with a nonce, which no copy can make up. */
+  readonly claimShown?: boolean
+  /** The value of the annotation `rollcall.dev/vm` that was last obeyed: each is obeyed once. */
+  readonly obeyedAnnotation?: string
   readonly identityLevel?: IdentityLevel
   /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
   readonly provenUntil?: string

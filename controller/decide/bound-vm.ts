@@ -1,4 +1,4 @@
-import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
+import { type BoundVM, MAX_GROUP, type ParentObject } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
 import {
   type Ancestry,
@@ -9,30 +9,45 @@ import {
 
 /**
  * Whether a binding is to this VM or to another VM of its Fault Tolerance group, which is the same machine: a failover
- * only changes which of them runs it. The moref changes when a VM is unregistered and registered again, the instance UUID
- * does not (kubernetes/cloud-provider-vsphere#455). Both are unique within one vCenter.
+ * only changes which of them runs it. A managed object reference is unique within one vCenter. Both VMs of a group must
+ * have named each other: the owner of a VM may write into its configuration whatever he likes.
  */
 export function isBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boolean {
   if (bound === undefined || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return false
   if (bound.moref === vm.moref) return true
-  const { instanceUUID } = bound
-  if (instanceUUID === '') return false
-  return (
-    instanceUUID === vm.instanceUUID || faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
-  )
-}
-
-/** Whether two VMs are of one Fault Tolerance group. */
-export function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
-  const { instanceUUID, moref } = other
-  if (instanceUUID === undefined || moref === vm.moref) return false
+  const { instanceUUID, group = [] } = bound
+  if (instanceUUID === '' || vm.instanceUUID === undefined || !group.includes(vm.instanceUUID)) return false
   return faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }
 
-/** Whether two bindings are to the same VM. */
-export function isSameVM(a: BoundVM, b: BoundVM): boolean {
-  if (a.vCenterInstanceUUID !== b.vCenterInstanceUUID) return false
-  return a.moref === b.moref || (a.instanceUUID !== '' && a.instanceUUID === b.instanceUUID)
+/**
+ * Whether this may be the bound VM under a new reference: it was unregistered and registered again, which leaves its
+ * instance UUID as it is (kubernetes/cloud-provider-vsphere#455). Others may take that UUID while it is away.
+ */
+export function isRegisteredAgain(
+  { vCenterInstanceUUID, moref, instanceUUID }: BoundVM,
+  vm: VirtualMachine,
+): boolean {
+  return (
+    vCenterInstanceUUID === vm.vCenter.instanceUUID &&
+    moref !== vm.moref &&
+    instanceUUID !== '' &&
+    instanceUUID === vm.instanceUUID
+  )
+}
+
+/** Whether this is the bound VM, or may be it under a new reference. */
+export function mayBeBoundTo(bound: BoundVM | undefined, vm: VirtualMachine): boolean {
+  return isBoundTo(bound, vm) || (bound !== undefined && isRegisteredAgain(bound, vm))
+}
+
+/** Whether two VMs are of one Fault Tolerance group, by the word of both. */
+export function isOfGroup(vm: VirtualMachine, other: VirtualMachine): boolean {
+  return vm.moref !== other.moref && names(vm, other) && names(other, vm)
+}
+
+function names(vm: VirtualMachine, { instanceUUID }: VirtualMachine): boolean {
+  return instanceUUID !== undefined && faultToleranceGroup(vm)?.instanceUUIDs.includes(instanceUUID) === true
 }
 
 /** Longest texts that the schema allows. */
@@ -51,11 +66,19 @@ export function binding(vm: VirtualMachine): BoundVM | undefined {
     name: name(vm.name),
     instanceUUID: id(vm.instanceUUID ?? ''),
     biosUUID: vm.biosUUID,
+    ...groupOf(vm),
     ...(vm.host === undefined ? {} : { host: name(vm.host) }),
     ...(vm.cluster === undefined ? {} : { cluster: name(vm.cluster) }),
     ...(vm.datacenter === undefined ? {} : { datacenter: name(vm.datacenter) }),
     ...(vm.ancestry === undefined ? {} : { parents: parentsOf(vm.ancestry) }),
   }
+}
+
+function groupOf(vm: VirtualMachine): Pick<BoundVM, 'group'> {
+  const { instanceUUIDs = [] } = faultToleranceGroup(vm) ?? {}
+  return instanceUUIDs.length === 0
+    ? {}
+    : { group: instanceUUIDs.slice(0, MAX_GROUP).map((id) => printable(id, MAX_ID)) }
 }
 
 function parentsOf(ancestry: Ancestry): ParentObject[] {

@@ -2,7 +2,6 @@ import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { needsInitialization } from '../node/needs-initialization.ts'
 import type { Node } from '../types/node.ts'
 import { agentlessReport } from './agentless.ts'
-import { binding } from './bound-vm.ts'
 import { type ConditionValue, no, yes } from './condition-value.ts'
 import { SYNCED } from './cpi-events.ts'
 import type { Decision, IdentityDecision } from './decision.ts'
@@ -105,19 +104,14 @@ function decideOnIdentity(
     case 'off': {
       // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
       const { identityLevel } = previous
-      const vm = binding(identity.vm)
-      const { lastClaim, copies } = identity
-      const fields = {
-        ...(identityLevel === undefined ? {} : { identityLevel }),
-        ...(vm === undefined ? {} : { vm }),
-        ...(lastClaim === undefined ? {} : { lastClaim }),
-      }
+      const { binding, copies } = identity
+      const fields = identityLevel === undefined ? {} : { identityLevel }
       const { VMFound, VMUnique } = identity.conditions
       const conditions = { ...noLongerRefused(node, previous, VMFound), ...identity.conditions }
       const told = VMUnique === undefined ? {} : { told: { VMUnique } }
       return {
         ...leave(facts),
-        status: { conditions, ...told, fields },
+        status: { conditions, ...told, fields, binding },
         ...(copies === undefined ? {} : { copies }),
       }
     }
@@ -137,7 +131,8 @@ function decideOnVerified(
   const metadata = judgeInstanceMetadata(identity, facts, { writes: otherProvider === undefined })
   const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
   const conditions = { ...identity.conditions, ...placed }
-  const fields = verifiedFields(identity, metadata, facts.previous)
+  const { binding } = identity
+  const fields = verifiedFields(identity, metadata)
   if (needsInitialization(node) && awaitsAddresses) {
     const refused = refuse(facts, {
       type: 'AddressesResolved',
@@ -146,13 +141,14 @@ function decideOnVerified(
       passed: conditions,
       level,
       fields,
+      binding,
       addresses,
     })
     // The Node is requeued when the holder gives the address up.
     return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
   }
   if (metadata.topology.awaitsTags) {
-    const details = { ends: false, passed: conditions, level, fields, addresses } as const
+    const details = { ends: false, passed: conditions, level, fields, binding, addresses } as const
     const refused = refuse(facts, {
       type: 'TopologyResolved',
       condition: placed.TopologyResolved,
@@ -161,7 +157,7 @@ function decideOnVerified(
     return { ...refused, waitsFor }
   }
   if (needsInitialization(node) && otherProvider !== undefined) {
-    const details = { ends: false, passed: conditions, level, fields, state: 'waiting' } as const
+    const details = { ends: false, passed: conditions, level, fields, binding, state: 'waiting' } as const
     return refuse(facts, { type: 'Initialized', condition: otherProvider, ...details })
   }
   const { patch, events: overridden } = patchFor(node, {
@@ -182,7 +178,7 @@ function decideOnVerified(
     state: needsInitialization(node) ? 'initializing' : 'initialized',
     level,
     ...(patch === undefined ? {} : { patch }),
-    status: { conditions: said, told: said, fields },
+    status: { conditions: said, told: said, fields, binding },
     events: [
       ...(needsInitialization(node) ? [SYNCED] : []),
       ...identity.events,
@@ -198,17 +194,12 @@ function decideOnVerified(
   }
 }
 
-/** The parts of the status other than conditions. */
+/** The parts of the status other than conditions and the binding. */
 function verifiedFields(
-  { vm, level, provenUntil, lastClaim, formerVMs }: VerifiedIdentity,
+  { level, provenUntil }: VerifiedIdentity,
   { topology, instanceType, addresses }: InstanceMetadata,
-  previous: NodeReportStatus,
 ): Partial<NodeReportStatus> {
-  const bound = binding(vm)
   return {
-    ...(bound === undefined ? {} : { vm: bound }),
-    ...(formerVMs.length === 0 && previous.formerVMs === undefined ? {} : { formerVMs }),
-    ...(lastClaim === undefined ? {} : { lastClaim }),
     identityLevel: level,
     ...(provenUntil === undefined ? {} : { provenUntil }),
     topology: {

@@ -6,6 +6,7 @@ import type {
 } from '../../agent/shared/node-report.ts'
 import type { Reason } from '../types/reasons.ts'
 import type { ConditionValues } from './condition-value.ts'
+import type { Binding } from './identity/binding.ts'
 import type { Copies } from './identity/copies.ts'
 import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
@@ -59,8 +60,10 @@ export interface IdentityDecision
     readonly conditions: ConditionValues
     /** Those of them that are worth an Event if they have changed; undefined where identity has nothing to tell. */
     readonly told?: ConditionValues
-    /** The parts of the status other than conditions. Without a level here the Node loses its level. */
+    /** The parts of the status other than conditions and the binding. Without a level here the Node loses its level. */
     readonly fields: Partial<NodeReportStatus>
+    /** Which VM the Node is, and was; absent where that stays as it is. */
+    readonly binding?: Binding
   }
 }
 

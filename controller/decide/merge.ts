@@ -3,6 +3,7 @@ import { withoutUninitializedTaint } from '../node/needs-initialization.ts'
 import { ANNOTATION_DELETION, type NodeReport } from '../types/node.ts'
 import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision, IdentityDecision, ProbePlan } from './decision.ts'
+import { least } from './least.ts'
 import { type LifecycleResult, untouched } from './lifecycle/lifecycle-result.ts'
 import { decisionEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
@@ -49,7 +50,7 @@ export function merge(
  */
 function stillApplies({ level, status }: IdentityDecision, previous: NodeReportStatus): boolean {
   if (level === undefined && previous.identityLevel !== undefined) return false
-  const vm = status?.fields.vm ?? previous.vm
+  const vm = status?.binding?.vm ?? previous.vm
   const before = previous.vm
   return vm?.moref === before?.moref && vm?.vCenterInstanceUUID === before?.vCenterInstanceUUID
 }
@@ -78,7 +79,7 @@ function unsaid(
 /** The wanted status of the report; undefined where there is nothing to say. */
 function statusOf(
   { status: judged }: IdentityDecision,
-  { deletionPending, absenceStatus = {}, rebound, namedVM }: LifecycleResult,
+  { deletionPending, absenceStatus = {}, namedVM }: LifecycleResult,
   conditions: ConditionValues,
   { generation }: Pick<NodeReport, 'generation'>,
   { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
@@ -95,26 +96,33 @@ function statusOf(
     brakeEngagedFor === absenceStatus.brakeEngagedFor &&
     // An unchanged record is not written again.
     named === undefined &&
-    namedVM === undefined &&
-    rebound === undefined
+    namedVM === undefined
   if (judged === undefined && Object.keys(said).length === 0 && stands) return undefined
   return {
     ...(judged === undefined ? kept : judgedAnew(kept, judged, generation)),
     ...absenceStatus,
-    ...(rebound === undefined ? {} : { vm: rebound }),
     ...(namedVM === undefined ? {} : { namedVM }),
     nodeUID: node.uid,
     conditions: mergeConditions(previous.conditions ?? [], said, { now, generation }),
   }
 }
 
-/** The status after identity was decided anew: it keeps no level or expiry of before. */
+/** The status after identity was decided anew: it keeps no level or expiry of before, nor a binding where there is another. */
 function judgedAnew(
   { identityLevel: _, provenUntil: __, ...kept }: NodeReportStatus,
-  { fields }: NonNullable<IdentityDecision['status']>,
+  { fields, binding }: NonNullable<IdentityDecision['status']>,
   observedGeneration: number,
 ): NodeReportStatus {
-  return { ...kept, ...fields, observedGeneration }
+  if (binding === undefined) return { ...kept, ...fields, observedGeneration }
+  const {
+    vm: ___,
+    formerVMs: ____,
+    lastClaim: _____,
+    claimShown: ______,
+    obeyedAnnotation: _______,
+    ...others
+  } = kept
+  return { ...others, ...fields, ...binding, observedGeneration }
 }
 
 function patchOf(
@@ -128,9 +136,4 @@ function patchOf(
     ...(removesAnnotation ? { annotations: { [ANNOTATION_DELETION]: null } } : {}),
   }
   return Object.keys(patch).length === 0 ? undefined : patch
-}
-
-function least(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined || b === undefined) return a ?? b
-  return Math.min(a, b)
 }

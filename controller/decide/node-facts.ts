@@ -38,10 +38,10 @@ export interface NodeFacts extends KnownNode {
   /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
   readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
   /**
-   * What the vCenter does that has the VM of the last binding (`about.instanceUuid`): it is `away` as long as it does not
-   * answer, or one that has not said yet who it is may be it. Undefined without a binding.
+   * What the vCenter with this `about.instanceUuid` does. One that has not said yet who it is may be any. `away`: it is down, or
+   * cannot be reached. `refuses`: it is there, and does not let us in.
    */
-  readonly bindingVCenter: 'answers' | 'away' | 'unconfigured' | undefined
+  readonly vCenterState: (instanceUUID: string) => 'answers' | 'away' | 'refuses' | 'unconfigured'
   /**
    * The other Nodes that point to a BIOS UUID by which this one's VM is searched for; without a report, to that of its
    * provider ID.

@@ -6,6 +6,7 @@ import type {
 } from '../../agent/shared/node-report.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
+import type { Binding } from './identity/binding.ts'
 
 /** What a stage says of a Node that it refuses. */
 export interface RefusalDetails {
@@ -24,6 +25,8 @@ export interface RefusalDetails {
   readonly addresses?: readonly NodeAddress[] | undefined
   /** Other parts of the status that were decided before the refusal. */
   readonly fields?: Partial<NodeReportStatus>
+  /** Which VM the Node is, where that was decided before the refusal. */
+  readonly binding?: Binding
   /** BIOS UUIDs to search the vCenters for again. */
   readonly recheck?: readonly string[]
   /** The decision's state; `waiting` where nobody has to do anything. */

@@ -12,7 +12,7 @@ export function refuse(
   { node, previous }: Pick<NodeFacts, 'node' | 'previous'>,
   refused: RefusalDetails,
 ): IdentityDecision {
-  const { type, ends, passed = {}, fields = {}, addresses, recheck, state = 'refused' } = refused
+  const { type, ends, passed = {}, fields = {}, addresses, binding, recheck, state = 'refused' } = refused
   const { identityLevel: before, provenUntil } = previous
   const level = refused.level ?? (ends ? undefined : before)
   const stands = !ends && before !== undefined
@@ -39,12 +39,13 @@ export function refuse(
     ...(Object.keys(patch).length === 0 ? {} : { patch }),
     status: {
       conditions,
-      told: { [type]: condition },
+      told: { ...(passed.VMUnique === undefined ? {} : { VMUnique: passed.VMUnique }), [type]: condition },
       fields: {
         ...(stands && provenUntil !== undefined ? { provenUntil } : {}),
         ...(level === undefined ? {} : { identityLevel: level }),
         ...fields,
       },
+      ...(binding === undefined ? {} : { binding }),
     },
     events: [],
     // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call.

@@ -4,6 +4,7 @@ import type { DecisionConfig } from '../config/config.ts'
 import type { NodeFacts } from '../decide/node-facts.ts'
 import { outOfScope } from '../decide/topology/scope.ts'
 import type { Inventory } from '../types/inventory.ts'
+import type { Reason } from '../types/reasons.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
 import { doubtTwins } from './twin-vcenters.ts'
@@ -29,15 +30,19 @@ export function lookUpInAll(
   return oneViewOfEach(believed, boundTo?.vCenter, settings)
 }
 
-/** What the vCenter of a binding does: see `NodeFacts.bindingVCenter`. */
-export function bindingVCenter(
-  bound: BoundVM | undefined,
+/** Why a vCenter cannot be asked that is down, or beyond the network. What else is wrong may be our own fault. */
+const AWAY: readonly Reason[] = ['Unreachable', 'TimedOut', 'Unavailable']
+
+/** What the vCenter with this `about.instanceUuid` does: see `NodeFacts.vCenterState`. */
+export function vCenterState(
+  instanceUUID: string,
   inventories: readonly Inventory[],
-): NodeFacts['bindingVCenter'] {
-  if (bound === undefined) return undefined
-  const its = inventories.filter((each) => each.instanceUUID() === bound.vCenterInstanceUUID)
-  if (its.some((each) => each.failure() === undefined)) return 'answers'
-  return its.length > 0 || inventories.some((each) => each.instanceUUID() === '') ? 'away' : 'unconfigured'
+): ReturnType<NodeFacts['vCenterState']> {
+  const known = inventories.filter((each) => each.instanceUUID() === instanceUUID)
+  if (known.some((each) => each.failure() === undefined)) return 'answers'
+  const its = known.length > 0 ? known : inventories.filter((each) => each.instanceUUID() === '')
+  if (its.length === 0) return 'unconfigured'
+  return its.every((each) => AWAY.includes(each.failure()?.reason ?? 'NotConnected')) ? 'away' : 'refuses'
 }
 
 /**

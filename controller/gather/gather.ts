@@ -11,7 +11,7 @@ import type { Inventory } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
-import { bindingVCenter, lookUpInAll, provableInEach } from './across-vcenters.ts'
+import { lookUpInAll, provableInEach, vCenterState } from './across-vcenters.ts'
 import type { NodeIndex } from './node-index.ts'
 
 /** Where facts are read from: memory only, no calls. */
@@ -46,7 +46,7 @@ export function gather(
     report,
     ...known,
     lookups: lookUpInAll(index.uuidsOf(name), boundTo, inventories, settings),
-    bindingVCenter: bindingVCenter(known.previous.vm, inventories),
+    vCenterState: (instanceUUID) => vCenterState(instanceUUID, inventories),
     rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder(address) {

@@ -32,13 +32,23 @@ export function machinesOf(
 ): NodeMachines | undefined {
   if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
   const { vm, formerVMs = [], namedVM } = previousStatus(report, node)
-  const known = [vm, ...formerVMs, namedVM].filter((each) => each !== undefined)
+  const beside = [...formerVMs, ...(namedVM === undefined ? [] : [namedVM])]
+  const known = [...(vm === undefined ? [] : [vm]), ...beside.filter((each) => !isSameRecord(each, vm))]
   const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
   // Without any of these nobody has ever matched the Node with a VM, nor does it wait for that: it may be anything.
   const awaits = hasUninitializedTaint(node) && specOf(report, node) !== undefined
   if (known.length === 0 && providerUUIDs(node).length === 0 && !awaits) return undefined
   const [first, ...others] = [...known, ...unseen]
   return first === undefined ? undefined : { machines: [first, ...others], bound: vm !== undefined }
+}
+
+function isSameRecord(one: BoundVM, other: BoundVM | undefined): boolean {
+  return (
+    one.moref === other?.moref &&
+    one.vCenterInstanceUUID === other.vCenterInstanceUUID &&
+    // One VM may have been known by two.
+    one.biosUUID === other.biosUUID
+  )
 }
 
 /** UUIDs of machines that no vCenter has shown for this Node. */

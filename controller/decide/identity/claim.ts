@@ -6,7 +6,7 @@ import {
 } from '../../../agent/shared/node-report.ts'
 import type { ClaimReason } from '../../types/reasons.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../bound-vm.ts'
+import { mayBeBoundTo } from '../bound-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 /**
@@ -63,8 +63,8 @@ export function judgeClaim(
     )
   }
   if (claim.nodeUID !== spec.nodeUID) return ofAnother(claim.nodeUID, vm, nodeByUID)
-  if (claim.nonce === undefined) return withoutNonce(claim.bootID, spec.bootID)
   const { digest } = spec.claim
+  if (claim.nonce === undefined) return withoutNonce(claim.bootID, spec)
   if (digest === undefined && spec.claim.written) {
     return absent(
       'ClaimNotInReport',
@@ -78,9 +78,12 @@ export function judgeClaim(
   )
 }
 
-/** Judges a claim of version 1. Without a boot ID it says nothing of when it was made. */
-function withoutNonce(claimed: string | undefined, booted: string | undefined): ClaimCheck {
-  if (claimed === undefined || claimed !== booted) {
+/**
+ * Judges a claim of version 1. Without a boot ID it says nothing of when it was made, and an agent that reports a digest
+ * writes none.
+ */
+function withoutNonce(claimed: string | undefined, { bootID, claim }: NodeReportSpec): ClaimCheck {
+  if (claimed === undefined || claimed !== bootID || claim.digest !== undefined) {
     return absent(
       'ClaimOfEarlierBoot',
       `${GUESTINFO_CLAIM} is from another boot of this Node; the agent writes a new one when it starts`,
@@ -113,7 +116,7 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
       `${GUESTINFO_CLAIM} names Node ${named.name}, which points to another machine; see what in the guest writes it`,
     )
   }
-  if (isBoundTo(named.boundTo, vm)) return { kind: 'contradicts', nodeName: named.name }
+  if (mayBeBoundTo(named.boundTo, vm)) return { kind: 'contradicts', nodeName: named.name }
   return absent(
     'ClaimCopied',
     `${GUESTINFO_CLAIM} names Node ${named.name}, which is another VM (${named.boundTo.moref}): it was copied with a clone, and the agent will write its own`,

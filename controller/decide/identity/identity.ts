@@ -5,7 +5,6 @@ import {
   timestamp,
 } from '../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
@@ -31,6 +30,8 @@ export interface IdentityQuery {
   readonly macs: readonly string[]
   /** Other VMs with its UUID that may run. */
   readonly copies: readonly VirtualMachine[]
+  /** Whether the Node was verified to be this VM before. */
+  readonly holds: boolean
 }
 
 /**
@@ -40,13 +41,12 @@ export interface IdentityQuery {
  * in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
 export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity {
-  const { spec, vm } = query
-  const { boundTo, previous, rivals } = facts
+  const { spec, vm, holds } = query
+  const { previous, rivals } = facts
   const { witness } = facts.machineUUID
   const contradiction = contradictionOf(query, facts)
   if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
 
-  const holds = isBoundTo(boundTo, vm)
   if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
   const objections = objectionsOf(vm, holds, rivals)
   if (objections.original !== undefined)
@@ -63,7 +63,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       ),
     }
   }
-  const wasProven = previous.identityLevel === 'proven' && isBoundTo(previous.vm, vm)
+  const wasProven = previous.identityLevel === 'proven' && holds
   const twin = query.copies.find((copy) => proves(judgeClaim(copy, spec, facts)))
   const believed =
     claim.kind === 'proves' ? wasProven || twin === undefined : claim.kind === 'vouches' && wasProven
@@ -77,18 +77,18 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   }
   const why =
     claim.kind === 'proves'
-      ? `${twin === undefined ? 'the claim' : describeVM(twin)} shows the same claim (ClaimShownTwice)`
+      ? `${twin === undefined ? 'another VM' : describeVM(twin)} shows the same claim (ClaimShownTwice)`
       : `${claim.message} (${claim.reason})`
-  return withoutClaim(vm, { why, objection: objections.withoutClaim }, facts)
+  return withoutClaim(query, { why, objection: objections.withoutClaim }, facts)
 }
 
 /** @param why there is no usable claim, for the message */
 function withoutClaim(
-  vm: VirtualMachine,
+  { vm, holds }: IdentityQuery,
   { why, objection }: { readonly why: string; readonly objection: ConditionValue | undefined },
   { previous, machineUUID, now }: NodeFacts,
 ): Identity {
-  const until = provenUntil(previous, vm, now)
+  const until = holds ? provenUntil(previous, now) : undefined
   if (until !== undefined) {
     return {
       level: 'proven',
@@ -122,8 +122,8 @@ function withoutClaim(
  * Until when, RFC 3339, a Node that was proven to be this VM stays proven without a claim. Undefined where it was not
  * proven, or that time is over.
  */
-function provenUntil(previous: NodeReportStatus, vm: VirtualMachine, now: number): string | undefined {
-  if (previous.identityLevel !== 'proven' || !isBoundTo(previous.vm, vm)) return undefined
+function provenUntil(previous: NodeReportStatus, now: number): string | undefined {
+  if (previous.identityLevel !== 'proven') return undefined
   const latest = now + CLAIM_GRACE_MS
   // A clock that was ahead may have written a time much later.
   const until = Math.min(Date.parse(previous.provenUntil ?? timestamp(latest)), latest)

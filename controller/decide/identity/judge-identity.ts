@@ -1,9 +1,4 @@
-import type {
-  BoundVM,
-  IdentityLevel,
-  NodeReportSpec,
-  NodeReportStatus,
-} from '../../../agent/shared/node-report.ts'
+import type { IdentityLevel, NodeReportSpec, NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { printable } from '../../../agent/shared/printable.ts'
 import { reaches, requiredLevel } from '../../node/identity-level.ts'
 import { needsInitialization } from '../../node/needs-initialization.ts'
@@ -17,12 +12,13 @@ import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refusal.ts'
 import { outOfScope } from '../topology/scope.ts'
+import { type Binding, bindingTo } from './binding.ts'
 import { type Copies, copiesOf, judgeUniqueness } from './copies.ts'
 import { verifyIdentity } from './identity.ts'
 import { commonMACs } from './mac.ts'
 import { heldBy } from './messages.ts'
-import { lastClaim, type Move } from './moves.ts'
-import { type FoundVM, findVM } from './vm.ts'
+import type { BindingMove } from './moves.ts'
+import { copiesAmong, type FoundVM, findVM } from './vm.ts'
 
 /** Which VM a Node is, as far as that is known. */
 export type JudgedIdentity =
@@ -38,7 +34,7 @@ export type JudgedIdentity =
   | {
       readonly kind: 'off'
       readonly vm: VirtualMachine
-      readonly lastClaim: string | undefined
+      readonly binding: Binding
       readonly conditions: { readonly VMFound: ConditionValue; readonly VMUnique?: ConditionValue }
       readonly copies: Copies | undefined
     }
@@ -54,9 +50,7 @@ export interface VerifiedIdentity {
   readonly level: IdentityLevel
   /** RFC 3339: the level falls at this time unless a claim comes first. */
   readonly provenUntil: string | undefined
-  /** See `NodeReportStatus`. */
-  readonly lastClaim: string | undefined
-  readonly formerVMs: readonly BoundVM[]
+  readonly binding: Binding
   readonly conditions: {
     readonly VMFound: ConditionValue
     readonly VMUnique?: ConditionValue
@@ -114,29 +108,31 @@ interface Candidate extends FoundVM {
 
 /** Whether the one VM that was found is the Node. */
 function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
-  const { vm, condition: found, copies, move, spec, vmState } = candidate
-  const { node, settings } = facts
+  const { vm, condition: found, move, spec, vmState } = candidate
+  const { node, settings, boundTo } = facts
   const { ancestry } = vm
   if (ancestry === undefined) return PENDING
   const stranger = outOfScope(vm, ancestry, settings.datacenters[vm.vCenter.name] ?? [])
   if (stranger !== undefined) return refused('VMFound', stranger, { ends: false })
 
-  const itself = isBoundTo(facts.boundTo, vm)
-  const unique = judgeUniqueness(vm, copies, { spec, facts })
+  const itself = isBoundTo(boundTo, vm)
+  const unique = judgeUniqueness(candidate, { spec, facts })
   const passed = {
     VMFound: itself ? (vmState ?? found) : found,
     ...(unique === undefined ? {} : { VMUnique: unique }),
   }
-  const twins = copiesOf(vm, copies)
-  const claim = lastClaim(vm, spec.claim.digest, facts)
+  const copies = copiesAmong(candidate)
+  const told = copiesOf(vm, copies)
+  const binding = bindingTo(candidate, facts)
   if (itself && machineState(vm) === 'off')
-    return { kind: 'off', vm, lastClaim: claim, conditions: passed, copies: twins }
+    return { kind: 'off', vm, binding, conditions: passed, copies: told }
   const macs = commonMACs(spec, vm)
-  const identity = verifyIdentity({ spec, vm, macs, copies }, facts)
+  const holds = itself || (move?.former === 'same' && boundTo !== undefined)
+  const identity = verifyIdentity({ spec, vm, macs, copies, holds }, facts)
   const { level, provenUntil, ends, condition } = identity
   const { vm: before } = facts.previous
   if (level !== undefined && before !== undefined && move === undefined && !isBoundTo(before, vm))
-    return refused('VMFound', heldBy(before, vm, node.name), { ends: false })
+    return refused('VMFound', heldBy(before, [vm], [], node.name), { ends: false })
   if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
   const required = requiredLevel(node, settings.identity)
   if (!reaches(level, required)) {
@@ -146,8 +142,6 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
       level,
     })
   }
-  const conditions = { ...passed, IdentityVerified: condition }
-  const events = [...movedEvents(vm, move, facts.previous), ...levelEvents(facts.previous, level, condition)]
   return {
     kind: 'verified',
     spec,
@@ -156,27 +150,16 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
     ancestry,
     level,
     provenUntil,
-    lastClaim: claim,
-    formerVMs: formerVMs(vm, move, facts.previous),
-    conditions,
-    events,
-    copies: twins,
+    binding,
+    conditions: { ...passed, IdentityVerified: condition },
+    events: [...movedEvents(vm, move, facts.previous), ...levelEvents(facts.previous, level, condition)],
+    copies: told,
   }
-}
-
-/** The VMs that the Node was before and that a deletion still has to look for. */
-function formerVMs(
-  vm: VirtualMachine,
-  move: Move | undefined,
-  { vm: before, formerVMs: earlier = [] }: NodeReportStatus,
-): readonly BoundVM[] {
-  const left = move?.leavesFormer === true && before !== undefined ? [before] : []
-  return [...earlier, ...left].filter((each) => !isBoundTo(each, vm))
 }
 
 function movedEvents(
   vm: VirtualMachine,
-  move: Move | undefined,
+  move: BindingMove | undefined,
   { vm: before }: NodeReportStatus,
 ): readonly NodeEvent[] {
   if (move === undefined || before === undefined) return []
@@ -184,7 +167,7 @@ function movedEvents(
     `the Node is ${describeVM(vm)} now and was ${describeBound(before)}: ${move.what}`,
     MAX_MESSAGE,
   )
-  return [{ type: 'Warning', reason: 'VMChanged', message }]
+  return [{ type: move.former === 'same' ? 'Normal' : 'Warning', reason: 'VMChanged', message }]
 }
 
 /** For a level that rises, falls or comes back. The first level is told with the initialisation, its loss by the refusal. */

@@ -67,15 +67,27 @@ function listed(vms: readonly VirtualMachine[]): string {
   return vms.slice(0, 4).map(describeVM).join(', ')
 }
 
-/** For a Node whose VM is not found while another has its UUID. */
-export function heldBy(bound: BoundVM, other: VirtualMachine, name: string): ConditionValue {
+/**
+ * For a Node whose VM is not found while others have its UUID.
+ *
+ * @param likely those of them that may be the Node's; a command is given only where it is one
+ */
+export function heldBy(
+  bound: BoundVM,
+  others: readonly VirtualMachine[],
+  likely: readonly VirtualMachine[],
+  name: string,
+): ConditionValue {
+  const [only, second] = likely
+  const uuid = second === undefined ? only?.instanceUUID : undefined
   const annotate =
-    other.instanceUUID === undefined || other.instanceUUID === bound.instanceUUID
+    uuid === undefined || uuid === bound.instanceUUID
       ? ''
-      : `; if the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${other.instanceUUID}`
+      : `. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${uuid}`
+  const have = others.length === 1 ? 'has its BIOS UUID' : 'have its BIOS UUID'
   return no(
     'UUIDOfAnotherVM',
-    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${describeVM(other)} has its BIOS UUID; the Node stays what it was until its VM is proven gone and its agent reports again${annotate}`,
+    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${listed(likely.length > 0 ? likely : others)} ${have}; the Node stays what it was until its VM is proven gone and its agent reports again${annotate}`,
   )
 }
 

@@ -73,6 +73,24 @@ const departed = { since: 0, last: 300_000, times: 3, spoke: true }
 
 /** For each move, what it is for, and the attacks that look most like it. */
 const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<string, NodeFacts> }> = {
+  RegisteredAgain: {
+    moves: before({ vms: [vm({ moref: 'vm-43' })] }),
+    stays: {
+      'a copy that took its instance UUID while it was away': before({
+        vms: [vm({ moref: 'vm-43', claim: undefined })],
+      }),
+      'beside the VM that shows the claim elsewhere': before({
+        vms: [
+          vm({ moref: 'vm-43', claim: undefined }),
+          { ...copy, moref: 'vm-9', vCenter: { name: 'vc2', instanceUUID: 'two' } },
+        ],
+      }),
+      'of another vCenter': before({
+        vms: [vm({ moref: 'vm-43', vCenter: { name: 'vc2', instanceUUID: 'two' } })],
+      }),
+      'while the VM itself is there, even off': before({ vms: [vm({ moref: 'vm-43' }), off] }),
+    },
+  },
   Annotated: {
     moves: before({
       vms: [vm(), copy],
@@ -97,6 +115,14 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       'it has the instance UUID itself, and is not found': before({
         vms: [{ ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
         node: { ...settled().node, vmAnnotation: vm().instanceUUID },
+      }),
+      'a word that was obeyed before': obeyed({ vms: [vm(), copy] }),
+      'while a vCenter does not answer': before({
+        lookups: [
+          ...showing([vm(), copy]),
+          { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
+        ],
+        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
       }),
       'of a VM with other MAC addresses': before({
         vms: [vm(), { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }],
@@ -137,16 +163,16 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
   VCenterRemoved: {
     moves: before({
       vms: [{ ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-      bindingVCenter: 'unconfigured',
+      vCenterState: () => 'unconfigured' as const,
     }),
     stays: {
       'it does not answer': before({
         vms: [{ ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        bindingVCenter: 'away',
+        vCenterState: () => 'away' as const,
       }),
       'a copy without the claim': before({
         vms: [{ ...copy, claim: undefined, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        bindingVCenter: 'unconfigured',
+        vCenterState: () => 'unconfigured' as const,
       }),
       'a copy without the claim, to which its owner gave the same instance UUID': before({
         vms: [
@@ -157,7 +183,7 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
             vCenter: { name: 'vc2', instanceUUID: 'two' },
           },
         ],
-        bindingVCenter: 'unconfigured',
+        vCenterState: () => 'unconfigured' as const,
       }),
     },
   },
@@ -197,11 +223,6 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       lookups: showing([vm({ claim: undefined }), copy]),
     }),
     stays: {
-      'once that is long ago': known({
-        ...unproven(),
-        lookups: showing([vm({ claim: undefined }), copy]),
-        now: facts().now + 16 * MINUTE,
-      }),
       'both show it': known({ ...unproven(), lookups: showing([vm(), copy]) }),
       'its claim may not be read': known({
         ...unproven(),
@@ -211,6 +232,17 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       'it was proven before': before({ vms: [vm({ claim: undefined }), copy] }),
     },
   },
+}
+
+/** A Node that was named vm-43 and obeyed it, and is vm-42 since then. */
+function obeyed(changes: FactChanges): NodeFacts {
+  const first = before(changes)
+  const status = { ...first.report?.status, obeyedAnnotation: copy.instanceUUID ?? '' }
+  return known({
+    ...first,
+    node: { ...first.node, vmAnnotation: copy.instanceUUID },
+    report: report({ ...first.report, status }),
+  })
 }
 
 /** A Node that was vm-42, and whose agent reports the UUID of vm-43. */
@@ -232,7 +264,7 @@ function unproven(): NodeFacts {
   return after(first, decide(first))
 }
 
-for (const { name, leavesFormer } of MOVES) {
+for (const { name, former } of MOVES) {
   const row = ROWS[name]
   t.test(`a binding moves: ${name}`, async (t) => {
     if (row === undefined) throw new Error(`${name} has no row`)
@@ -240,10 +272,13 @@ for (const { name, leavesFormer } of MOVES) {
     const to = first.status?.vm?.moref
     t.equal(movedTo(row.moves), 'vm-43')
     const { formerVMs } = settle(row.moves).report?.status ?? {}
-    if (leavesFormer) t.match(formerVMs, [{ moref: 'vm-42' }], 'what it was counts for a deletion')
+    if (former === 'kept') t.match(formerVMs, [{ moref: 'vm-42' }], 'what it was counts for a deletion')
     else t.equal(formerVMs, undefined)
     if (to === 'vm-43')
-      t.ok(first.events.some(({ type, reason }) => type === 'Warning' && reason === 'VMChanged'))
+      t.match(
+        first.events.filter(({ reason }) => reason === 'VMChanged'),
+        [{ type: former === 'same' ? 'Normal' : 'Warning' }],
+      )
     for (const [what, facts] of Object.entries(row.stays)) t.equal(movedTo(facts), 'vm-42', `not: ${what}`)
   })
 }
@@ -261,7 +296,7 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
     silent(
       before({
         vms: [{ ...there, instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        bindingVCenter: 'unconfigured',
+        vCenterState: () => 'unconfigured' as const,
       }),
     )
   t.equal(movedTo(removed(vm().instanceUUID)), 'vm-43', 'its vCenter was replaced')
@@ -294,11 +329,11 @@ t.test('failed over to another site, while the former vCenter does not answer', 
     { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
     { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
   ] as const
-  const away = before({ lookups, bindingVCenter: 'away' })
+  const away = before({ lookups, vCenterState: () => 'away' as const })
   t.equal(movedTo(away), 'vm-42', 'not with the claim of a boot that was seen before')
   const there2 = withReport(away, REBOOT)
   t.match(settle(there2).report?.status, { vm: { vCenter: 'vc2' }, formerVMs: [{ vCenter: 'vc1' }] })
-  const back = known({ ...settle(there2), lookups: showing([vm()]), bindingVCenter: 'answers' })
+  const back = known({ ...settle(there2), lookups: showing([vm()]), vCenterState: () => 'answers' as const })
   t.match(settle(back).report?.status.vm, { vCenter: 'vc2' }, 'it does not go back by itself')
 })
 
@@ -388,4 +423,110 @@ t.test('a deletion looks for each VM that the Node was', async (t) => {
   const moved = settle(thenReboots({ vms: [off] }, { vms: [off, rebooted] }))
   t.match(moved.machines?.machines, [{ moref: 'vm-43' }, { moref: 'vm-42' }])
   t.match(boundVM(), { moref: 'vm-42' })
+})
+
+t.test('of a Fault Tolerance group both must have named each other', async (t) => {
+  const claims = (one: VirtualMachine, role: number): VirtualMachine => ({
+    ...one,
+    faultTolerance: { role, instanceUUIDs: [copy.instanceUUID ?? '', vm().instanceUUID ?? ''] },
+  })
+  const forged = claims(copy, 1)
+  for (const vms of [[off, forged], [vm(), forged], [forged]])
+    t.equal(movedTo(before({ vms })), 'vm-42', 'it named itself')
+  t.match(decide(facts({ vms: [vm(), { ...forged, claim: undefined }] })).status?.vm, { moref: 'vm-42' })
+  const group = settle(before({ vms: [claims(vm(), 1), claims({ ...copy, claim: undefined }, 2)] }))
+  t.match(group.report?.status.vm?.group, [copy.instanceUUID, vm().instanceUUID])
+  t.equal(movedTo(known({ ...group, lookups: showing([claims(copy, 1)]) })), 'vm-43', 'after a failover')
+})
+
+t.test('a failover and back, in either order', async (t) => {
+  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const over = settle(thenReboots({ vms: [off] }, { vms: [off, there] }))
+  t.equal(over.report?.status.vm?.moref, 'vm-43')
+  const BACK = { ...REBOOT, nonce: 'e'.repeat(32) }
+  const home = vm({ claim: formatClaim(BACK) })
+  const thereOff = { ...there, powerState: 'poweredOff' as const }
+  const offFirst = settle(known({ ...over, lookups: showing([off, thereOff]) }))
+  t.equal(movedTo(withReport(known({ ...offFirst, lookups: showing([home, thereOff]) }), BACK)), 'vm-42')
+  const onFirst = settle(withReport(known({ ...over, lookups: showing([home, there]) }), BACK))
+  t.equal(onFirst.report?.status.vm?.moref, 'vm-43', 'both run')
+  const then = settle(known({ ...onFirst, lookups: showing([home, thereOff]) }))
+  t.equal(then.report?.status.vm?.moref, 'vm-42')
+  t.match(then.report?.status.formerVMs, [{ moref: 'vm-43' }])
+})
+
+t.test('a former VM whose vCenter was taken out of the configuration is forgotten', async (t) => {
+  const over = settle(thenReboots({ vms: [off] }, { vms: [off, rebooted] }))
+  t.match(over.report?.status.formerVMs, [{ moref: 'vm-42' }])
+  const without = known({ ...over, vCenterState: () => 'unconfigured' })
+  t.equal(settle(without).report?.status.formerVMs, undefined)
+})
+
+t.test('a password of ours that expired is no failover', async (t) => {
+  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const lookups = [
+    { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
+    { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
+  ] as const
+  const refused = withReport(before({ lookups, vCenterState: () => 'refuses' }), REBOOT)
+  t.equal(movedTo(refused), 'vm-42')
+})
+
+t.test('a copy that is off and shows the claim holds up nobody', async (t) => {
+  const idle = { ...copy, powerState: 'poweredOff' as const }
+  t.match(decide(facts({ vms: [vm(), idle] })), { level: 'proven', status: { vm: { moref: 'vm-42' } } })
+  t.equal(
+    movedTo(thenReboots({ vms: [off] }, { vms: [off, rebooted, { ...rebooted, ...idle, moref: 'vm-44' }] })),
+    'vm-43',
+  )
+})
+
+t.test('whoever took a Node with a claim that anybody can make up gives it back', async (t) => {
+  const forged = { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: BOOT_ID }) }
+  const old = report({
+    spec: { ok: true, value: spec({ claim: { written: true, reason: 'Written', message: '' } }) },
+  })
+  const taken = settle(facts({ report: old, vms: [forged] }))
+  t.equal(taken.report?.status.vm?.moref, 'vm-43')
+  const upgraded = known({
+    ...taken,
+    report: report({ ...taken.report, spec: report().spec }),
+    lookups: showing([vm(), forged]),
+  })
+  t.equal(movedTo(upgraded), 'vm-42')
+})
+
+t.test('nothing that the owner of a copy does changes what a Node is', async (t) => {
+  const group = [copy.instanceUUID ?? '', vm().instanceUUID ?? '']
+  const copies: readonly VirtualMachine[] = [
+    copy,
+    rebooted,
+    { ...copy, claim: undefined },
+    { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: BOOT_ID }) },
+    { ...copy, instanceUUID: vm().instanceUUID },
+    { ...copy, faultTolerance: { role: 1, instanceUUIDs: group } },
+    { ...copy, faultTolerance: { role: 2, instanceUUIDs: group } },
+    { ...copy, template: true },
+  ]
+  const states = ['connected', 'disconnected', 'inaccessible', 'orphaned', 'invalid'] as const
+  const powers = ['poweredOn', 'poweredOff', 'suspended'] as const
+  const victims = [vm(), off, vm({ claim: undefined }), vm({ connectionState: 'disconnected' })]
+  for (const victim of victims) {
+    const alone = settle(before({ vms: [victim] }))
+    const expected = [alone.report?.status.vm?.moref, alone.node.taints, alone.node.labels]
+    for (const one of copies)
+      for (const connectionState of states)
+        for (const powerState of powers)
+          for (const first of [true, false]) {
+            const twin = { ...one, connectionState, powerState }
+            const both = settle(
+              known({ ...alone, lookups: showing(first ? [twin, victim] : [victim, twin]) }),
+            )
+            t.same(
+              [both.report?.status.vm?.moref, both.node.taints, both.node.labels],
+              expected,
+              `${victim.powerState} ${one.claim} ${connectionState} ${powerState}`,
+            )
+          }
+  }
 })

@@ -1,5 +1,5 @@
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../bound-vm.ts'
+import { mayBeBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'
@@ -33,7 +33,7 @@ function strongerRival(
   holdsVM: boolean,
   rivals: readonly Rival[],
 ): ConditionValue | undefined {
-  const rival = rivals.find((other) => pointsTo(other, vm) && (!holdsVM || isBoundTo(other.boundTo, vm)))
+  const rival = rivals.find((other) => pointsTo(other, vm) && (!holdsVM || mayBeBoundTo(other.boundTo, vm)))
   if (rival === undefined) return undefined
   return no(
     'VMHasAnotherNode',
@@ -46,7 +46,7 @@ function strongerRival(
  * merely reported the VM gives way to a claim.
  */
 function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
-  const holder = rivals.find(({ boundTo, level }) => level === 'proven' && isBoundTo(boundTo, vm))
+  const holder = rivals.find(({ boundTo, level }) => level === 'proven' && mayBeBoundTo(boundTo, vm))
   if (holder === undefined) return undefined
   return no(
     'VMHasAnotherNode',
@@ -57,7 +57,7 @@ function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionVal
 /** The verified Node whose VM this is a copy of. Both would get the same provider ID, so the copy is refused. */
 function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): ConditionValue | undefined {
   const other = rivals.find(
-    ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !isBoundTo(boundTo, vm),
+    ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !mayBeBoundTo(boundTo, vm),
   )
   if (other?.boundTo === undefined) return undefined
   return no(
@@ -68,6 +68,6 @@ function verifiedOriginal(vm: VirtualMachine, rivals: readonly Rival[]): Conditi
 
 /** False for a Node on a copy of the VM with other vNICs: it only shares the UUID. */
 function pointsTo({ boundTo, spec }: Rival, vm: VirtualMachine): boolean {
-  if (boundTo !== undefined) return isBoundTo(boundTo, vm)
+  if (boundTo !== undefined) return mayBeBoundTo(boundTo, vm)
   return spec === undefined || spec.machine.serialUUID === undefined || commonMACs(spec, vm).length > 0
 }

@@ -50,15 +50,15 @@ const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: str
   { name: 'which one it was before', vms: [mine, copy], bound: true, found: 'vm-42' },
   {
     name: 'which one it was before, under a new reference',
-    vms: [{ ...mine, moref: 'vm-50' }, copy],
+    vms: [{ ...mine, moref: 'vm-50', claim }, copy],
     bound: true,
     found: 'vm-50',
   },
   {
-    name: 'which one it was before, against the claim',
+    name: 'the claim, against which one it was before and that never showed one',
     vms: [mine, { ...copy, claim }],
     bound: true,
-    found: 'vm-42',
+    found: 'vm-43',
   },
   {
     name: 'which one it was before, off, against one that runs and claims',
@@ -128,7 +128,7 @@ t.test('of a Fault Tolerance group the primary is the VM, whichever the Node was
   const query = {
     machine: { witness: 'reported', uuids: [BIOS_UUID] },
     spec: spec(),
-    bound: boundVM(),
+    bound: boundVM({ group: GROUP }),
   } as const
   const find = (...vms: VirtualMachine[]) => findVM(query, facts({ vms }))
   t.match(find(role(mine, 1), role(copy, 2)), { outcome: 'found', vm: { moref: 'vm-42' } })

@@ -123,7 +123,7 @@ function departure(
 ): Departure | undefined {
   if (isUnseen(request.vm) || unmetDepartureProofs(request.vm, result).length > 0) return undefined
   const at = result.askedAt
-  const run = before && sessions(before) === sessions({ ...result, request }) ? before.departed : undefined
+  const run = before && sameSessions(before, request, result) ? before.departed : undefined
   if (run === undefined || before === undefined) return { since: at, last: at, times: 1, spoke: false }
   const spoke = run.spoke || hasReported(before.request, request)
   return { since: run.since, last: at, times: run.times + 1, spoke }
@@ -198,8 +198,12 @@ function sameCourse(before: Evidence, request: ProbeRequest, result: ProbeResult
     isAbout(before.request, request) &&
     !hasReported(before.request, request) &&
     before.heartbeat === result.heartbeat &&
-    sessions(before) === sessions({ ...result, request })
+    sameSessions(before, request, result)
   )
+}
+
+function sameSessions(before: Evidence, request: ProbeRequest, result: ProbeResult): boolean {
+  return sessions(before) === sessions({ ...result, request })
 }
 
 function sessions(evidence: Parameters<typeof probedOf>[0]): string {

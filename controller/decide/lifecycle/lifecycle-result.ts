@@ -24,8 +24,6 @@ export interface LifecycleResult {
   readonly confirmLease: boolean
   /** True when the `proceed` annotation should be removed because the VM is back. */
   readonly removesAnnotation: boolean
-  /** The new binding, where the VM was registered again. */
-  readonly rebound?: BoundVM
   /** The other VM that must be gone too, for the status. */
   readonly namedVM?: BoundVM
   readonly probePlan?: ProbePlan

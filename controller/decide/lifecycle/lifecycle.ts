@@ -4,17 +4,19 @@ import { hasUninitializedTaint } from '../../node/needs-initialization.ts'
 import { mayProceed } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { binding, isBoundTo } from '../bound-vm.ts'
+import { binding, isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, unknown } from '../condition-value.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
+import { least } from '../least.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import { seenIn } from './absence-proofs.ts'
 import { judgeDeletionPossible } from './deletion-possible.ts'
 import { evidenceOn } from './evidence.ts'
 import { latchWhileThere } from './judge-disruption-limit.ts'
 import { keptVM, type LifecycleResult, NOTHING, untouched } from './lifecycle-result.ts'
-import { judgeMissingVM } from './missing-vm.ts'
+import { existsThoughNotFound, judgeMissingVM } from './missing-vm.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { planProbe, probeDeparture } from './probe-plan.ts'
@@ -65,16 +67,16 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
     }
     case 'other': {
       const kept = { ...keepsNoLatch(facts), deletionPending: ofAnother(vm, presence.vm) }
-      // While its own vCenter does not answer, nothing about its VM can be found out.
-      if (!nodeMachines.bound || facts.bindingVCenter !== 'answers') return kept
-      const { probePlan, requeueAfter } = probeDeparture(nodeMachines, facts)
-      return { ...kept, probePlan, requeueAfter: Math.min(requeueAfter, kept.requeueAfter ?? requeueAfter) }
+      const departure = departureOf(nodeMachines, facts)
+      const requeueAfter = least(kept.requeueAfter, departure.requeueAfter)
+      return { ...kept, ...departure, ...(requeueAfter === undefined ? {} : { requeueAfter }) }
     }
     case 'named':
       return {
         ...isThere(presence.vm, facts),
         // Most likely it is bound in a moment, and that is written anyway.
         ...(isUnseen(vm) && isStarting(node) ? {} : namedAs(presence.vm, previous)),
+        ...departureOf(nodeMachines, facts),
       }
     case 'seen':
       // Taints of a VM that is off stay as they are while the identity is contradicted: this may not be the Node's VM.
@@ -90,6 +92,21 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
           }
         : judgeMissingVM(nodeMachines, facts)
   }
+}
+
+/**
+ * What is found out about a bound VM that no vCenter shows, while others that the Node may be are shown. Nothing can be as
+ * long as its own vCenter does not answer.
+ */
+function departureOf(
+  machines: NodeMachines,
+  facts: NodeFacts,
+): Pick<LifecycleResult, 'probePlan' | 'requeueAfter' | 'vmFound'> {
+  const [bound] = machines.machines
+  if (!machines.bound || facts.vCenterState(bound.vCenterInstanceUUID) !== 'answers') return {}
+  const seen = seenIn(bound, evidenceOn(machines, facts)?.probes ?? [])
+  const vmFound = seen?.moref === bound.moref ? { vmFound: existsThoughNotFound(bound, seen) } : {}
+  return { ...vmFound, ...probeDeparture(machines, facts) }
 }
 
 /** Whether a Node, none of whose machines was ever shown, is not asked about: its machine runs or starts. */
@@ -126,7 +143,7 @@ function namedAs(
   { namedVM, formerVMs = [] }: NodeReportStatus,
 ): Pick<LifecycleResult, 'namedVM'> {
   if (formerVMs.some((each) => isBoundTo(each, vm))) return namedVM === undefined ? {} : { namedVM }
-  const copy = namedVM?.biosUUID === vm.biosUUID && !isBoundTo(namedVM, vm)
+  const copy = namedVM?.biosUUID === vm.biosUUID && !mayBeBoundTo(namedVM, vm)
   const known = copy || vm.ancestry === undefined ? undefined : binding(vm)
   const stands = known ?? namedVM
   return stands === undefined ? {} : { namedVM: stands }

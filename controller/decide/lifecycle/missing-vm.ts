@@ -1,4 +1,4 @@
-import { type BoundVM, timestamp } from '../../../agent/shared/node-report.ts'
+import { type BoundVM, type NodeReportStatus, timestamp } from '../../../agent/shared/node-report.ts'
 import { disruptionGroup, isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { Node } from '../../types/node.ts'
 import type { SeenVM } from '../../types/vcenter-probe.ts'
@@ -77,7 +77,7 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
     ...(there !== undefined && there.machine === evidence.request.vm
       ? { vmFound: existsThoughNotFound(bound, there.vm) }
       : {}),
-    ...(nodeMachines.bound ? reboundTo(bound, evidence) : {}),
+    ...(nodeMachines.bound ? registeredAgain(bound, evidence, previous) : {}),
     deletionPending: judgement.condition,
     deletionUnmet: judgement.unmet,
     ...(judgement.deletes
@@ -133,10 +133,17 @@ function detaching(bound: BoundVM): NodeEvent {
   }
 }
 
-/** Binds a VM that was registered again to its new moref while a search still finds it: in a storage outage none would. */
-function reboundTo(bound: BoundVM, { probes }: Evidence): Pick<LifecycleResult, 'rebound'> {
+/**
+ * Notes a VM that was registered again while a search for its instance UUID still finds it: in a storage outage none would.
+ * Whether it is the Node's is for identity to judge. It must be gone, too, before a deletion.
+ */
+function registeredAgain(
+  bound: BoundVM,
+  { probes }: Evidence,
+  { namedVM }: NodeReportStatus,
+): Pick<LifecycleResult, 'namedVM'> {
   const moref = registeredAs(bound, probes)
-  return moref === undefined ? {} : { rebound: { ...bound, moref } }
+  return moref === undefined || namedVM !== undefined ? {} : { namedVM: { ...bound, moref } }
 }
 
 interface SeenMachine {
@@ -159,7 +166,7 @@ function isRenamed({ machine, vm }: SeenMachine): boolean {
 }
 
 /** The condition for a VM that exists although a search by its known UUID does not find it. */
-function existsThoughNotFound(bound: BoundVM, seen: SeenVM): ConditionValue {
+export function existsThoughNotFound(bound: BoundVM, seen: SeenVM): ConditionValue {
   const name = describeBound(bound)
   if (isRenamed({ machine: bound, vm: seen })) {
     return unknown(

@@ -20,7 +20,7 @@ const ELSEWHERE = { vCenter: { name: 'vc2', instanceUUID: 'cccccccc-2222-4333-84
 const GROUP = [boundVM().instanceUUID, OTHER.instanceUUID]
 const FIRST = { faultTolerance: { role: 1, instanceUUIDs: GROUP } }
 const SECOND = { faultTolerance: { role: 2, instanceUUIDs: GROUP } }
-const BOUND: NodeMachines = { machines: [boundVM()], bound: true }
+const BOUND: NodeMachines = { machines: [boundVM({ group: GROUP })], bound: true }
 
 /** One answer for each vCenter. */
 const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] = [
@@ -28,7 +28,7 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
   ['there, off', [answered({ powerState: 'poweredOff' })], 'seen'],
   ['there, on a host that is away', [answered({ connectionState: 'disconnected' })], 'seen'],
   ['there, without a UUID', [answered({ biosUUID: undefined, connectionState: 'inaccessible' })], 'seen'],
-  ['registered again: its instance UUID stays', [answered({ moref: 'vm-99' })], 'seen'],
+  ['registered again: its instance UUID stays', [answered({ moref: 'vm-99' })], 'named'],
   [
     'its instance UUID changed: the reference stays',
     [answered({ instanceUUID: OTHER.instanceUUID })],
@@ -83,9 +83,9 @@ t.test('only the UUID that it was bound by counts', async (t) => {
 })
 
 t.test('the VM is as the inventory has it now, and the failure as it was told', async (t) => {
-  const lookup = answered(OTHER, { moref: 'vm-99', name: 'renamed' })
+  const lookup = answered(OTHER, { name: 'renamed' })
   t.match(presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }]), {
-    vm: { moref: 'vm-99', name: 'renamed' },
+    vm: { moref: 'vm-42', name: 'renamed' },
   })
   t.match(presenceOf(BOUND, [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: UNKNOWN }]), { failure: FAILURE })
 })

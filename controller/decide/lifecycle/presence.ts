@@ -1,7 +1,7 @@
 import { isUnseen, type NodeMachines } from '../../node/machines.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
-import { isBoundTo } from '../bound-vm.ts'
+import { isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
 import { secondaryOnly } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -10,7 +10,7 @@ import type { NodeFacts } from '../node-facts.ts'
 export type Presence =
   /** The machine that the Node was verified to be. */
   | { readonly kind: 'seen'; readonly vm: VirtualMachine }
-  /** Another machine that the Node points to. */
+  /** Another machine that the Node points to, or its own under a new reference, which identity has to judge first. */
   | { readonly kind: 'named'; readonly vm: VirtualMachine }
   /** Not answered yet; the inventory will call back. */
   | { readonly kind: 'pending' }
@@ -36,7 +36,7 @@ export function presenceOf({ machines, bound }: NodeMachines, lookups: NodeFacts
 
   const rest = found.filter(({ vm }) => !its.includes(vm))
   const named =
-    rest.find(({ vm }) => machines.some((each) => isBoundTo(each, vm))) ??
+    rest.find(({ vm }) => machines.some((each) => mayBeBoundTo(each, vm))) ??
     // A VM found by the UUID of a machine that was never seen is that machine.
     rest.find(({ uuid }) => machines.some((each) => isUnseen(each) && each.biosUUID === uuid))
   if (named !== undefined) return { kind: 'named', vm: named.vm }
