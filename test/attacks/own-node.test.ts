@@ -55,7 +55,7 @@ await runTheme(
   ownNode,
   {
     labels: async (t) => {
-      const others = label(Object.fromEntries(VERIFIED.map((name) => [name, 'other'])))
+      const others = label(Object.fromEntries(VERIFIED.map((name) => [name, 'other'])), `${path}/status`)
       t.match(await forger.kubelet.send(others), { status: 200, body: { metadata: { labels: before } } })
       t.same(await verified(), honest)
     },

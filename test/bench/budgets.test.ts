@@ -1,5 +1,5 @@
 import t from 'tap'
-import { budgeted, isKept } from './budgets.ts'
+import { admissionBudgets, budgeted, isKept } from './budgets.ts'
 import type { BenchmarkRun } from './initialise.ts'
 
 const MB = 1e6
@@ -37,7 +37,7 @@ function run(
 }
 
 function trafficOf(start: BenchmarkRun) {
-  const measured = { nodes: start.nodes, floor: 1, start, arrival: run(start.nodes, 0) }
+  const measured = { nodes: start.nodes, floor: 1, bareFloor: 1, start, arrival: run(start.nodes, 0) }
   return budgeted([measured]).filter(({ figure }) => figure.includes('from vCenter'))
 }
 
@@ -63,5 +63,13 @@ t.test('there is none for an hour on which nobody looked, nor for other numbers 
   t.equal(trafficOf(run(1_000, MB)).length, 1)
   for (const nodes of [1, 100, 5_000])
     t.same(trafficOf(run(nodes, 100 * MB, { seconds: 60, wire: 100 * MB })), [])
+  t.end()
+})
+
+t.test('a write may cost little more than without our manifests', (t) => {
+  const write = { labels: 10, taints: 1, writer: 'an administrator', bare: 2 } as const
+  t.ok(admissionBudgets([{ ...write, ours: 2.2 }]).every(isKept))
+  t.notOk(admissionBudgets([{ ...write, ours: 2.5 }]).every(isKept))
+  t.ok(admissionBudgets([{ ...write, labels: 20_000, ours: 2.5 }]).every(isKept), 'a bit more of a huge Node')
   t.end()
 })

@@ -4,6 +4,9 @@ import { Pool } from 'undici'
 import { nodeObject } from '../fixtures/kubelet.ts'
 import { inParallel } from '../fixtures/load.ts'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
+import type { Cluster } from '../servers/cluster.ts'
+import type { VcsimVM } from '../servers/control.ts'
+import { startCluster } from '../servers/start-cluster.ts'
 import type { BenchScene } from './scene.ts'
 
 const PARALLEL = 16
@@ -29,20 +32,43 @@ interface Change {
   status?: object
 }
 
-/**
- * The seconds that the API server of this scene takes for what no provider can do without, the two writes that initialise
- * a Node, sent by clients who do nothing else, with the controller's credential.
- */
+/** The floor with nothing of ours in it: an API server without our manifests, and an administrator who writes. */
+export async function measureBareFloor(machines: readonly VcsimVM[]): Promise<number> {
+  await using cluster = await startCluster()
+  const files = await cluster.clientCertificate({ user: 'admin', groups: ['system:masters'] })
+  const cert = await readFile(files.certificateFile, 'utf8')
+  const key = await readFile(files.keyFile, 'utf8')
+  return secondsFor(cluster, machines, { connect: { cert, key }, headers: {} })
+}
+
+/** The floor of this scene, with our policies and the controller's credential. */
 export async function measureFloor({ cluster, machines }: BenchScene): Promise<number> {
+  const token = await serviceAccountToken(cluster, 'rollcall-controller')
+  return secondsFor(cluster, machines, { connect: {}, headers: { authorization: `Bearer ${token}` } })
+}
+
+interface Credential {
+  readonly connect: { readonly cert?: string; readonly key?: string }
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * The seconds that an API server takes for what no provider can do without, the two writes that initialise a Node, sent by
+ * clients who do nothing else.
+ */
+async function secondsFor(
+  cluster: Cluster,
+  machines: readonly VcsimVM[],
+  credential: Credential,
+): Promise<number> {
   const nodes: Stored[] = []
   await inParallel([...machines.entries()], async ([i, { uuid }]) => {
     const node = nodeObject({ name: `floor-${i}`, biosUUID: uuid })
     nodes.push((await cluster.request<Stored>('POST', '/api/v1/nodes', node)).body)
   })
-  const token = await serviceAccountToken(cluster, 'rollcall-controller')
   const pool = new Pool(cluster.url, {
     connections: PARALLEL,
-    connect: { ca: await readFile(cluster.caFile, 'utf8') },
+    connect: { ca: await readFile(cluster.caFile, 'utf8'), ...credential.connect },
   })
 
   async function patch(path: string, { metadata }: Stored, change: Change): Promise<Stored> {
@@ -50,7 +76,7 @@ export async function measureFloor({ cluster, machines }: BenchScene): Promise<n
     const { statusCode, body } = await pool.request({
       method: 'PATCH',
       path,
-      headers: { 'content-type': PATCH, authorization: `Bearer ${token}` },
+      headers: { 'content-type': PATCH, ...credential.headers },
       body: JSON.stringify({ ...change, metadata: { uid, resourceVersion, ...change.metadata } }),
     })
     const text = await body.text()

@@ -2,16 +2,17 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { binary } from '../../build/binaries.ts'
+import { benchAdmission } from './admission.ts'
 import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
-import { budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
-import { measureFloor } from './floor.ts'
+import { admissionBudgets, budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
+import { measureBareFloor, measureFloor } from './floor.ts'
 import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialise.ts'
 import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
 import { openScene } from './scene.ts'
-import { agentTable, initialiseTable, operationsLine, quietTable } from './table.ts'
+import { admissionTable, agentTable, initialiseTable, operationsLine, quietTable } from './table.ts'
 
 const HELP = `usage: npm run bench -- [options]
 
@@ -19,6 +20,7 @@ const HELP = `usage: npm run bench -- [options]
   --quiet SECONDS  how long to look on afterwards, 0 for not at all (default 60)
   --no-cpi         leave the vSphere CPI out, which is measured on the same servers
   --no-agent       leave the agent out
+  --no-admission   leave out what our policies cost a write to a Node
   --push           instead of all that: how long a power-off takes to become a taint, and a destroyed VM's Node to go
   --write          write docs/benchmarks.md and its picture anew
   --changes N      how many VMs are powered off then (default 200, half of the nodes at most)
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     quiet: { type: 'string', default: '60' },
     cpi: { type: 'boolean', default: true },
     agent: { type: 'boolean', default: true },
+    admission: { type: 'boolean', default: true },
     push: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     changes: { type: 'string', default: '200' },
@@ -67,12 +70,14 @@ for (const nodes of counts) {
   }
   // Before and after, for the machine may have others to serve.
   progress(`${nodes} nodes: the API server alone`)
+  const bareBefore = await measureBareFloor(scene.machines)
   const before = await measureFloor(scene)
   const start = await take('Rollcall starts', () => coldStart({ scene, quietSeconds }))
   const arrived = await take('Rollcall runs, reports arrive', () => arrival({ scene, quietSeconds: 0 }))
   progress(`${nodes} nodes: the API server alone`)
   const floor = (before + (await measureFloor(scene))) / 2
-  measured.push({ nodes, floor, start, arrival: arrived })
+  const bareFloor = (bareBefore + (await measureBareFloor(scene.machines))) / 2
+  measured.push({ nodes, floor, bareFloor, start, arrival: arrived })
   if (values.cpi) {
     await take('the CPI starts', () => cpiStart({ scene, quietSeconds }, 1))
     await take('the CPI starts with 30 workers', () => cpiStart({ scene, quietSeconds: 0 }, 30))
@@ -86,10 +91,16 @@ say(
     '\nfit on one machine. Time runs from the start of the provider (where reports arrive: from the first report) until' +
     '\nthe last Node has lost its taint; calls and sessions are counted at the simulator.\n',
 )
-const figures = budgeted(measured)
+const admission = values.admission ? await benchAdmission(progress) : []
+const figures = [...budgeted(measured), ...admissionBudgets(admission)]
 if (figures.length > 0) say(`${budgetTable(figures)}\n`)
-const floors = measured.map(({ nodes, floor }) => `${floor.toFixed(1)} s for ${nodes} Nodes`)
-say(`The floor, the two writes that initialise a Node and nothing else: ${floors.join(', ')}.\n`)
+const floors = measured.map(
+  ({ nodes, floor, bareFloor }) =>
+    `${floor.toFixed(1)} s for ${nodes} Nodes, ${bareFloor.toFixed(1)} s on a bare API server`,
+)
+say(`The floor, the two writes that initialise a Node and nothing else: ${floors.join('; ')}.\n`)
+if (admission.length > 0)
+  say(`CPU of the API server for a write to a Node:\n\n${admissionTable(admission)}\n`)
 if (quietSeconds > 0) say(`${quietTable(runs)}\n`)
 for (const run of runs.filter(({ provider }) => provider.startsWith('Rollcall'))) say(operationsLine(run))
 if (values.agent) {
@@ -98,7 +109,7 @@ if (values.agent) {
 }
 if (values.write) {
   const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`
-  await writeBenchmarksPage({ runs, budgets: figures, command, cores: cpus().length })
+  await writeBenchmarksPage({ runs, admission, budgets: figures, command, cores: cpus().length })
 }
 if (!figures.every(isKept)) {
   progress('not all budgets are kept')

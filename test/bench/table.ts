@@ -1,4 +1,5 @@
 import type { Traffic } from '../servers/vcsim.ts'
+import type { AdmissionFigure } from './admission.ts'
 import type { AgentFigures } from './agent.ts'
 import type { BenchmarkRun } from './initialise.ts'
 
@@ -89,6 +90,20 @@ export function quietTable(runs: readonly BenchmarkRun[]): string {
             ],
           ],
     ),
+  )
+}
+
+export function admissionTable(figures: readonly AdmissionFigure[]): string {
+  return markdown(
+    ['writer', 'labels', 'taints', 'without our manifests, ms', 'with them, ms', 'times'],
+    figures.map(({ writer, labels, taints, bare, ours }) => [
+      writer,
+      String(labels),
+      String(taints),
+      bare.toFixed(2),
+      ours.toFixed(2),
+      (ours / bare).toFixed(2),
+    ]),
   )
 }
 

@@ -76,7 +76,7 @@ async function controllerIsRefused(cluster: Cluster): Promise<boolean> {
 
 /** Whether a verified label is put back that the kubelet changes. */
 async function labelIsRestored(cluster: Cluster): Promise<boolean> {
-  const { status } = await labelNode(await kubeletOf(cluster, 'n2'), 'n2', { [zone]: 'other' })
+  const { status } = await labelNode(await kubeletOf(cluster, 'n2'), 'n2/status', { [zone]: 'other' })
   return status === 200
 }
 
