@@ -25,7 +25,7 @@ const SHAPES = [
   { labels: 10, taints: 1, rounds: 40, writes: 50 },
   { labels: 1_000, taints: 1, rounds: 12, writes: 20 },
   { labels: 20_000, taints: 1, rounds: 6, writes: 4 },
-  { labels: 10, taints: 3_000, rounds: 6, writes: 10 },
+  { labels: 10, taints: 3_000, rounds: 12, writes: 10 },
 ] as const
 type Shape = (typeof SHAPES)[number]
 

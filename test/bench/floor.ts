@@ -38,7 +38,7 @@ export async function measureBareFloor(machines: readonly VcsimVM[]): Promise<nu
   const files = await cluster.clientCertificate({ user: 'admin', groups: ['system:masters'] })
   const cert = await readFile(files.certificateFile, 'utf8')
   const key = await readFile(files.keyFile, 'utf8')
-  return secondsFor(cluster, machines, { connect: { cert, key }, headers: {} })
+  return await secondsFor(cluster, machines, { connect: { cert, key }, headers: {} })
 }
 
 /** The floor of this scene, with our policies and the controller's credential. */
