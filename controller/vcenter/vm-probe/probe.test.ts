@@ -28,6 +28,7 @@ t.test('a VM that exists is found by each question', async (t) => {
   t.match(probe.vCenterInstanceUUID, /^[0-9a-f-]{36}$/)
   t.same(probe, {
     vCenter: 'lab',
+    server: probe.server,
     vCenterInstanceUUID: probe.vCenterInstanceUUID,
     session: 1,
     moref: { state: 'found', vm: seen },

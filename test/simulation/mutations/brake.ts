@@ -92,6 +92,10 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'brake: a machine whose agent reports goes on speaking against its vCenter',
+    edits: [edit(`${LIFECYCLE}/living-machines.ts`, 'const AGENT_SILENT = 6', 'const AGENT_SILENT = 0')],
+  },
+  {
     name: 'brake: who deletes nothing leaves no latch',
     edits: [
       edit(`${LIFECYCLE}/judge-disruption-limit.ts`, "settings.deletion === 'on' && mayGo", 'mayGo'),
