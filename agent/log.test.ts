@@ -13,3 +13,13 @@ t.test('lines have the shape of the controller’s', (t) => {
   ])
   t.end()
 })
+
+t.test('what a terminal would act on is escaped, in messages, fields and errors', async (t) => {
+  const lines: string[] = []
+  const log = createLogger({ level: 'info', now: () => 0, write: (line) => lines.push(line) })
+  const bad = 'a\u009b\u202e\u2028'
+  log.warn({ err: new Error(bad, { cause: new Error(bad) }), [bad]: { deep: [bad] } }, bad)
+  t.equal(lines.length, 1)
+  t.match(lines[0], /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+\n$/u)
+  t.match(JSON.parse(lines[0] ?? ''), { err: `${bad}: ${bad}`, [bad]: { deep: [bad] }, msg: bad })
+})

@@ -1,4 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from './shared/log-level.ts'
+import { escapeUnprintable } from './shared/printable.ts'
 
 /** Logs one constant message; whatever varies is in fields. */
 type Say = (fields: Readonly<Record<string, unknown>>, message: string) => void
@@ -14,7 +15,8 @@ export interface LoggerOptions {
 
 /**
  * JSON lines of the same shape as the controller's. Not pino, which costs 3 MB of the 15 that the agent may hold at
- * rest. An `Error` in a field becomes its message and the messages of its causes.
+ * rest. An `Error` in a field becomes its message and the messages of its causes. What a
+ * terminal would act on is escaped.
  */
 export function createLogger({ level, now, write }: LoggerOptions): Logger {
   const lowest = LOG_LEVELS.indexOf(level)
@@ -23,7 +25,8 @@ export function createLogger({ level, now, write }: LoggerOptions): Logger {
     (fields, message) => {
       if (LOG_LEVELS.indexOf(own) < lowest) return
       const line = { level: own, time: new Date(now()).toISOString(), ...fields, msg: message }
-      write(`${JSON.stringify(line, (_, value) => (value instanceof Error ? describe(value) : value))}\n`)
+      const text = JSON.stringify(line, (_, value) => (value instanceof Error ? describe(value) : value))
+      write(`${escapeUnprintable(text)}\n`)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -17,6 +17,7 @@ import { createReporter } from './reporter.ts'
 import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
 import { hasFailed, linesJSON, printLines } from './shared/diagnosis.ts'
+import { escapeUnprintable } from './shared/printable.ts'
 import { returnFreePages } from './shared/return-free-pages.ts'
 import { SERVICE_ACCOUNT_FOLDER } from './shared/service-account.ts'
 import { VERSION } from './shared/version.ts'
@@ -26,6 +27,11 @@ import { VERSION } from './shared/version.ts'
  * pod sees the same by its token: a kubelet that starts requests new ones, which name the new Node.
  */
 const KUBELET_SOCKET = 'var/lib/kubelet/device-plugins/kubelet.sock'
+
+/** Says on stderr what keeps it from going on. */
+function tell(message: string): void {
+  writeSync(2, `rollcall-agent: ${escapeUnprintable(message)}\n`)
+}
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong options. */
 async function main(args: readonly string[]): Promise<number> {
@@ -38,7 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
       writeSync(1, `${VERSION}\n`)
       return 0
     case 'wrong':
-      writeSync(2, `rollcall-agent: ${line.message}\n`)
+      tell(line.message)
       return 2
     case 'options':
       return start(line.options)
@@ -55,7 +61,7 @@ async function start(options: Options): Promise<number> {
   if (options.mode === 'kubelet-args') {
     const printed = kubeletArgs(root, networkInterfaces)
     if (printed.ok) writeSync(1, `${printed.value}\n`)
-    else writeSync(2, `rollcall-agent: ${printed.message}\n`)
+    else tell(printed.message)
     return printed.ok ? 0 : 1
   }
   const { env } = process
@@ -120,7 +126,7 @@ async function start(options: Options): Promise<number> {
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    writeSync(2, `rollcall-agent: ${describe(error)}\n`)
+    tell(describe(error))
     process.exit(1)
   },
 )

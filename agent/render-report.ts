@@ -8,6 +8,7 @@ import type { Logger } from './log.ts'
 import { reportObject } from './publish.ts'
 import { buildReport } from './report.ts'
 import { GUESTINFO_CLAIM, parseClaim } from './shared/node-report.ts'
+import { escapeUnprintable } from './shared/printable.ts'
 
 export interface ReportOptions {
   readonly agentVersion: string
@@ -37,7 +38,7 @@ export async function renderReport(options: ReportOptions): Promise<string> {
       message: `--print writes no claim (--once does); ${(await describeClaim(options.guestinfo, identity, local)).message}`,
     },
   })
-  return `${JSON.stringify(reportObject(identity, spec), undefined, 2)}\n`
+  return `${escapeUnprintable(JSON.stringify(reportObject(identity, spec), undefined, 2))}\n`
 }
 
 /**

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
-import { printable } from '../agent/shared/printable.ts'
+import { escapeUnprintable, printable } from '../agent/shared/printable.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { complete } from './command-line/complete.ts'
@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(`${VERSION}\n`)
       return 0
     case 'wrong':
-      process.stderr.write(`rollcall-controller: ${line.message}\n`)
+      process.stderr.write(`rollcall-controller: ${escapeUnprintable(line.message)}\n`)
       return args[0] === 'plan' ? 1 : 2
     case 'run':
       return start(line.options)
@@ -72,7 +72,7 @@ const surroundings: Surroundings = {
   random: Math.random,
   version: VERSION,
   stdout: process.stdout,
-  warn: (message) => process.stderr.write(`${message}\n`),
+  warn: (message) => process.stderr.write(`${escapeUnprintable(message)}\n`),
 }
 
 /** Runs what answers a person until it is told to end. What goes wrong is one sentence. */
@@ -95,7 +95,7 @@ async function start(options: RunFlags): Promise<number> {
   const source = configSource(options.config, process.env, options.cpi?.given)
   const prepared = await prepare(source, controllerCredentials(options, process.env))
   if (!prepared.ok) {
-    process.stderr.write(`${prepared.message}\n`)
+    process.stderr.write(`${escapeUnprintable(prepared.message)}\n`)
     return prepared.exitCode
   }
   const { config, credentials } = prepared.value
@@ -149,7 +149,8 @@ main(process.argv.slice(2)).then(
     process.exitCode = code
   },
   (error: unknown) => {
-    process.stderr.write(`rollcall-controller: ${error instanceof Error ? error.stack : String(error)}\n`)
+    const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`rollcall-controller: ${escapeUnprintable(said)}\n`)
     process.exitCode = 1
   },
 )

@@ -1,5 +1,5 @@
 import { columns } from './columns.ts'
-import { printable } from './printable.ts'
+import { escapeUnprintable, printable } from './printable.ts'
 
 /** What `doctor` says: one line for each check. Both programs have one. */
 export type Status =
@@ -78,5 +78,5 @@ export function printLines(lines: readonly Line[]): string {
 
 /** For programs; one object, and a newline. */
 export function linesJSON(lines: readonly Line[]): string {
-  return `${JSON.stringify({ ok: !hasFailed(lines), checks: lines }, null, 2)}\n`
+  return `${escapeUnprintable(JSON.stringify({ ok: !hasFailed(lines), checks: lines }, null, 2))}\n`
 }

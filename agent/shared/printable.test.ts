@@ -1,5 +1,5 @@
 import t from 'tap'
-import { printable } from './printable.ts'
+import { escapeUnprintable, printable } from './printable.ts'
 
 t.test('what a terminal would act on is replaced', async (t) => {
   t.equal(
@@ -17,4 +17,15 @@ t.test('a cut leaves no half of a character, and a second one changes nothing', 
     t.equal(cut.isWellFormed(), true)
     t.equal(printable(cut, max), cut)
   }
+})
+
+t.test('in a whole output it becomes an escape that JSON reads back', async (t) => {
+  const name = 'a\u009bb\u202ec\u2028d\u007fe\u{e0001}f\u200bg 東京 😀'
+  const json = escapeUnprintable(JSON.stringify({ name, [name]: 'key' }))
+  t.equal(JSON.parse(json).name, name)
+  t.same(JSON.parse(json), { name, [name]: 'key' })
+  t.notMatch(json, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+  t.match(json, '東京 😀')
+  t.equal(escapeUnprintable('one\n\ttwo\u001b[2J'), 'one\n\ttwo\\u001b[2J')
+  t.equal(escapeUnprintable('\ud800'), '\\ud800')
 })

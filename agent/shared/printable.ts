@@ -11,3 +11,18 @@ export function printable(text: string, max: number): string {
   const cut = clean.slice(0, max - 3)
   return `${/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut}...`
 }
+
+/** The same, without the characters that part a text into lines and columns. */
+const UNPRINTABLE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/**
+ * Makes a whole output safe for terminals, and loses nothing: what a terminal would act on becomes an escape such as
+ * `\u009b`, which in JSON means the same. JSON itself escapes only what is below U+0020.
+ */
+export function escapeUnprintable(text: string): string {
+  return text.replace(UNPRINTABLE_IN_LINES, (character) =>
+    Array.from({ length: character.length }, (_, index) => {
+      return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`
+    }).join(''),
+  )
+}

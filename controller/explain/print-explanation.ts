@@ -1,5 +1,5 @@
 import { columns } from '../../agent/shared/columns.ts'
-import { printable } from '../../agent/shared/printable.ts'
+import { escapeUnprintable, printable } from '../../agent/shared/printable.ts'
 import type { Explanation, StepState } from './facts.ts'
 
 const MAX_LINE = 2_000
@@ -42,5 +42,5 @@ function indented(rows: readonly (readonly string[])[]): readonly string[] {
 
 /** For programs; one object, and a newline. */
 export function explanationJSON(explanation: Explanation): string {
-  return `${JSON.stringify(explanation, null, 2)}\n`
+  return `${escapeUnprintable(JSON.stringify(explanation, null, 2))}\n`
 }

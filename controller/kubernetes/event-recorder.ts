@@ -1,6 +1,7 @@
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import type { Logger } from '../log.ts'
 import { aborted } from '../tasks.ts'
 import { createTokenBuckets } from '../token-buckets.ts'
@@ -108,7 +109,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         dropped++
         return
       }
-      const said = { regarding, type, reason, message: message.slice(0, MAX_MESSAGE) }
+      const said = { regarding, type, reason, message: printable(message, MAX_MESSAGE) }
       const facts = component === undefined ? said : { ...said, component }
       const key = JSON.stringify([object, type, reason, facts.message])
       const now = clock.now()

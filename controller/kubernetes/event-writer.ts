@@ -17,7 +17,7 @@ export interface EventDetails {
   readonly type: 'Normal' | 'Warning'
   /** CamelCase. */
   readonly reason: string
-  /** One sentence; no secret. Cut at {@link MAX_MESSAGE} characters. */
+  /** One sentence; no secret. Made printable, and cut at {@link MAX_MESSAGE} characters. */
   readonly message: string
   /** Who says so, where it is not {@link EventWriterOptions.component}. */
   readonly component?: string

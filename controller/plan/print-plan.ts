@@ -1,4 +1,4 @@
-import { printable } from '../../agent/shared/printable.ts'
+import { escapeUnprintable, printable } from '../../agent/shared/printable.ts'
 import { counted } from '../listed.ts'
 import type { NodePlan } from './node-plan.ts'
 
@@ -59,7 +59,7 @@ export function printPlan(plan: Plan): string {
 
 /** For programs; one object, and a newline. */
 export function planJSON(plan: Plan): string {
-  return `${JSON.stringify({ changes: changesSomething(plan), ...plan }, null, 2)}\n`
+  return `${escapeUnprintable(JSON.stringify({ changes: changesSomething(plan), ...plan }, null, 2))}\n`
 }
 
 function symbol(from: string | undefined, to: string | undefined): string {

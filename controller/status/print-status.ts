@@ -1,4 +1,4 @@
-import { printable } from '../../agent/shared/printable.ts'
+import { escapeUnprintable, printable } from '../../agent/shared/printable.ts'
 import { count } from '../listed.ts'
 import { textTable } from '../text-table.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
@@ -49,7 +49,7 @@ export function printStatus({ leader, nodes, unknown }: ClusterStatus, screen?: 
 
 /** For programs: one object in one line, and a newline. */
 export function statusJSON(status: ClusterStatus): string {
-  return `${JSON.stringify(status)}\n`
+  return `${escapeUnprintable(JSON.stringify(status))}\n`
 }
 
 function cells(node: NodeStatus): readonly (string | undefined)[] {

@@ -26,6 +26,11 @@ const kinds: Record<string, { fault: Omit<VcsimFault, 'operation'>; reason: RegE
   'a reset': { fault: { kind: 'reset' }, reason: /^Unreachable$/ },
   'no privilege': { fault: { kind: 'fault', fault: 'NoPermission' }, reason: /^NoPermission$/ },
   'a fault nobody knows': { fault: { kind: 'fault', fault: 'OutOfBeer' }, reason: /^UnexpectedFault$/ },
+  'a fault that drives a terminal': {
+    fault: { kind: 'fault', fault: 'OutOfBeer', text: 'no\u009b2J\u202ebeer\u2028' },
+    reason: /^UnexpectedFault$/,
+    message: /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u,
+  },
 }
 
 t.test('from the first call on: the waiting Node is told, and recovery needs nobody', async (t) => {
@@ -50,6 +55,8 @@ t.test('from the first call on: the waiting Node is told, and recovery needs nob
       await usage.stop()
       t.ok(peakResident < MEMORY, `${Math.round(peakResident)} MB`)
       t.equal((await controller.stop()).code, 0)
+      t.match(controller.stderr.join(''), /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u, 'the log can be shown')
+      if (fault.text !== undefined) t.match(controller.output(), '\\u009b2J')
     })
   }
 })

@@ -87,6 +87,8 @@ export interface VcsimFault {
     | 'huge'
   status?: number
   fault?: string
+  /** The message of a fault. */
+  text?: string
   milliseconds?: number
   bytes?: number
   /** Lets so many matching calls pass first. */

@@ -287,11 +287,15 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
   const value = spec({ claim: { written: false, reason: 'ReadOnly', message: '' } })
   const silent = (facts: NodeFacts): NodeFacts =>
     known({ ...facts, report: report({ ...facts.report, generation: 2, spec: { ok: true, value } }) })
-  const there = { ...copy, claim: undefined }
+  const kept = vm().instanceUUID
+  const vCenter = { name: 'vc2', instanceUUID: 'two' }
+  const there = { ...copy, claim: undefined, instanceUUID: kept, vCenter }
   const moved = before({ vms: [there], evidence: { ...gone(), departed } })
   t.equal(decide(silent(moved)).status?.vm?.moref, 'vm-43', 'it has moved to another vCenter')
   const two = before({ vms: [there, { ...there, moref: 'vm-44' }], evidence: { ...gone(), departed } })
   t.equal(movedTo(silent(two)), 'vm-42')
+  const copied = before({ vms: [{ ...copy, claim: undefined }], evidence: { ...gone(), departed } })
+  t.equal(movedTo(silent(copied)), 'vm-42', 'a copy that its owner made')
   const removed = (instanceUUID: string | undefined): NodeFacts =>
     silent(
       before({

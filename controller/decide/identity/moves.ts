@@ -57,7 +57,7 @@ export const MOVES: readonly BindingMove[] = [
     allows: (candidate, facts) =>
       candidate.boundNow === undefined &&
       isRegisteredAgain(candidate.bound, candidate.vm) &&
-      isKnownByClaim(candidate, facts),
+      isSameMachine(candidate, facts),
   },
   {
     name: 'Annotated',
@@ -73,7 +73,7 @@ export const MOVES: readonly BindingMove[] = [
     allows: (candidate, facts) =>
       candidate.boundNow === undefined &&
       !isOvertaken(candidate, facts) &&
-      isKnownByClaim(candidate, facts) &&
+      isSameMachine(candidate, facts) &&
       hasDeparted(facts),
   },
   {
@@ -83,8 +83,7 @@ export const MOVES: readonly BindingMove[] = [
     former: 'gone',
     allows: (candidate, facts) =>
       facts.vCenterState(candidate.bound.vCenterInstanceUUID) === 'unconfigured' &&
-      isKnownByClaim(candidate, facts) &&
-      (candidate.showsClaim || candidate.vm.instanceUUID === candidate.bound.instanceUUID),
+      isSameMachine(candidate, facts),
   },
   {
     // As after a failover to another site, or a restored backup: the machine has booted there, and says so.
@@ -233,11 +232,12 @@ function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
 }
 
 /**
- * Whether the claim says that a VM is the Node's. It is the only VM that may be where no claim can say so: where the agent is
- * of an earlier release, or may not write one.
+ * Whether a VM is the machine of a Node whose own VM nobody shows: it shows the claim. Where the agent writes none, it is the
+ * only one that fits and has the instance UUID, which a move keeps and no guest can see.
  */
-function isKnownByClaim({ showsClaim, alone }: MoveCandidate, { report }: NodeFacts): boolean {
-  return showsClaim || (alone && digestOf(report) === undefined)
+function isSameMachine({ vm, bound, showsClaim, alone }: MoveCandidate, { report }: NodeFacts): boolean {
+  if (showsClaim || digestOf(report) !== undefined) return showsClaim
+  return alone && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
 }
 
 function isNewClaim({ report, previous }: NodeFacts): boolean {

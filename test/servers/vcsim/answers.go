@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -86,9 +87,9 @@ func (f *fault) soapFault(w http.ResponseWriter, c *call, _ http.Handler) {
 	}
 	w.Header().Set("Content-Type", xmlType)
 	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = fmt.Fprintf(w, `%s%s<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>%s</faultstring>`+
+	_, _ = fmt.Fprintf(w, `%s%s<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>%[6]s</faultstring>`+
 		`<detail><%[3]sFault xmlns="urn:vim25" xsi:type="%[3]s">%[4]s</%[3]sFault></detail></soapenv:Fault>%[5]s`,
-		header, open, f.Fault, detail, end)
+		header, open, f.Fault, detail, end, cmp.Or(f.Text, f.Fault))
 }
 
 func (f *fault) empty(w http.ResponseWriter, c *call, _ http.Handler) {

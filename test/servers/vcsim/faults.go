@@ -21,6 +21,8 @@ type fault struct {
 	Status int `json:"status,omitempty"`
 	// Fault of kind "fault": the name of a vim25 fault.
 	Fault string `json:"fault,omitempty"`
+	// Its message, where it is not the same text.
+	Text string `json:"text,omitempty"`
 	// Milliseconds of kind "delay".
 	Milliseconds int `json:"milliseconds,omitempty"`
 	// Bytes of kind "huge".
