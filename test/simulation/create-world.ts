@@ -1,4 +1,4 @@
-import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
+import { ANNOTATION_DELETION, ANNOTATION_VM } from '../../controller/types/node.ts'
 import { createJudge } from './invariants/judge.ts'
 import { createApiServer } from './model/api-server.ts'
 import { createConfigFile } from './model/config-file.ts'
@@ -90,6 +90,14 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     timeline,
   })
 
+  function setAnnotation(nodeName: string, key: string, value: string | undefined): void {
+    const node = api.nodes.get(nodeName)
+    if (node === undefined) return
+    const { [key]: _, ...others } = node.metadata.annotations
+    const annotations = value === undefined ? others : { ...others, [key]: value }
+    api.putNode(nodeName, { ...node, metadata: { ...node.metadata, annotations } })
+  }
+
   function startReplica(index: number, generation: number): void {
     const name = `${'ab'[index]}-${generation}`
     const process = createProcess(name, timeline, random.derive(name))
@@ -129,13 +137,8 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     },
     anotherVCenter: vCenter,
     healing: { until: 0 },
-    annotate(nodeName, value) {
-      const node = api.nodes.get(nodeName)
-      if (node === undefined) return
-      const { [ANNOTATION_DELETION]: _, ...others } = node.metadata.annotations
-      const annotations = value === undefined ? others : { ...others, [ANNOTATION_DELETION]: value }
-      api.putNode(nodeName, { ...node, metadata: { ...node.metadata, annotations } })
-    },
+    annotate: (nodeName, value) => setAnnotation(nodeName, ANNOTATION_DELETION, value),
+    nameVM: (nodeName, instanceUUID) => setAnnotation(nodeName, ANNOTATION_VM, instanceUUID),
     end: () => stop.abort(),
   }
 

@@ -31,6 +31,8 @@ export interface World {
   anotherVCenter(name: string, random: Random): VCenterModel
   /** What a person writes into the annotation of a Node. */
   annotate(nodeName: string, value: string | undefined): void
+  /** The same of the annotation that says which VM a Node is, by its instance UUID. */
+  nameVM(nodeName: string, instanceUUID: string | undefined): void
   /** Stops all that runs, and frees it. */
   end(): void
 }

@@ -2,9 +2,18 @@ import { FAULTS_AT_DECISION } from './at-decision.ts'
 import { CLUSTER_FAULTS } from './cluster.ts'
 import type { Fault, Faults } from './fault.ts'
 import { MACHINE_FAULTS } from './machines.ts'
+import { MOVE_FAULTS } from './moves.ts'
+import { TENANT_FAULTS } from './tenants.ts'
 import { VCENTER_FAULTS } from './vcenter.ts'
 
-const ALL: Faults = { ...VCENTER_FAULTS, ...MACHINE_FAULTS, ...CLUSTER_FAULTS, ...FAULTS_AT_DECISION }
+const ALL: Faults = {
+  ...VCENTER_FAULTS,
+  ...MACHINE_FAULTS,
+  ...CLUSTER_FAULTS,
+  ...FAULTS_AT_DECISION,
+  ...MOVE_FAULTS,
+  ...TENANT_FAULTS,
+}
 
 export const KINDS: readonly string[] = Object.keys(ALL)
 

@@ -240,7 +240,12 @@ export const MACHINE_FAULTS: Faults = {
     const other = world.vCenters.find((each) => each !== vm?.vCenter)
     if (vm === undefined || other === undefined) return undefined
     vm.vCenter.unregister(vm)
-    world.machines.register(machine, other)
+    // A migration keeps the instance UUID, a copy that is started instead does not.
+    world.machines.register(
+      machine,
+      other,
+      world.random.chance(0.5) ? {} : { instanceUUID: world.random.uuid() },
+    )
     return undefined
   },
   'vm-moved'({ random }, { machine }) {

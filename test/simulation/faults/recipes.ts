@@ -174,6 +174,73 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'powered-off' }, { kind: 'host-disconnected', at: 0.1 }],
 ]
 
+/** Somebody makes his own VM pass for a Node's while something happens to that one. */
+const TENANTS: readonly (readonly Ingredient[])[] = [
+  ...['tenant-has-uuid', 'tenant-knows-what-is-public', 'tenant-reads', 'tenant-has-read'].flatMap((kind) => [
+    [{ kind }, { kind: 'replica-killed', at: 0.3 }],
+    [{ kind }, { kind: 'rebooted-with-late-claim', at: 0.1 }],
+    [{ kind }, { kind: 'powered-off', at: 0.2, until: 0.8 }],
+    [{ kind }, { kind: 'suspended', at: 0.2, until: 0.8 }],
+    [{ kind }, { kind: 'vm-inaccessible', at: 0.2 }, { kind: 'replica-killed', at: 0.4 }],
+    [{ kind }, { kind: 'host-disconnected', at: 0.2 }],
+    [{ kind }, { kind: 'folder-denied', at: 0.2 }, { kind: 'replica-killed', at: 0.4 }],
+    [{ kind }, { kind: 'properties-denied', at: 0.2 }],
+    [{ kind }, { kind: 'vm-unregistered-running', at: 0.1, until: 0.9 }],
+    [{ kind }, { kind: 'vm-registered-again', at: 0.2 }],
+    [{ kind }, { kind: 'vcenter-down', at: 0.1, until: 0.7 }],
+    [{ kind }, { kind: 'other-vcenter-answers', at: 0.1, until: 0.7 }],
+    [{ kind }, { kind: 'vm-destroyed', at: 0.2 }],
+    [{ kind }, { kind: 'vm-annotated', at: 0.1 }],
+    [{ kind }, { kind: 'failed-over', at: 0.1, until: 0.8 }],
+    [{ kind }, { kind: 'site-lost', at: 0.1, until: 0.8 }],
+    [{ kind }, { kind: 'vm-moved-to-other-vcenter', at: 0.1 }],
+    [{ kind }, { kind: 'vcenter-installed-anew', at: 0.1 }],
+    // He is gone before the VM is asked for.
+    [
+      { kind, until: 0.3 },
+      { kind: 'powered-off', at: 0.1 },
+      { kind: 'vm-inaccessible', at: 0.2 },
+      { kind: 'replica-killed', at: 0.35 },
+    ],
+    [
+      { kind, until: 0.3 },
+      { kind: 'vm-inaccessible', at: 0.1 },
+      { kind: 'node-cut-off', at: 0.1 },
+    ],
+  ]),
+  ...['tenant-awaits-machine', 'tenant-who-reads-awaits-machine'].flatMap((kind) => [
+    [{ kind }],
+    [{ kind }, { kind: 'replica-killed', at: 0.1 }],
+    [{ kind }, { kind: 'push-lost' }],
+  ]),
+]
+
+/** What people do to machines that makes a Node another VM, each alone: it needs nobody. */
+const MOVES: readonly (readonly Ingredient[])[] = [
+  [{ kind: 'failed-over' }],
+  [{ kind: 'failed-over' }, { kind: 'vm-destroyed', at: 0.7 }],
+  [
+    { kind: 'failed-over', until: 0.5 },
+    { kind: 'rebooted-with-late-claim', at: 0.1 },
+  ],
+  [{ kind: 'site-lost' }],
+  [
+    { kind: 'site-lost', until: 0.5 },
+    { kind: 'vm-destroyed', at: 0.6 },
+  ],
+  [{ kind: 'vm-moved-to-other-vcenter' }],
+  [{ kind: 'vm-moved-to-other-vcenter' }, { kind: 'replica-killed', at: 0.4 }],
+  [{ kind: 'vcenter-installed-anew' }],
+  [
+    { kind: 'agent-of-older-release', until: 0.5 },
+    { kind: 'rebooted', at: 0.2 },
+  ],
+  [
+    { kind: 'powered-off', until: 0.5 },
+    { kind: 'agent-restarted', at: 0.6 },
+  ],
+]
+
 const SMALL: readonly (readonly Ingredient[])[] = [
   [silent, { kind: 'other-vcenter-answers' }],
   [silent, { kind: 'vcenter-restarts' }],
@@ -217,7 +284,7 @@ const LONELY: readonly (readonly Ingredient[])[] = [
 
 /** Those for small vCenters as often as all others of some kind. */
 const ALL: readonly Recipe[] = [
-  ...ANYWHERE.map((faults) => ({ faults })),
+  ...[...ANYWHERE, ...TENANTS, ...MOVES].map((faults) => ({ faults })),
   ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },

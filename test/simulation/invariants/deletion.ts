@@ -5,6 +5,7 @@ import { type Machine, swapBytes, type VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredReport } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
+import { stillListed } from './binding.ts'
 import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
 import { deletionFor } from './configuration.ts'
 import type { Work } from './promises.ts'
@@ -43,6 +44,8 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
     const why = existence(machine, { isTold, since, from: now - lifecycle.absentFor, decided })
     if (why !== undefined) says('no Node is deleted whose VM exists', why)
   }
+  const former = stillListed(world, uid, since)
+  if (former !== undefined) says('no Node is deleted whose VM exists', former)
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
   if (api.holder.identity !== by)
     says('only the holder of the Lease deletes', `${api.holder.identity || 'nobody'} holds it`)
@@ -160,10 +163,10 @@ function existence(
 
 /**
  * What `docs/lifecycle.md` says that no proof protects from: the VM has moved to a vCenter at whose address another one
- * answers, as if it were not configured; or no vCenter has ever shown it, and the account may not read its folder.
+ * answers, as if it were not configured; or the Node was never taken for it, and the account may not read its folder, or reads another vCenter.
  */
 function isUnknowable({ vCenter, folder }: VM, homes: readonly string[]): boolean {
-  if (homes.length === 0) return vCenter.denied.has(folder.moref)
+  if (homes.length === 0) return vCenter.denied.has(folder.moref) || vCenter.impostor !== undefined
   return vCenter.impostor !== undefined && !homes.includes(vCenter.instanceUUID)
 }
 

@@ -1,8 +1,9 @@
 /** What must hold some time after all faults are over. */
 import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
-import type { Machine } from '../model/machine.ts'
+import type { Machine, VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { judgeBound } from './binding.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 
 /** Milliseconds after which that is. */
@@ -27,9 +28,12 @@ export function judgeTheEnd(world: World): void {
     const machines = machinesOf(world, uid)
     const [machine] = machines
     if (machine === undefined) continue
-    if (machines.every(({ destroyed }) => destroyed)) judgeGone(world, node, status)
-    else judgeTaint(world, node, machine, status)
+    const taken = world.judge.taken.has(uid)
+    if (machines.every(({ destroyed }) => destroyed)) {
+      if (!taken) judgeGone(world, node, status)
+    } else judgeTaint(world, node, machine, status)
     for (const each of machines) judgeInitialized(world, node, each)
+    judgeBound(world, node, status)
     judgeBrakeLeft(world, name, machines, status)
     judgeProvable(world, name, status)
     judgeTemplate(world, name, machines, status)
@@ -64,7 +68,7 @@ function judgeTemplate(
   if (vm?.template !== true || others.length > 0 || vm.connectionState !== 'connected') return
   const listed = vCenters.flatMap(({ vms }) => [...vms.values()])
   if (listed.some((each) => each !== vm && each.biosUUID === vm.biosUUID)) return
-  if (status?.identityLevel !== undefined && status.vm?.biosUUID === vm.biosUUID)
+  if (status?.identityLevel !== undefined && status.vm?.moref === vm.moref)
     judge.violate('a template is nobody', `${name} is verified to be ${vm.moref}`)
 }
 
@@ -77,7 +81,8 @@ function judgeProvable({ judge, settings }: World, name: string, status: StoredS
 }
 
 /** Who runs, and is what its agent says, is initialised; nobody waits for ever for what another has held. */
-function judgeInitialized({ judge, settings, vCenters }: World, node: StoredNode, machine: Machine): void {
+function judgeInitialized(world: World, node: StoredNode, machine: Machine): void {
+  const { judge, settings, vCenters } = world
   const { vm, destroyed, power } = machine
   if (destroyed || power !== 'poweredOn' || vm?.connectionState !== 'connected') return
   const datacenters = settings.datacenters[vm.vCenter.name]
@@ -86,16 +91,33 @@ function judgeInitialized({ judge, settings, vCenters }: World, node: StoredNode
     [...vms.values()].filter(({ biosUUID }) => biosUUID === vm.biosUUID),
   )
   if (vm.biosUUID !== machine.biosUUID || copies.length > 1) return
+  if (isHeldForGood(world, node, machine)) return
   if (node.spec.taints.some(({ key }) => key === TAINT_UNINITIALIZED))
     judge.violate('a VM that runs has an initialised Node', `${node.metadata.name} is not`)
+}
+
+/** Whether its address is that of a Node whose vCenter is no longer there, so that nobody can be asked for its VM. */
+function isHeldForGood({ api, vCenters }: World, node: StoredNode, { address }: Machine): boolean {
+  return [...api.nodes.values()].some((other) => {
+    const { vm } = api.reports.get(other.metadata.name)?.status ?? {}
+    return (
+      other !== node &&
+      vm !== undefined &&
+      vCenters.every(({ instanceUUID }) => instanceUUID !== vm.vCenterInstanceUUID) &&
+      other.status.addresses.some((each) => each.address === address)
+    )
+  })
 }
 
 function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefined): void {
   const { judge, settings, vCenters } = world
   const { name } = node.metadata
   const { deletion, unbound } = settings.lifecycle
-  const known = [status?.vm, status?.namedVM].filter((vm) => vm !== undefined)
+  const known = [status?.vm, status?.namedVM, ...(status?.formerVMs ?? [])].filter((vm) => vm !== undefined)
   const awaited = isAwaited(world, node)
+  // Nobody can be asked about one that was in a vCenter which is no longer there.
+  const homes = vCenters.map(({ instanceUUID }) => instanceUUID)
+  if (known.some(({ vCenterInstanceUUID }) => !homes.includes(vCenterInstanceUUID))) return
   // One that was never initialised nor bound, and that nothing names, is nobody's VM.
   if (known.length === 0 && node.spec.providerID === undefined && !awaited && unbound !== 'delete') return
   const uuids = [...known.map(({ biosUUID }) => biosUUID), ...uuidsOf(world, node)]
@@ -108,6 +130,8 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
   )
   // The VM is listed though its machine is gone, as one that was moved and destroyed at once: the other conditions say what is so.
   if (twin && status?.conditions.some(({ type, status }) => type === 'VMFound' && status === 'True')) return
+  // So it is with one that a former VM of the Node keeps, or a copy of a machine that nobody was ever taken for.
+  if (twin && (status?.vm === undefined || status.formerVMs !== undefined)) return
   const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
   if (pending === undefined || pending.status === 'False')
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
@@ -127,14 +151,20 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
  */
 function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
-  if (!vCenters.some(({ vms, instanceUUID }) => vms.size === 0 && (had ?? instanceUUID) === instanceUUID))
-    return false
+  const its = vCenters.filter(({ instanceUUID }) => (had ?? instanceUUID) === instanceUUID)
+  // Its search can be tried on none of what it shows.
+  if (its.some(({ vms }) => vms.size > 0 && [...vms.values()].every(isLost))) return true
+  if (!its.some(({ vms }) => vms.size === 0)) return false
   return [...api.nodes.values()].some((other) => {
     const { nodeUID, vm, namedVM } = api.reports.get(other.metadata.name)?.status ?? {}
     const shown = nodeUID === other.metadata.uid && (vm ?? namedVM) !== undefined
     const lost = machinesOf(world, other.metadata.uid).every((machine) => machine.vm === undefined)
     return other !== node && readyOf(other) === 'True' && (!shown || lost)
   })
+}
+
+function isLost({ connectionState }: VM): boolean {
+  return connectionState !== 'connected'
 }
 
 /** Whether more machines run than may vanish at once that their vCenter lists no more, or by other UUIDs: it is in doubt. */
@@ -194,8 +224,11 @@ export function judgeQuiet(world: World, minutes: number): void {
       ({ vm, power }) => vm?.connectionState === 'connected' && power === 'poweredOn',
     )
     const status = api.reports.get(name)?.status
-    const same = machines.some(({ vm }) => vm?.biosUUID === status?.vm?.biosUUID)
-    if (well && same && status?.identityLevel !== undefined)
+    const same = machines.some(
+      ({ vm }) => vm?.moref === status?.vm?.moref && vm?.biosUUID === status?.vm?.biosUUID,
+    )
+    const taken = node !== undefined && judge.taken.has(node.metadata.uid)
+    if (well && same && !taken && status?.identityLevel !== undefined)
       judge.violate('no probes in quiet', `${name}, which is well, was asked for ${count} times`)
     if (count > minutes * MOST_IN_A_MINUTE.probes)
       judge.violate(

@@ -5,8 +5,10 @@ import type { VM } from '../model/machine.ts'
 import { readyOf, type StoredStatus } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
+import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
 import { createAddressJudge } from './addresses.ts'
+import { entryOf } from './binding.ts'
 import { isMeant } from './brake.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { noteUndecided } from './latch.ts'
@@ -40,6 +42,7 @@ export function createJudge(world: () => World): Judge {
   const writes = new Map<string, number>()
   const probes = new Map<string, number>()
   const shownAt = new WeakMap<VM, number>()
+  const awayAt = new WeakMap<VCenterModel, number>()
   const waits = createAddressJudge()
   const service = createServiceJudge()
   const violate = (promise: string, what: string): void => {
@@ -86,9 +89,12 @@ export function createJudge(world: () => World): Judge {
   function isMute(vm: VM, nodeName: string): boolean {
     const node = [...world().api.nodes.values()].find(({ metadata }) => metadata.uid === vm.machine?.nodeUID)
     if (node === undefined) return true
+    // By its status, a Node that a tenant has taken is his VM, and so may be one that was never verified.
+    const shown = shownFor(node.metadata.name)
+    if (shown !== undefined && entryOf(world(), shown)?.tenant !== undefined) return true
     const home = shownFor(nodeName)?.vCenterInstanceUUID
     const isElsewhere = home !== undefined && home !== vm.vCenter.instanceUUID
-    return isElsewhere && shownFor(node.metadata.name) === undefined
+    return isElsewhere && shown === undefined
   }
 
   /** A vCenter that is taken for empty must be so: none but VMs that came since may be listed there. */
@@ -96,9 +102,11 @@ export function createJudge(world: () => World): Judge {
     if (canary.state !== 'none') return false
     const { vCenters, timeline } = world()
     const vCenter = vCenters.find((each) => each.name === name)
+    if (vCenter !== undefined && isCopiedElsewhere(vCenter)) return false
     return [...(vCenter?.vms.values() ?? [])].some(
       (vm) =>
         vm.machine !== undefined &&
+        vm.leftAt === undefined &&
         // A hidden standby runs nothing: whether the machine of its Node exists is judged apart.
         !(vm.standby && vm.faultTolerance !== undefined && !vm.vCenter.isVisible(vm)) &&
         timeline.now - vm.registeredAt > RECENT &&
@@ -106,6 +114,13 @@ export function createJudge(world: () => World): Judge {
         !isForgotten(vm) &&
         !isMute(vm, nodeName),
     )
+  }
+
+  /** What passes for a Node's VM in another vCenter is taken for a move: the Node says nothing of this one any more. */
+  function isCopiedElsewhere(vCenter: VCenterModel): boolean {
+    const elsewhere = world().vCenters.filter((each) => each !== vCenter)
+    const copies = elsewhere.flatMap(({ vms }) => [...vms.values()].filter(({ tenant }) => tenant))
+    return [...vCenter.vms.values()].some((vm) => copies.some(({ biosUUID }) => biosUUID === vm.biosUUID))
   }
 
   const moment = ({ monotonic }: Process) => ({ at: world().timeline.now, monotonic: monotonic() })
@@ -124,6 +139,8 @@ export function createJudge(world: () => World): Judge {
     foundAgain: new Map(),
     many: new Map(),
     refusals: new Map(),
+    bindings: new Map(),
+    taken: new Set(),
     writes,
     probes,
     count() {
@@ -131,10 +148,14 @@ export function createJudge(world: () => World): Judge {
       probes.clear()
     },
     shownAt: (vm) => shownAt.get(vm),
+    awayAt: (vCenter) => awayAt.get(vCenter),
     look() {
       const { vCenters, timeline } = world()
       for (const vCenter of vCenters) {
-        if (vCenter.reach !== 'works' || vCenter.impostor !== undefined) continue
+        const answers = vCenter.reach === 'works' && vCenter.impostor === undefined
+        if (!answers || vCenter.passwordWrong || vCenter.loaded !== undefined)
+          awayAt.set(vCenter, timeline.now)
+        if (!answers) continue
         for (const vm of vCenter.vms.values()) if (vCenter.isVisible(vm)) shownAt.set(vm, timeline.now)
       }
       noteUndecided(world())

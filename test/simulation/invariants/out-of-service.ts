@@ -1,6 +1,7 @@
 import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/node/well-known.ts'
 import { readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { isLeftBehind } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
@@ -24,6 +25,7 @@ export function judgeTaints(
   if (api.holder.identity !== by)
     says('only the holder of the Lease calls a Node out of service', api.holder.identity)
   if (readyOf(before) === 'True') says('no Node is out of service that is Ready', 'it is')
+  if (judge.taken.has(uid)) return
   for (const { vm, vanishedAt, power, powerSince } of machinesOf(world, uid)) {
     const time = timeline.now - powerSince
     if (vm === undefined && timeline.now - vanishedAt >= settings.lifecycle.absentFor) continue
@@ -78,6 +80,8 @@ function judgeShutdown(world: World, by: string, before: StoredNode, after: Stor
   const has = (node: StoredNode): boolean => node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
   if (after === undefined || has(before) || !has(after)) return
   const { name, uid } = before.metadata
+  // The taint follows the VM that the Node is bound to.
+  if (judge.taken.has(uid) || isLeftBehind(world, name)) return
   for (const { power, powerSince } of machinesOf(world, uid)) {
     if (power === 'poweredOn' && timeline.now - powerSince > LATELY)
       judge.violate('a machine that runs is not shut down', `${by} taints ${name}`)

@@ -3,6 +3,7 @@ import type { Write } from '../model/api-server.ts'
 import type { ControllerWatch } from '../model/controller.ts'
 import type { VM } from '../model/machine.ts'
 import type { Process } from '../model/process.ts'
+import type { VCenterModel } from '../model/vcenter.ts'
 import type { LoginJudge } from './logins.ts'
 
 export interface Violation {
@@ -83,6 +84,10 @@ export interface Judge extends ControllerWatch, LoginJudge {
   readonly many: Map<string, number>
   /** When the deletion of each Node was refused. */
   readonly refusals: Map<string, number[]>
+  /** The VMs that each Node was rightly taken for, by its UID. */
+  readonly bindings: Map<string, Set<VM>>
+  /** UIDs of Nodes that a tenant has taken in one of the ways that are known to remain. */
+  readonly taken: Set<string>
   work(process: string, nodeName: string): Work
   /** The Nodes that were deleted. */
   readonly deletions: DeletedNode[]
@@ -92,6 +97,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   count(): void
   /** When a vCenter last showed a VM; undefined before the first look. */
   shownAt(vm: VM): number | undefined
+  /** When a vCenter last did not answer for itself; undefined where it always has. */
+  awayAt(vCenter: VCenterModel): number | undefined
   /** Looks which VMs each vCenter shows; to be called every few seconds. */
   look(): void
 }

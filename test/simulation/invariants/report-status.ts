@@ -1,6 +1,7 @@
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import type { StoredReport } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { judgeNewBinding } from './binding.ts'
 import { isMeant } from './brake.ts'
 import { deletionFor } from './configuration.ts'
 import { judgeLatch } from './latch.ts'
@@ -29,7 +30,8 @@ export function judgeReportStatus(world: World, by: string, before: StoredReport
   countHeld(world, before.status.vm?.vCenterInstanceUUID)
   judgeOpening(world, by, before, after)
   judgeLatch(world, by, before, after)
-  judgeBinding(world, before, after)
+  judgeStandby(world, before, after)
+  judgeNewBinding(world, by, before, after)
   if (after.status.brakeEngagedAt === undefined) judge.braked.delete(name)
 }
 
@@ -42,7 +44,7 @@ function noteFound({ judge, timeline }: World, { status: before }: StoredReport,
 }
 
 /** The standby of a Fault Tolerance group runs nothing of its own; one that was restored without its group is a VM like others. */
-function judgeBinding({ judge, vCenters }: World, before: StoredReport, after: StoredReport): void {
+function judgeStandby({ judge, vCenters }: World, before: StoredReport, after: StoredReport): void {
   const { vm } = after.status
   if (vm === undefined || vm.moref === before.status.vm?.moref) return
   const vCenter = vCenters.find(({ instanceUUID }) => instanceUUID === vm.vCenterInstanceUUID)

@@ -35,6 +35,16 @@ export interface VM {
   /** Whether it stands by in such a group and has never led it. */
   standby: boolean
   readonly registeredAt: number
+  /** When its machine went on as another VM, restored or failed over; this entry stays behind, off. */
+  leftAt: number | undefined
+  /** Whose VM it is, where it passes for another; undefined for all others. */
+  readonly tenant: Tenant | undefined
+}
+
+/** Somebody who may do with one VM of his own whatever he likes. */
+export interface Tenant {
+  /** Whether he may read the VM for which his own passes, and so the claim in its guestinfo. */
+  readonly reads: boolean
 }
 
 /** Disks and memory, whether or not a vCenter lists them. */
@@ -47,6 +57,12 @@ export interface Machine {
   /** As the guest has read it at boot. */
   biosUUID: string
   bootID: string
+  /** What its agent writes into guestinfo; one of an older release draws no nonce, some may not write there. */
+  claims: 'with-nonce' | 'without-nonce' | 'nothing'
+  /** Drawn when it boots, and when its agent starts. */
+  nonce: string
+  /** Milliseconds until vCenter shows a claim that was written. */
+  claimDelay: number
   /** Whether its kubelet and its agent run; neither does while it is off. */
   kubelet: boolean
   agent: boolean

@@ -1,5 +1,5 @@
 /** What machines do: boot, speak, fall silent, and come and go in the inventories. */
-import { ANNOTATION_REPORTED_AT, formatClaim } from '../../../agent/shared/node-report.ts'
+import { ANNOTATION_REPORTED_AT } from '../../../agent/shared/node-report.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
@@ -30,6 +30,12 @@ export interface Machines {
     vCenter: VCenterModel,
     as?: Partial<Pick<VM, 'biosUUID' | 'instanceUUID' | 'folder' | 'name'>>,
   ): VM
+  /** A machine that is off goes on as another VM. The one before stays in its vCenter. */
+  leave(machine: Machine): void
+  /** It goes on as the VM that it has left. */
+  enter(machine: Machine, vm: VM): void
+  /** Its agent starts anew. */
+  restartAgent(machine: Machine): void
   report(machine: Machine): void
 }
 
@@ -55,13 +61,7 @@ export function createMachines(options: MachinesOptions): Machines {
     if (!machine.agent || !canSpeak(machine) || api.away || node === undefined) return
     // A systemd unit reads its own Node; whose UID that is, the kubelet has decided.
     if (node.metadata.uid !== machine.nodeUID) return
-    if (machine.vm !== undefined) {
-      const claim = formatClaim(claimOf(machine))
-      if (machine.vm.claim !== claim) {
-        machine.vm.claim = claim
-        machine.vm.vCenter.changed(machine.vm)
-      }
-    }
+    writeClaim(machine)
     machine.reports = [timeline.now, ...machine.reports.slice(0, SIGNS - 1)]
     const before = api.reports.get(machine.nodeName)
     const spec = specOf(machine)
@@ -81,6 +81,19 @@ export function createMachines(options: MachinesOptions): Machines {
       status: before?.status ?? { conditions: [] },
     }
     api.putReport(machine.nodeName, object)
+  }
+
+  function writeClaim(machine: Machine): void {
+    const claim = claimOf(machine)
+    if (claim === undefined || machine.vm?.claim === claim) return
+    const show = (): void => {
+      const { vm } = machine
+      if (vm === undefined || vm.claim === claim || claimOf(machine) !== claim) return
+      vm.claim = claim
+      vm.vCenter.changed(vm)
+    }
+    if (machine.claimDelay === 0) show()
+    else timeline.after(machine.claimDelay, `the claim of ${machine.nodeName} shows`, show)
   }
 
   /** The agent's loop. */
@@ -103,6 +116,7 @@ export function createMachines(options: MachinesOptions): Machines {
     const { vm } = machine
     if (!resumes) {
       machine.bootID = random.uuid()
+      machine.nonce = drawNonce(random)
       if (vm !== undefined) {
         vm.claim = undefined
         machine.biosUUID = vm.biosUUID
@@ -150,6 +164,9 @@ export function createMachines(options: MachinesOptions): Machines {
         power: 'poweredOff',
         biosUUID: random.uuid(),
         bootID: random.uuid(),
+        claims: random.derive('claims').pick(AGENTS),
+        nonce: drawNonce(random),
+        claimDelay: random.derive('claim delay').pick([0, 0, 2_000, 20_000]),
         kubelet: true,
         agent: !migrated,
         migrated,
@@ -204,6 +221,36 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine.vm !== undefined) machine.vm.vCenter.unregister(machine.vm)
     },
     register,
+    leave(machine) {
+      const { vm } = machine
+      if (vm === undefined) return
+      machine.vm = undefined
+      vm.leftAt = timeline.now
+      vm.shownPower = 'poweredOff'
+      vm.vCenter.changed(vm)
+    },
+    enter(machine, vm) {
+      machine.vm = vm
+      machine.lastVM = vm
+      vm.leftAt = undefined
+      vm.shownPower = undefined
+      vm.vCenter.changed(vm)
+    },
+    restartAgent(machine) {
+      machine.nonce = drawNonce(machine.random)
+      report(machine)
+    },
     report,
   }
+}
+
+/** Most are of this release, and may write to guestinfo. */
+const AGENTS: readonly Machine['claims'][] = [
+  ...Array<Machine['claims']>(5).fill('with-nonce'),
+  'without-nonce',
+  'nothing',
+]
+
+function drawNonce(random: Random): string {
+  return random.uuid().replaceAll('-', '')
 }

@@ -66,6 +66,7 @@ const Status = v.looseObject({
   absentSince: v.optional(v.string()),
   vm: v.optional(Bound),
   namedVM: v.optional(Bound),
+  formerVMs: v.optional(v.array(Bound)),
   conditions: v.optional(v.array(Condition), []),
 })
 export type StoredStatus = v.InferOutput<typeof Status>

@@ -1,13 +1,27 @@
-import type { Claim, NodeReportSpec } from '../../../agent/shared/node-report.ts'
-import { writtenClaim } from '../../fixtures/claim.ts'
+import {
+  type Claim,
+  claimDigest,
+  formatClaim,
+  type NodeReportSpec,
+} from '../../../agent/shared/node-report.ts'
 import type { Machine } from './machine.ts'
+
+type Claimant = Pick<Machine, 'nodeUID' | 'bootID' | 'nonce' | 'claims'>
+
+/** The text that the agent writes into guestinfo; undefined where it may not. */
+export function claimOf(machine: Claimant): string | undefined {
+  return machine.claims === 'nothing' ? undefined : formatClaim(written(machine))
+}
+
+function written({ nodeUID = '', bootID, nonce, claims }: Claimant): Claim {
+  return { nodeUID, bootID, ...(claims === 'with-nonce' ? { nonce } : {}) }
+}
 
 /** What the agent of a machine reports. */
 export function specOf(machine: Machine): NodeReportSpec {
-  const { bootID, biosUUID, mac, address, nodeName, forged } = machine
-  const claim = claimOf(machine)
+  const { nodeUID = '', bootID, biosUUID, mac, address, nodeName, forged, claims } = machine
   return {
-    nodeUID: claim.nodeUID,
+    nodeUID,
     bootID,
     agentVersion: '0.1.0',
     machine: { vendor: 'VMware, Inc.', product: 'VMware20,1', serialUUID: biosUUID, productUUID: biosUUID },
@@ -20,13 +34,15 @@ export function specOf(machine: Machine): NodeReportSpec {
         addresses: [{ address, prefixLength: 24 }],
       },
     ],
-    tools: { guestinfoReadable: true, guestinfoWritable: true },
-    claim: writtenClaim(claim),
+    tools: { guestinfoReadable: true, guestinfoWritable: claims !== 'nothing' },
+    claim:
+      claims === 'nothing'
+        ? { written: false, reason: 'ReadOnly', message: 'the host forbids it' }
+        : {
+            written: true,
+            reason: 'Written',
+            message: 'the claim is in guestinfo',
+            ...(claims === 'with-nonce' ? { digest: claimDigest(written(machine)) } : {}),
+          },
   }
-}
-
-/** The claim that its agent writes; of a boot it is always the same, and nobody else can tell what it is. */
-export function claimOf({ nodeUID = '', bootID, random }: Machine): Claim {
-  const nonce = random.derive(`nonce of ${bootID}`).uuid().replaceAll('-', '')
-  return { nodeUID, bootID, nonce }
 }

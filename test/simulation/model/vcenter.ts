@@ -11,6 +11,8 @@ export interface VCenterModel {
   instanceUUID: string
   readonly folders: readonly Folder[]
   readonly vms: Map<string, VM>
+  /** All that it has ever listed, by reference. */
+  readonly known: ReadonlyMap<string, VM>
   /** When VMs were taken off the list, by reference. */
   readonly unlistedAt: Map<string, number>
   readonly sessions: Map<string, SessionModel>
@@ -43,8 +45,8 @@ export interface VCenterModel {
   loaded: Set<string> | undefined
   /** Longest time in which it loads its inventory. */
   readonly loading: number
-  /** Puts a VM on the list under a new reference. */
-  register(vm: Omit<VM, 'moref' | 'vCenter' | 'registeredAt'>): VM
+  /** Puts a VM on the list, under a new reference unless one is given. */
+  register(vm: NewVM, moref?: string): VM
   unregister(vm: VM): void
   /** To be told after a VM was changed in place. */
   changed(vm: VM): void
@@ -68,6 +70,10 @@ export interface VCenterModel {
   search(uuid: string, kind: 'bios' | 'instance'): readonly VM[]
 }
 
+export type NewVM = Omit<VM, 'moref' | 'vCenter' | 'registeredAt' | 'leftAt' | 'tenant'> & {
+  readonly tenant?: VM['tenant']
+}
+
 export interface VCenterModelOptions {
   readonly name: string
   readonly instanceUUID: string
@@ -84,6 +90,7 @@ export interface VCenterModelOptions {
 export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   const { timeline, random, number } = options
   const vms = new Map<string, VM>()
+  const known = new Map<string, VM>()
   const sessions = new Map<string, SessionModel>()
   let boot = 0
 
@@ -146,6 +153,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     folders: options.folders,
     loading: options.loading,
     vms,
+    known,
     unlistedAt: new Map(),
     sessions,
     restSessions: new Set(),
@@ -162,9 +170,17 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     pushLost: 0,
     impostor: undefined,
     loaded: undefined,
-    register(given) {
-      const vm: VM = { ...given, moref: `vm-${number()}`, vCenter: self, registeredAt: timeline.now }
+    register(given, moref = `vm-${number()}`) {
+      const vm: VM = {
+        ...given,
+        moref,
+        vCenter: self,
+        registeredAt: timeline.now,
+        leftAt: undefined,
+        tenant: given.tenant,
+      }
       vms.set(vm.moref, vm)
+      known.set(vm.moref, vm)
       self.loaded?.add(vm.moref)
       if (vm.machine !== undefined) {
         vm.machine.vm = vm
@@ -181,7 +197,9 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       const told = tell(vm.moref)
       if (vm.machine?.vm === vm) {
         // Of a Fault Tolerance group, the machine is listed as long as one of its VMs is.
-        const other = [...vms.values()].find(({ machine }) => machine === vm.machine)
+        const other = [...vms.values()].find(
+          ({ machine, leftAt }) => machine === vm.machine && leftAt === undefined,
+        )
         if (other === undefined) vanish(vm.machine, vm, timeline.now, told)
         else {
           vm.machine.vm = other

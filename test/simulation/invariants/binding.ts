@@ -1,0 +1,178 @@
+/** Which VM a Node is: never one that its machine does not run by, whoever makes his own look like it. */
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
+import type { Machine, VM } from '../model/machine.ts'
+import type { StoredNode, StoredReport, StoredStatus } from '../model/objects.ts'
+import { machinesOf, type World } from '../world.ts'
+
+/** How long after a machine has left a VM a controller may still act on what it showed, milliseconds. */
+const LATELY = 90_000
+
+/** How long vCenter and controller may take to notice that a machine runs, milliseconds. */
+const NOTICED = 20_000
+
+type Bound = Pick<BoundVM, 'vCenter' | 'vCenterInstanceUUID' | 'moref'>
+
+/** The entry, listed or not, that a status names. A reference is unique in one vCenter alone. */
+export function entryOf({ vCenters }: World, { vCenter, moref }: Bound): VM | undefined {
+  return vCenters.find(({ name }) => name === vCenter)?.known.get(moref)
+}
+
+/** Judged when a status names another VM than before. */
+export function judgeNewBinding(world: World, by: string, before: StoredReport, after: StoredReport): void {
+  const { judge } = world
+  const { vm, nodeUID } = after.status
+  const same = before.status.nodeUID === nodeUID ? before.status : undefined
+  if (vm === undefined || nodeUID === undefined) return
+  const entry = entryOf(world, vm)
+  if (entry === undefined) return
+  const bound = judge.bindings.get(nodeUID) ?? new Set()
+  judge.bindings.set(nodeUID, bound)
+  if (same?.vm?.moref === vm.moref && same.vm.vCenter === vm.vCenter) return
+  const machines = machinesOf(world, nodeUID)
+  const wrong = machines.length === 0 ? undefined : whyWrong(world, entry, machines)
+  if (wrong === undefined) {
+    bound.add(entry)
+    judge.taken.delete(nodeUID)
+  } else if (isAccepted(world, entry, machines, same)) judge.taken.add(nodeUID)
+  else
+    judge.violate(
+      'no Node is a VM that it is not',
+      `${by} takes ${after.metadata.name} for ${vm.moref} in ${vm.vCenter}: ${wrong}; ${[
+        `before ${same?.vm === undefined ? 'none' : `${same.vm.moref} in ${same.vm.vCenter}`} (${reasonOf(same)})`,
+        ...machines.map(
+          (each) => `its agent writes ${each.claims}, its VM is ${each.vm?.moref ?? 'listed nowhere'}`,
+        ),
+      ].join('; ')}`,
+    )
+}
+
+function reasonOf(status: StoredStatus | undefined): string {
+  return status?.conditions.find(({ type }) => type === 'VMFound')?.reason ?? 'never looked at'
+}
+
+function whyWrong({ timeline }: World, entry: VM, machines: readonly Machine[]): string | undefined {
+  if (entry.machine === undefined)
+    return entry.tenant === undefined ? 'nobody runs by it' : "it is a tenant's"
+  if (!machines.includes(entry.machine)) return `it is the machine of ${entry.machine.nodeName}`
+  if (entry.leftAt !== undefined && timeline.now - entry.leftAt > LATELY)
+    return `its machine has left it at ${entry.leftAt} ms`
+  return undefined
+}
+
+/** Whether a label is that of a copy for which the Node is taken in a moment. */
+export function isOfAcceptedCopy(world: World, node: StoredNode, isIts: (vm: VM) => boolean): boolean {
+  const { name, uid } = node.metadata
+  const report = world.api.reports.get(name)
+  const status = report?.status.nodeUID === uid ? report.status : undefined
+  const machines = machinesOf(world, uid)
+  return (
+    world.judge.taken.has(uid) ||
+    world.vCenters.some(({ vms }) =>
+      [...vms.values()].some((vm) => isIts(vm) && isAccepted(world, vm, machines, status)),
+    )
+  )
+}
+
+/**
+ * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM is known not to
+ * run, or is on no list, or whose vCenter is away. Where no claim tells machines apart, since the agent cannot make one or the Node is new,
+ * a VM that is shown is taken for one that is not.
+ */
+function isAccepted(
+  world: World,
+  { tenant }: VM,
+  machines: readonly Machine[],
+  before: StoredStatus | undefined,
+): boolean {
+  if (tenant === undefined) return false
+  const claims = machines.some((machine) => machine.claims === 'with-nonce')
+  const hidden = machines.every((machine) => !isShown(world, machine))
+  if (before?.vm === undefined || !claims) return hidden
+  return tenant.reads && (hidden || isAway(world, before.vm) || isKnownAway(before))
+}
+
+/** Whether some vCenter shows the VM by which a machine runs, in a configured datacenter, and has done so for a while. */
+function isShown({ timeline, settings }: World, { vm, powerSince }: Machine): boolean {
+  return (
+    vm !== undefined &&
+    settings.datacenters[vm.vCenter.name]?.includes(vm.folder.datacenter) !== false &&
+    vm.connectionState === 'connected' &&
+    vm.machine?.power === 'poweredOn' &&
+    vm.vCenter.isVisible(vm) &&
+    vm.vCenter.reach === 'works' &&
+    timeline.now - Math.max(vm.registeredAt, powerSince) > NOTICED
+  )
+}
+
+/** Whether a vCenter is no longer there, does not answer, or did not a moment ago. */
+function isAway({ vCenters, judge, timeline }: World, { vCenterInstanceUUID }: Bound): boolean {
+  const its = vCenters.find(({ instanceUUID }) => instanceUUID === vCenterInstanceUUID)
+  if (its === undefined || its.reach !== 'works' || its.impostor !== undefined) return true
+  return timeline.now - (judge.awayAt(its) ?? Number.NEGATIVE_INFINITY) < LATELY
+}
+
+const AWAY = ['VMPoweredOff', 'VMSuspended', 'VMNotConnected', 'VMNotSearchable']
+
+function isKnownAway(status: StoredStatus): boolean {
+  return AWAY.includes(reasonOf(status))
+}
+
+/** Whether the Node of this UID is bound to a VM that its machine has left, so that its state is that one's. */
+export function isLeftBehind(world: World, name: string): boolean {
+  const { vm } = world.api.reports.get(name)?.status ?? {}
+  return vm !== undefined && entryOf(world, vm)?.leftAt !== undefined
+}
+
+/** Why the Node may not be deleted for the sake of a VM that it was bound to; undefined where none of them is listed. */
+export function stillListed({ judge }: World, nodeUID: string, since: number): string | undefined {
+  const there = [...(judge.bindings.get(nodeUID) ?? [])].find(
+    (vm) => vm.vCenter.vms.get(vm.moref) === vm && vm.leftAt !== undefined && vm.registeredAt <= since,
+  )
+  return there && `${there.vCenter.name} lists ${there.moref}, which it was before`
+}
+
+/** In the end, each machine that runs has its Node, whatever has happened to it; copies change nothing. */
+export function judgeBound(
+  world: World,
+  { metadata, spec }: StoredNode,
+  status: StoredStatus | undefined,
+): void {
+  const { judge, settings, vCenters, api } = world
+  const machines = machinesOf(world, metadata.uid)
+  if (judge.taken.has(metadata.uid)) return
+  const [machine, ...others] = machines.filter(({ destroyed }) => !destroyed)
+  if (machine === undefined || others.length > 0 || !machine.agent || !machine.kubelet) return
+  const { vm, power, biosUUID } = machine
+  if (power !== 'poweredOn' || vm?.connectionState !== 'connected' || vm.biosUUID !== biosUUID) return
+  const datacenters = settings.datacenters[vm.vCenter.name]
+  if (datacenters !== undefined && !datacenters.includes(vm.folder.datacenter)) return
+  if (spec.providerID !== undefined && spec.providerID !== `vsphere://${biosUUID}`) return
+  if (api.reports.get(metadata.name)?.spec.nodeUID !== metadata.uid) return
+  const copies = vCenters
+    .flatMap(({ vms }) => [...vms.values()])
+    .filter((each) => each !== vm && each.biosUUID === biosUUID)
+  const says = (what: string): void =>
+    judge.violate('a machine that runs has its Node', `${metadata.name}, by ${vm.moref}, ${what}`)
+  if (status?.identityLevel === undefined) {
+    // Who waits for the first time may wait as long as another VM passes for his.
+    if (copies.length === 0 || status?.vm !== undefined) says('is not verified')
+    return
+  }
+  const right = status.vm?.moref === vm.moref && status.vm.vCenter === vm.vCenter.name
+  // Two show the claim, or nobody can show any: what was verified stands, and a person says which it is.
+  const undecided =
+    copies.some(isReader) ||
+    (machine.claims !== 'with-nonce' && (copies.length > 0 || !isListed(world, status.vm)))
+  if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
+  if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
+    says(`is ${status.identityLevel}`)
+}
+
+function isListed(world: World, vm: Bound | undefined): boolean {
+  const entry = vm && entryOf(world, vm)
+  return entry !== undefined && entry.vCenter.vms.get(entry.moref) === entry
+}
+
+function isReader({ tenant }: VM): boolean {
+  return tenant?.reads === true
+}
