@@ -1,6 +1,7 @@
 import { BRAKE_MUTATIONS } from './brake.ts'
 import { CONFIGURATION_MUTATIONS } from './configuration.ts'
 import { EFFECT_MUTATIONS } from './effects.ts'
+import { IDENTITY_MUTATIONS } from './identity.ts'
 import { MACHINE_MUTATIONS } from './machines.ts'
 import type { Mutation } from './mutation.ts'
 import { PROOF_MUTATIONS } from './proofs.ts'
@@ -9,6 +10,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PROOF_MUTATIONS,
   ...BRAKE_MUTATIONS,
   ...MACHINE_MUTATIONS,
+  ...IDENTITY_MUTATIONS,
   ...EFFECT_MUTATIONS,
   ...CONFIGURATION_MUTATIONS,
 ]

@@ -7,14 +7,22 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/node/machines.ts',
-        '  const known = [vm, namedVM]',
-        '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, level && namedVM].flatMap((each) => each || [])',
+        '  const known = [vm, ...formerVMs, namedVM]',
+        '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, ...formerVMs, level && namedVM].flatMap((each) => each || [])',
       ),
     ],
   },
   {
     name: 'machines: the VM that has taken the Node over',
-    edits: [edit('controller/node/machines.ts', '[vm, namedVM].filter', '[vm].filter')],
+    edits: [
+      edit('controller/node/machines.ts', '[vm, ...formerVMs, namedVM].filter', '[vm, ...formerVMs].filter'),
+    ],
+  },
+  {
+    name: 'machines: the VMs that the Node was before',
+    edits: [
+      edit('controller/node/machines.ts', '[vm, ...formerVMs, namedVM].filter', '[vm, namedVM].filter'),
+    ],
   },
   {
     name: 'machines: what report and kubelet name',
@@ -74,7 +82,11 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'machines: a template is none',
     edits: [
-      edit('controller/decide/identity/vm.ts', 'if (vm.template) {', 'if (vm.template && vm.moref === "") {'),
+      edit(
+        'controller/decide/identity/vm.ts',
+        'if (vm.template) return',
+        'if (vm.template && vm.moref === "") return',
+      ),
     ],
   },
   {

@@ -82,7 +82,11 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
   {
     name: 'evidence: a new session begins the count anew',
     edits: [
-      edit(`${LIFECYCLE}/evidence.ts`, 'sessions(before) === sessions({ ...result, request })', 'true'),
+      edit(
+        `${LIFECYCLE}/evidence.ts`,
+        'before.heartbeat === result.heartbeat &&\n    sessions(before) === sessions({ ...result, request })',
+        'before.heartbeat === result.heartbeat',
+      ),
     ],
   },
   {
