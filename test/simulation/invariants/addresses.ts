@@ -1,7 +1,8 @@
 import { TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
 import type { Machine } from '../model/machine.ts'
-import { readyOf } from '../model/objects.ts'
+import { readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { hasHadCopy } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** Longer than it takes to tell who waits, and to initialise it, while nothing else is wrong; milliseconds. */
@@ -51,12 +52,29 @@ function waitsInVain(world: World): readonly string[] {
     const [machine] = machinesOf(world, uid)
     // Without a VM that is shown nothing is verified of a machine, and nothing given to it.
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
-    if (said?.reason !== 'AddressOfAnotherNode') return []
+    if (said?.reason !== 'AddressOfAnotherNode' || isHeldForGood(world, node, machine)) return []
     if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]
       : []
+  })
+}
+
+/**
+ * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, or a
+ * copy of it is.
+ */
+export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
+  const { api, vCenters } = world
+  return [...api.nodes.values()].some((other) => {
+    const { vm } = api.reports.get(other.metadata.name)?.status ?? {}
+    const gone = vCenters.every(({ instanceUUID }) => instanceUUID !== vm?.vCenterInstanceUUID)
+    return (
+      other !== node &&
+      ((vm !== undefined && gone) || hasHadCopy(world, other.metadata.uid)) &&
+      machinesOf(world, other.metadata.uid).some((machine) => machine.address === address)
+    )
   })
 }
 

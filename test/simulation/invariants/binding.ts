@@ -85,7 +85,7 @@ function isAccepted(
   before: StoredStatus | undefined,
 ): boolean {
   if (tenant === undefined) return false
-  const claims = machines.some((machine) => machine.claims === 'with-nonce')
+  const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
   const hidden = machines.every((machine) => !isShown(world, machine))
   if (before?.vm === undefined || !claims) return hidden
   return tenant.reads && (hidden || isAway(world, before.vm) || isKnownAway(before))
@@ -100,6 +100,7 @@ function isShown({ timeline, settings }: World, { vm, powerSince }: Machine): bo
     vm.machine?.power === 'poweredOn' &&
     vm.vCenter.isVisible(vm) &&
     vm.vCenter.reach === 'works' &&
+    vm.vCenter.pushLost === 0 &&
     timeline.now - Math.max(vm.registeredAt, powerSince) > NOTICED
   )
 }
@@ -115,6 +116,14 @@ const AWAY = ['VMPoweredOff', 'VMSuspended', 'VMNotConnected', 'VMNotSearchable'
 
 function isKnownAway(status: StoredStatus): boolean {
   return AWAY.includes(reasonOf(status))
+}
+
+/** Whether somebody has ever made his VM pass for that of a Node. */
+export function hasHadCopy(world: World, nodeUID: string): boolean {
+  const uuids = machinesOf(world, nodeUID).map(({ biosUUID }) => biosUUID)
+  return world.vCenters.some(({ known }) =>
+    [...known.values()].some(({ tenant, biosUUID }) => tenant !== undefined && uuids.includes(biosUUID)),
+  )
 }
 
 /** Whether the Node of this UID is bound to a VM that its machine has left, so that its state is that one's. */
@@ -155,7 +164,9 @@ export function judgeBound(
     judge.violate('a machine that runs has its Node', `${metadata.name}, by ${vm.moref}, ${what}`)
   if (status?.identityLevel === undefined) {
     // Who waits for the first time may wait as long as another VM passes for his.
-    if (copies.length === 0 || status?.vm !== undefined) says('is not verified')
+    // One whose report was contradicted while it failed over waits for a person.
+    const left = status?.vm !== undefined && entryOf(world, status.vm)?.leftAt !== undefined
+    if (!left && (copies.length === 0 || status?.vm !== undefined)) says('is not verified')
     return
   }
   const right = status.vm?.moref === vm.moref && status.vm.vCenter === vm.vCenter.name

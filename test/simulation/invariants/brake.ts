@@ -3,6 +3,7 @@ import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
+import { hasHadCopy } from './binding.ts'
 import type { Says } from './deletion.ts'
 import { agentIsSilent, isKnownToLive, livesOn } from './living.ts'
 import type { Gone } from './promises.ts'
@@ -51,7 +52,8 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
     const kept = known.metadata.annotations[ANNOTATION_DELETION] !== undefined
-    if (kept) continue
+    // While a copy is there, nobody is missing; when it goes, others are gone for longer.
+    if (kept || hasHadCopy(world, known.metadata.uid)) continue
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
       const { at = timeline.now } = judge.work(by, name).decided ?? {}

@@ -3,6 +3,7 @@ import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/node/we
 import type { Machine, VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { isHeldForGood } from './addresses.ts'
 import { judgeBound } from './binding.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 
@@ -96,19 +97,6 @@ function judgeInitialized(world: World, node: StoredNode, machine: Machine): voi
     judge.violate('a VM that runs has an initialised Node', `${node.metadata.name} is not`)
 }
 
-/** Whether its address is that of a Node whose vCenter is no longer there, so that nobody can be asked for its VM. */
-function isHeldForGood({ api, vCenters }: World, node: StoredNode, { address }: Machine): boolean {
-  return [...api.nodes.values()].some((other) => {
-    const { vm } = api.reports.get(other.metadata.name)?.status ?? {}
-    return (
-      other !== node &&
-      vm !== undefined &&
-      vCenters.every(({ instanceUUID }) => instanceUUID !== vm.vCenterInstanceUUID) &&
-      other.status.addresses.some((each) => each.address === address)
-    )
-  })
-}
-
 function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefined): void {
   const { judge, settings, vCenters } = world
   const { name } = node.metadata
@@ -133,6 +121,7 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
   // So it is with one that a former VM of the Node keeps, or a copy of a machine that nobody was ever taken for.
   if (twin && (status?.vm === undefined || status.formerVMs !== undefined)) return
   const pending = status?.conditions.find(({ type }) => type === 'DeletionPending')
+  if (twin && pending?.reason === 'VMExists') return
   if (pending === undefined || pending.status === 'False')
     judge.violate('a Node that is kept says why', `${name}: ${JSON.stringify(pending)}`)
   const unseen = uuids.some((uuid) => known.every(({ biosUUID }) => biosUUID !== uuid))
