@@ -73,7 +73,7 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     says('a vCenter in doubt is not believed', `${living} of ${bound} live whose VMs it does not show`)
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
-  if (gone === undefined || gone.untold || api.holder.since > gone.at) return
+  if (gone === undefined || gone.untold || api.holder.since > gone.at || hasHadCopy(world, uid)) return
   if (own !== undefined && wasBackUnnoticed(world, node, own, gone)) return
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length

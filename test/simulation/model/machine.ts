@@ -111,7 +111,8 @@ export function swapBytes(uuid: string): string {
 }
 
 /** The power state that vCenter shows. */
-export function shownPower({ shownPower, machine }: VM): PowerState {
+export function shownPower({ shownPower, machine, leftAt }: VM): PowerState {
+  if (leftAt !== undefined) return 'poweredOff'
   return shownPower ?? machine?.power ?? 'poweredOff'
 }
 

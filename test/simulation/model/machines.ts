@@ -226,7 +226,6 @@ export function createMachines(options: MachinesOptions): Machines {
       if (vm === undefined) return
       machine.vm = undefined
       vm.leftAt = timeline.now
-      vm.shownPower = 'poweredOff'
       vm.vCenter.changed(vm)
     },
     enter(machine, vm) {
