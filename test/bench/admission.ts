@@ -29,19 +29,19 @@ const SHAPES = [
 ] as const
 type Shape = (typeof SHAPES)[number]
 
-export type Writer = 'a kubelet, its heartbeat' | 'an administrator' | 'the controller'
+export type PatchWriter = 'a kubelet, its heartbeat' | 'an administrator' | 'the controller'
 
 /** Milliseconds of the API server's CPU for one PATCH of a Node. */
 export interface AdmissionFigure {
   readonly labels: number
   readonly taints: number
-  readonly writer: Writer
+  readonly writer: PatchWriter
   readonly bare: number
   readonly ours: number
 }
 
 /** A Node on one of the API servers, and how each writes to it; the number makes each write another one. */
-type Writes = Readonly<Record<Writer, (i: number) => Promise<number>>>
+type Writes = Readonly<Record<PatchWriter, (i: number) => Promise<number>>>
 
 /**
  * What a PATCH of a Node costs an API server with our manifests, and one without. Both are asked in turns, in the same

@@ -84,7 +84,7 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/evidence.ts`,
-        'before.heartbeat === result.heartbeat &&\n    sessions(before) === sessions({ ...result, request })',
+        'before.heartbeat === result.heartbeat &&\n    sameSessions(before, request, result)',
         'before.heartbeat === result.heartbeat',
       ),
     ],
