@@ -13,17 +13,18 @@ export const REPORT_FIELDS: readonly string[] = `
   spec.claim.reason spec.claim.message spec.claim.digest spec.unreadable spec.unreadable.fact
   spec.unreadable.reason spec.unreadable.message status.observedGeneration status.nodeUID
   status.vm status.vm.vCenter status.vm.vCenterInstanceUUID status.vm.moref status.vm.name
-  status.vm.instanceUUID status.vm.biosUUID status.vm.host status.vm.cluster status.vm.datacenter
+  status.vm.instanceUUID status.vm.biosUUID status.vm.group status.vm.host status.vm.cluster status.vm.datacenter
   status.vm.parents status.vm.parents.type status.vm.parents.moref status.vm.parents.name
   status.namedVM status.namedVM.vCenter status.namedVM.vCenterInstanceUUID status.namedVM.moref
-  status.namedVM.name status.namedVM.instanceUUID status.namedVM.biosUUID status.namedVM.host
+  status.namedVM.name status.namedVM.instanceUUID status.namedVM.biosUUID status.namedVM.group status.namedVM.host
   status.namedVM.cluster status.namedVM.datacenter status.namedVM.parents
   status.namedVM.parents.type status.namedVM.parents.moref status.namedVM.parents.name
   status.formerVMs status.formerVMs.vCenter status.formerVMs.vCenterInstanceUUID
   status.formerVMs.moref status.formerVMs.name status.formerVMs.instanceUUID
-  status.formerVMs.biosUUID status.formerVMs.host status.formerVMs.cluster
+  status.formerVMs.biosUUID status.formerVMs.group status.formerVMs.host status.formerVMs.cluster
   status.formerVMs.datacenter status.formerVMs.parents status.formerVMs.parents.type
-  status.formerVMs.parents.moref status.formerVMs.parents.name status.lastClaim
+  status.formerVMs.parents.moref status.formerVMs.parents.name status.lastClaim status.claimShown
+  status.obeyedAnnotation
   status.identityLevel status.provenUntil status.absentSince status.brakeEngagedAt
   status.brakeEngagedFor status.topology status.topology.zone status.topology.region
   status.instanceType status.addresses status.addresses.type status.addresses.address

@@ -1,5 +1,5 @@
 import type { Traffic } from '../servers/vcsim.ts'
-import type { AdmissionFigure, Writer } from './admission.ts'
+import type { AdmissionFigure, PatchWriter } from './admission.ts'
 import type { BenchmarkRun } from './initialise.ts'
 import { markdown, trafficOf } from './table.ts'
 
@@ -38,7 +38,7 @@ const ALONE = 200
 const TRAFFIC = { start: 5.35, hour: 12.84 }
 
 /** Times the write without our manifests. A heartbeat meets two policies, all other writes one. */
-const ADMISSION: Readonly<Record<Writer, number>> = {
+const ADMISSION: Readonly<Record<PatchWriter, number>> = {
   'a kubelet, its heartbeat': 1.3,
   'an administrator': 1.2,
   'the controller': 1.3,
