@@ -87,7 +87,8 @@ function isAccepted(
   if (tenant === undefined) return false
   const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
   const hidden = machines.every((machine) => !isShown(world, machine))
-  if (before?.vm === undefined || !claims) return hidden
+  if (before?.vm === undefined) return hidden
+  if (!claims) return hidden || isAway(world, before.vm)
   return tenant.reads && (hidden || isAway(world, before.vm) || isKnownAway(before))
 }
 

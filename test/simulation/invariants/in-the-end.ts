@@ -141,8 +141,8 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
 function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
   const its = vCenters.filter(({ instanceUUID }) => (had ?? instanceUUID) === instanceUUID)
-  // Its search can be tried on none of what it shows.
-  if (its.some(({ vms }) => vms.size > 0 && [...vms.values()].every(isLost))) return true
+  // The search of each is tried on what it shows.
+  if (vCenters.some(({ vms }) => vms.size > 0 && [...vms.values()].every(isLost))) return true
   if (!its.some(({ vms }) => vms.size === 0)) return false
   return [...api.nodes.values()].some((other) => {
     const { nodeUID, vm, namedVM } = api.reports.get(other.metadata.name)?.status ?? {}
