@@ -7,15 +7,21 @@ import { oneViewOfEach } from './across-vcenters.ts'
 
 const UUID = vm().biosUUID ?? ''
 const { instanceUUID } = vm().vCenter
-const FAILED: Lookup = {
-  state: 'unknown',
-  failure: { vCenter: 'hr', reason: 'Unreachable', message: 'cannot be reached' },
-}
+const FAILURE = { vCenter: 'hr', reason: 'Unreachable', message: 'cannot be reached' } as const
+const FAILED: Lookup = { state: 'unknown', failure: FAILURE }
 
 /** The VM, which is in DC0, as the account of an entry sees it. */
 const seenBy = (name: string, changes: Partial<VirtualMachine> = {}): VirtualMachine =>
   vm({ vCenter: { name, instanceUUID }, ...changes })
-const answer = (...vms: VirtualMachine[]): Lookup => ({ state: 'answered', vms })
+const answer = (...vms: VirtualMachine[]) => ({ state: 'answered', vms }) as const
+const inDC1 = (name: string): VirtualMachine => {
+  const { ancestry } = vm()
+  if (ancestry === undefined) throw new Error('it has one')
+  const moved = (above: typeof ancestry.folder) =>
+    above.map((each) => (each.type === 'Datacenter' ? { ...each, name: 'DC1' } : each))
+  const elsewhere = { ...ancestry, folder: moved(ancestry.folder), compute: moved(ancestry.compute) }
+  return seenBy(name, { moref: 'vm-43', ancestry: elsewhere })
+}
 
 interface Case {
   readonly is: string
@@ -26,6 +32,8 @@ interface Case {
   /** By whom the VM is seen, or what stands in the place of finance's answer. */
   readonly expected: readonly string[] | Lookup['state']
   readonly servers?: Record<string, string>
+  /** Whether finance does not know all. */
+  readonly incomplete?: true
 }
 
 const HR = { finance: ['DC1'], hr: ['DC0'] }
@@ -96,6 +104,22 @@ const cases: readonly Case[] = [
     expected: ['finance'],
   },
   {
+    is: 'the same, where the other one does not know all',
+    finance: answer(seenBy('finance')),
+    hr: { ...answer(), incomplete: FAILURE },
+    datacenters: HR,
+    expected: [],
+    incomplete: true,
+  },
+  {
+    is: 'beside a copy in the datacenter of the one that shows both, where the other one does not know all',
+    finance: answer(seenBy('finance'), inDC1('finance')),
+    hr: { ...answer(), incomplete: FAILURE },
+    datacenters: { finance: ['DC0'], hr: ['DC1'] },
+    expected: ['finance'],
+    incomplete: true,
+  },
+  {
     is: 'in the datacenter of the one that shows it, and the other fails',
     finance: answer(seenBy('finance')),
     hr: FAILED,
@@ -104,7 +128,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-for (const { is, finance, hr, datacenters = {}, boundBy, expected, servers = SAME } of cases)
+for (const { is, finance, hr, datacenters = {}, boundBy, expected, servers = SAME, incomplete } of cases)
   t.test(is, async (t) => {
     const lookups = oneViewOfEach(
       [
@@ -123,6 +147,8 @@ for (const { is, finance, hr, datacenters = {}, boundBy, expected, servers = SAM
       seen.map(({ vCenter }) => vCenter.name),
       expected,
     )
+    const [first] = lookups
+    t.match(first?.lookup, incomplete ? { incomplete: FAILURE } : { incomplete: undefined })
   })
 
 t.test('a VM that two accounts may read is no copy, even without an agent', async (t) => {

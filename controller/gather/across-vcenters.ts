@@ -3,8 +3,9 @@ import type { BoundVM } from '../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../config/config.ts'
 import type { NodeFacts } from '../decide/node-facts.ts'
 import { outOfScope } from '../decide/topology/scope.ts'
-import type { Inventory } from '../types/inventory.ts'
+import type { Inventory, Lookup } from '../types/inventory.ts'
 import type { Reason } from '../types/reasons.ts'
+import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
 import { doubtTwins } from './twin-vcenters.ts'
@@ -14,17 +15,24 @@ type Each = Lookups[number]
 
 /**
  * Looks these BIOS UUIDs up in every vCenter, believes of two that say they are one what both say (`doubtTwins`), and leaves
- * one view of each VM: see {@link oneViewOfEach}.
+ * one view of each VM: see {@link oneViewOfEach}. Whoever makes copies must not hide the VM that the Node was verified to be.
  */
 export function lookUpInAll(
   uuids: readonly string[],
-  boundTo: BoundVM | undefined,
+  { boundTo, previous }: Pick<NodeFacts, 'boundTo' | 'previous'>,
   inventories: readonly Inventory[],
   settings: Pick<DecisionConfig, 'datacenters' | 'servers'>,
 ): Lookups {
-  const all = inventories.flatMap((inventory) =>
-    uuids.map((uuid) => ({ vCenter: inventory.vCenter, uuid, lookup: inventory.lookup(uuid) })),
-  )
+  const { vm } = previous
+  const all = inventories.flatMap((inventory) => {
+    const { vCenter } = inventory
+    const isIts = inventory.instanceUUID() === vm?.vCenterInstanceUUID
+    return uuids.map((uuid) => ({
+      vCenter,
+      uuid,
+      lookup: inventory.lookup(uuid, isIts && uuid === vm?.biosUUID ? vm.moref : undefined),
+    }))
+  })
   if (inventories.length === 1) return all
   const believed = doubtTwins(all, boundTo, inventories, settings.servers)
   return oneViewOfEach(believed, boundTo?.vCenter, settings)
@@ -78,7 +86,8 @@ export function provableInEach(
  * that the Node is bound by, then the one that may read more, then the first.
  *
  * Which entry a VM belongs to is not known while another entry of its server, which may be the one, has not answered: until
- * then the VM is not known either.
+ * then the VM is not known either. Where that entry has answered and does not know all VMs, those of the first one's own
+ * datacenters are.
  *
  * @param boundBy the entry by which the Node was last verified
  */
@@ -109,25 +118,35 @@ export function oneViewOfEach(
   }
   const isBest = (vm: VirtualMachine): boolean => best.get(identityOf(vm)) === vm
 
-  /** Another entry of the same server that may yet show the VM in a datacenter of its own. */
-  const awaited = (one: Each): Each | undefined =>
-    lookups.find(
-      (other) =>
-        other.vCenter !== one.vCenter &&
-        other.uuid === one.uuid &&
-        other.lookup.state !== 'answered' &&
-        servers[other.vCenter] !== undefined &&
-        servers[other.vCenter] === servers[one.vCenter],
+  /** What other entries of the same server say, which may yet show the VM in a datacenter of their own. */
+  const awaited = (one: Each): readonly Lookup[] =>
+    lookups.flatMap((other) =>
+      other.vCenter !== one.vCenter &&
+      other.uuid === one.uuid &&
+      servers[other.vCenter] !== undefined &&
+      servers[other.vCenter] === servers[one.vCenter]
+        ? [other.lookup]
+        : [],
     )
 
   return lookups.map((one) => {
     const { lookup } = one
     if (lookup.state !== 'answered' || lookup.vms.length === 0) return one
     const vms = lookup.vms.filter(isBest)
-    const waitsFor = vms.some((vm) => scope(vm) === OUT) ? awaited(one) : undefined
-    if (waitsFor !== undefined) return { ...one, lookup: waitsFor.lookup }
+    const others = vms.some((vm) => scope(vm) === OUT) ? awaited(one) : []
+    const silent = others.find(({ state }) => state !== 'answered')
+    if (silent !== undefined) return { ...one, lookup: silent }
+    const incomplete = others.map(incompleteOf).find((failure) => failure !== undefined)
+    if (incomplete !== undefined) {
+      const own = vms.filter((vm) => scope(vm) !== OUT)
+      return { ...one, lookup: { ...lookup, vms: own, incomplete } }
+    }
     return vms.length === lookup.vms.length ? one : { ...one, lookup: { ...lookup, vms } }
   })
+}
+
+function incompleteOf(lookup: Lookup): VCenterFailure | undefined {
+  return lookup.state === 'answered' ? lookup.incomplete : undefined
 }
 
 const IN = 0

@@ -45,7 +45,7 @@ export function gather(
     node,
     report,
     ...known,
-    lookups: lookUpInAll(index.uuidsOf(name), boundTo, inventories, settings),
+    lookups: lookUpInAll(index.uuidsOf(name), known, inventories, settings),
     vCenterState: (instanceUUID) => vCenterState(instanceUUID, inventories),
     rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
@@ -81,10 +81,11 @@ function uncounted(group: string, except: string, sources: Sources): string | un
     // The deletion of one that is being deleted is decided already.
     if (name === except || node === undefined || node.deleting) continue
     if (sources.tracker.tracksMissing(name, node.uid)) continue
-    const { machines, boundTo } = knownNode(node, sources.report(name), settings.identity)
+    const known = knownNode(node, sources.report(name), settings.identity)
+    const { machines } = known
     // A machine that was never seen is probed only where its Node is silent.
     if (machines === undefined || isUnseen(machines.machines[0])) continue
-    const seen = lookUpInAll(index.uuidsOf(name), boundTo, inventories, settings)
+    const seen = lookUpInAll(index.uuidsOf(name), known, inventories, settings)
     if (presenceOf(machines, seen).kind === 'missing') return name
   }
   return undefined

@@ -33,7 +33,7 @@ export function silenceOf(
   if (!inventory.connected()) return [`vCenter ${inventory.vCenter} did not answer in time`]
   const left = names.filter((name) =>
     uuidsOf(name)
-      .map(inventory.lookup)
+      .map((uuid) => inventory.lookup(uuid))
       .some((lookup) => lookup.state === 'unknown' || isOpen(lookup)),
   )
   const some = left.slice(0, MAX_NAMES).join(', ')

@@ -15,6 +15,12 @@ export type Lookup =
       readonly state: 'answered'
       readonly vms: readonly VirtualMachine[]
       /**
+       * There are more VMs with this UUID than these, and why they are not known. Those that had it before are among these,
+       * as long as vCenter has them: whoever makes copies must not hide them. Forbids only what needs all VMs: that there is
+       * no other, or none at all. The inventory will call back.
+       */
+      readonly incomplete?: VCenterFailure
+      /**
        * There was a VM, and the others have not been read again since it was lost: whether it vanished alone is not known
        * yet. The inventory will call back.
        */
@@ -40,7 +46,11 @@ export interface Inventory {
   unfollow(biosUUID: string): void
   /** Searches again for a UUID that no VM had, as the VM may have come since. Costs at most one call. */
   recheck(biosUUID: string): void
-  lookup(biosUUID: string): Lookup
+  /**
+   * @param expected the moref of a VM that must not be missing where more VMs have the UUID than are read: `pending` until it
+   *   is read, too
+   */
+  lookup(biosUUID: string, expected?: string): Lookup
   /**
    * Probes a missing VM: reads it by moref where it is bound to this vCenter, searches for both of its UUIDs, and checks
    * whether an empty answer means anything. Never throws; what could not be asked is `unknown` with its reason.

@@ -236,13 +236,20 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       store.want(biosUUID)
       triggers.locate.trigger()
     },
-    lookup(biosUUID): Lookup {
+    lookup(biosUUID, expected): Lookup {
       const failure = health.failure()
       if (failure !== undefined) return { state: 'unknown', failure }
       const answer = store.lookup(biosUUID)
-      return answer.state === 'failed'
-        ? { state: 'unknown', failure: toFailure(vCenter, answer.error), alone: true }
-        : answer
+      if (answer.state === 'pending') return answer
+      if (answer.state === 'failed')
+        return { state: 'unknown', failure: toFailure(vCenter, answer.error), alone: true }
+      const { incomplete, ...known } = answer
+      if (incomplete === undefined) return known
+      if (expected !== undefined && store.awaits(biosUUID, expected)) {
+        triggers.locate.trigger()
+        return { state: 'pending' }
+      }
+      return { ...known, incomplete: { vCenter, ...incomplete } }
     },
     probe: prober.probe,
     instanceUUID: () => instanceUUID,

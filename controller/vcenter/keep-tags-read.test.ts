@@ -43,7 +43,7 @@ function setUp(read: TagReader['read']) {
     follow(vm: string) {
       const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
       store.follow(vm)
-      store.answer(new Map([[vm, [readMachine(vm, new Map([['config.uuid', uuid]]), undefined)]]]))
+      store.answer(new Map([[vm, { vms: [readMachine(vm, new Map([['config.uuid', uuid]]), undefined)] }]]))
       trigger.trigger()
     },
     ancestry(vm: string) {

@@ -4,8 +4,9 @@ import type { DatacenterPath } from '../datacenter-pattern.ts'
 import type { Logger } from '../log.ts'
 import { every, runTogether } from '../tasks.ts'
 import { createSightings } from './cache/sightings.ts'
+import type { Changes } from './cache/vm-answer.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
-import type { Changes, VMStore } from './cache/vm-store.ts'
+import type { VMStore } from './cache/vm-store.ts'
 import { type AllVMs, createAllVMs } from './collect/all-vms.ts'
 import { type Collectors, createCollectors } from './collect/collectors.ts'
 import { readDatacenters } from './collect/datacenters.ts'
@@ -13,6 +14,7 @@ import type { Debounce, RunOutcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createLocator } from './collect/locate.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
+import { createSuspects } from './collect/suspects.ts'
 import type { TagReader } from './collect/tags.ts'
 import { createUpdates, type PushedChanges, type Updates } from './collect/updates.ts'
 import type { InventoryMetrics } from './inventory-metrics.ts'
@@ -92,7 +94,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, timings })
   const sightings = createSightings()
-  const sync: SyncVMsOptions = { store, locations, locator, sightings, reader }
+  const suspects = createSuspects(reader)
+  const sync: SyncVMsOptions = { store, locations, locator, sightings, reader, suspects }
   /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */

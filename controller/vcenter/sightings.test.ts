@@ -4,6 +4,7 @@ import { createSightings } from './cache/sightings.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/retrieve-properties.ts'
+import { createSuspects } from './collect/suspects.ts'
 import { locateWanted } from './sync-vms.ts'
 import { SoapFault } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
@@ -57,7 +58,7 @@ function withSightings(...followed: readonly string[]) {
     sweep: async () => new Map(),
     forget() {},
   }
-  const all = { store, locations, locator, sightings, reader }
+  const all = { store, locations, locator, sightings, reader, suspects: createSuspects(reader) }
   for (const uuid of followed) store.follow(uuid)
   const vmsOf = (uuid: string) => {
     const answer = store.lookup(uuid)
@@ -114,16 +115,48 @@ t.test('a VM that is taken out of our sight hides no other with its UUID', async
   await locate()
   t.equal(vmsOf('u'), 'failed', 'where none can be read, nothing is known')
 
-  const { store: another, ...first } = withSightings('u')
+  const first = withSightings('u')
   for (const vm of ['vm-1', 'vm-t']) first.has.set(vm, 'u')
   first.finds.set('u', ['vm-1', 'vm-t'])
   first.refused.add('vm-t')
   await first.locate()
-  t.equal(
-    another.lookup('u').state,
-    'failed',
-    'one that never could be read may be the one that is looked for',
-  )
+  const incomplete = () => {
+    const answer = first.store.lookup('u')
+    return answer.state === 'answered' ? answer.incomplete?.reason : answer.state
+  }
+  t.same(first.vmsOf('u'), ['vm-1'], 'one that never could be read hides it as little')
+  t.equal(incomplete(), 'NoPermission', 'but may be the one that is looked for')
+  first.refused.clear()
+  t.ok(first.store.wantFailed(), 'so it is tried again')
+  await first.locate()
+  t.same([first.vmsOf('u'), incomplete()], [['vm-1', 'vm-t'], undefined])
+})
+
+t.test('a VM that is read for the first time is read however many copies are refused', async (t) => {
+  const { store, has, refused, finds, vmsOf, locate } = withSightings('u')
+  const copies = Array.from({ length: 60 }, (_, i) => `vm-t${i}`)
+  finds.set('u', [...copies, 'vm-1'])
+  for (const vm of [...copies, 'vm-1']) has.set(vm, 'u')
+  for (const vm of copies) refused.add(vm)
+  await locate()
+  t.equal(vmsOf('u'), 'pending', 'finding those that are refused takes too many calls')
+  t.same(store.wanted(), ['u'])
+  await locate()
+  t.same(vmsOf('u'), ['vm-1'], 'so those that were found are read after it')
+})
+
+t.test('a VM that is expected is read whatever a search finds before it', async (t) => {
+  const { store, has, finds, vmsOf, locate } = withSightings('u')
+  const copies = Array.from({ length: 64 }, (_, i) => `vm-t${i}`)
+  for (const vm of [...copies, 'vm-1']) has.set(vm, 'u')
+  finds.set('u', [...copies, 'vm-1'])
+  await locate()
+  t.notOk(vmsOf('u').includes('vm-1'))
+  t.ok(store.awaits('u', 'vm-1'))
+  await locate()
+  t.ok(vmsOf('u').includes('vm-1'))
+  t.notOk(store.awaits('u', 'vm-1'))
+  t.notOk(store.awaits('other', 'vm-1'), 'nobody follows that')
 })
 
 t.test('what is seen during a search is searched for again', async (t) => {

@@ -3,6 +3,7 @@ import { createSightings } from './cache/sightings.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import type { PropertyReader } from './collect/retrieve-properties.ts'
+import { createSuspects } from './collect/suspects.ts'
 import { changeMachine } from './properties/pushed-properties.ts'
 import { locateWanted, readAgain, resync } from './sync-vms.ts'
 import { SoapFault } from './wire/errors.ts'
@@ -52,7 +53,8 @@ function setUp() {
     sweep: async () => new Map(),
     forget() {},
   }
-  const options = { store, locations, locator, sightings: createSightings(), reader }
+  const sightings = createSightings()
+  const options = { store, locations, locator, sightings, reader, suspects: createSuspects(reader) }
   const seen = () => {
     const answer = store.lookup('u')
     return answer.state === 'answered' ? answer.vms[0] : undefined
@@ -138,7 +140,7 @@ t.test(
           }),
         ),
     }
-    const all = { ...options, reader, locator }
+    const all = { ...options, reader, locator, suspects: createSuspects(reader) }
     const count = (state: string) => vms.filter((vm) => store.lookup(`u-${vm}`).state === state).length
     /** Attempts until nothing is wanted; returns how many. */
     const locateAll = async () => {

@@ -9,10 +9,11 @@ import {
 } from './cache/ancestors.ts'
 import type { Sightings } from './cache/sightings.ts'
 import { refusalOf } from './cache/unreadable.ts'
+import type { Changes, VMAnswer } from './cache/vm-answer.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
-import type { Changes, VMStore } from './cache/vm-store.ts'
-import type { Located, Locator } from './collect/locate.ts'
-import { readMachines, readObjects, type UnreadObjects } from './collect/read-machines.ts'
+import type { VMStore } from './cache/vm-store.ts'
+import type { Locator } from './collect/locate.ts'
+import { readMachines, readObjects } from './collect/read-machines.ts'
 import {
   filterSpec,
   objectSpec,
@@ -20,6 +21,7 @@ import {
   propertySpec,
   traversal,
 } from './collect/retrieve-properties.ts'
+import type { Suspects } from './collect/suspects.ts'
 import { keepPushed } from './properties/pushed-properties.ts'
 import {
   isReconfigured,
@@ -27,7 +29,8 @@ import {
   refreshMachine,
   type VMProperties,
 } from './properties/resync-properties.ts'
-import { VCenterError } from './wire/errors.ts'
+import { chooseCandidates, judgeCandidates } from './vms-of-uuid.ts'
+import type { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 
 export interface SyncVMsOptions {
@@ -36,6 +39,7 @@ export interface SyncVMsOptions {
   readonly locator: Locator
   readonly sightings: Sightings
   readonly reader: PropertyReader
+  readonly suspects: Suspects
 }
 
 /**
@@ -43,7 +47,7 @@ export interface SyncVMsOptions {
  * unanswered UUIDs stay wanted.
  */
 export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
-  const { store, locator, sightings, reader, locations } = options
+  const { store, locator, sightings, suspects, reader, locations } = options
   const seen = sightings.take()
   for (const uuid of seen.keys()) store.want(uuid)
   locator.forget(seen.keys())
@@ -54,98 +58,43 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   const seenWith = (uuid: string) => [...(seen.get(uuid) ?? [])]
   // VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it,
   // for a search may be late to find them.
-  const vms = new Set(
-    uuids.flatMap((uuid) => [...store.vmsOf(uuid), ...seenWith(uuid), ...foundIn(located.get(uuid))]),
+  const candidates = new Map(
+    uuids.map((uuid) => {
+      const answer = located.get(uuid)
+      const found = answer === undefined || 'error' in answer ? NOT_FOUND : answer
+      const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen: seenWith(uuid) }
+      return [uuid, chooseCandidates(known, found)] as const
+    }),
   )
+  const vms = new Set(Array.from(candidates.values(), ({ read }) => [...read]).flat())
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
-  const { machines: read, ...refused } = await readMachines(
-    reader,
-    [...vms],
-    (vm) => store.machine(vm),
-    signal,
-  )
+  const lastKnown = (vm: string) => store.machine(vm)
+  const { machines: read, ...unread } = await suspects.read([...vms], lastKnown, signal)
   await readAncestors(locations.tree, reader, [...read.values()], signal)
-  const machines = withPushed(read, before, store)
+  const results = { machines: withPushed(read, before, store), ...unread }
 
-  const answers = new Map<string, readonly VMProperties[] | VCenterError>()
-  const unread: string[] = []
-  for (const uuid of uuids) {
-    const lastKnown = (vm: string) => store.machine(vm)
-    const candidates = { before: store.vmsOf(uuid), seen: seenWith(uuid), lastKnown }
-    // `stale` where it is not located yet, too.
-    const answer = judge(uuid, located.get(uuid), candidates, machines, refused)
-    if (answer === 'stale') {
+  const answers = new Map<string, VMAnswer | VCenterError>()
+  const postponed: string[] = []
+  for (const [uuid, candidate] of candidates) {
+    const answer = located.get(uuid)
+    const facts = { lastKnown, refusedBefore: suspects.refusalOf }
+    const verdict =
+      answer === undefined
+        ? 'stale'
+        : 'error' in answer
+          ? answer.error
+          : judgeCandidates(uuid, candidate, results, facts)
+    if (verdict === 'stale') {
       locator.forget([uuid])
-      for (const vm of candidates.seen) sightings.add(uuid, vm)
-    } else if (answer === 'unread') unread.push(uuid)
-    else answers.set(uuid, answer)
+      for (const vm of seenWith(uuid)) sightings.add(uuid, vm)
+    } else if (verdict === 'unread') postponed.push(uuid)
+    else answers.set(uuid, verdict)
   }
   store.answer(answers)
-  store.postpone(unread)
+  store.postpone(postponed)
 }
 
-function foundIn(located: Located | undefined): readonly string[] {
-  return located === undefined || 'error' in located ? [] : located.vms
-}
-
-/** The VMs that may have a UUID, besides those that a search finds. */
-interface Candidates {
-  /** Those that have it, or had it when last seen. */
-  readonly before: readonly string[]
-  /** Those that were seen with it. */
-  readonly seen: readonly string[]
-  readonly lastKnown: (vm: string) => VMProperties | undefined
-}
-
-/**
- * The VMs with this UUID, or an error, or `stale` where the search result is out of date, or `unread` where some were not
- * read this time. One that may no longer be read is among them as it was, provided that another may: whoever takes it out of
- * our sight must not hide the other.
- */
-function judge(
-  uuid: string,
-  located: Located | undefined,
-  { before, seen, lastKnown }: Candidates,
-  machines: ReadonlyMap<string, VMProperties>,
-  { gone, denied, left }: UnreadObjects,
-): readonly VMProperties[] | VCenterError | 'stale' | 'unread' {
-  if (located === undefined) return 'stale'
-  if ('error' in located) return located.error
-  const having: VMProperties[] = []
-  const hidden: VMProperties[] = []
-  let refused: VCenterError | undefined
-  const known = new Set(before)
-  const found = new Set(located.vms)
-  for (const vm of new Set([...before, ...seen, ...found])) {
-    const key = keyOf({ type: 'VirtualMachine', value: vm })
-    const machine = machines.get(vm)
-    const matches = machine?.biosUUID === uuid
-    // One that was only seen with the UUID counts where it has it still, and is no reason to fail.
-    if (!matches && !known.has(vm) && !found.has(vm)) continue
-    const refusal = denied.get(key)
-    if (refusal !== undefined) {
-      const was = known.has(vm) ? lastKnown(vm) : undefined
-      if (was === undefined) return refusal
-      hidden.push(was)
-      refused ??= refusal
-      continue
-    }
-    if (left.has(key)) return 'unread'
-    // A known VM without a UUID has become inaccessible.
-    if (machine !== undefined && (matches || (machine.biosUUID === undefined && known.has(vm))))
-      having.push(machine)
-    if (!found.has(vm) || matches) continue
-    if (!located.fresh) return 'stale'
-    if (machine === undefined && !gone.has(key)) {
-      return new VCenterError(
-        'NoPermission',
-        `the VM ${vm} has the UUID ${uuid} but vCenter does not show it; give the account the role Read-only on it`,
-      )
-    }
-  }
-  if (refused !== undefined && having.length === 0) return refused
-  return [...having, ...hidden]
-}
+const NOT_FOUND = { vms: [], fresh: false }
 
 /** Reads the unknown objects above these VMs; usually there are none. */
 export async function readAncestors(

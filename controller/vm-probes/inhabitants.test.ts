@@ -67,6 +67,7 @@ t.test(
       ['its VM is shown', { here: found }, LISTED],
       ['its VM cannot be asked for', { here: { state: 'unknown', failure } }, LISTED],
       ['its VM was not asked for yet', { here: { state: 'pending' } }, LISTED],
+      ['not all VMs with its UUID are known', { here: { ...NONE, incomplete: failure } }, LISTED],
       ['its VM has only just gone missing', { missingFor: 1, other: { ready: silent } }, LISTED],
       ['it is not missed yet', {}, LISTED],
       ['its last probe found its VM, though it is not shown', { foundBy: 'vc1' }, LISTED],

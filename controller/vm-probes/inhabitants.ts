@@ -55,7 +55,9 @@ export function createInhabitantsOf(options: InhabitantsOptions): InhabitantsOf 
         .filter((each) => (each.vCenter === vCenter) === here)
         .flatMap((each) => index.uuidsOf(name).map((uuid) => each.lookup(uuid)))
     const isNotShown = (name: string): boolean =>
-      lookups(name, true).every((lookup) => lookup.state === 'answered' && lookup.vms.length === 0)
+      lookups(name, true).every(
+        (lookup) => lookup.state === 'answered' && lookup.vms.length === 0 && lookup.incomplete === undefined,
+      )
     const isShownElsewhere = (name: string): boolean =>
       lookups(name, false).some((lookup) => lookup.state === 'answered' && lookup.vms.length > 0)
     const isFoundElsewhere = (name: string): boolean => {

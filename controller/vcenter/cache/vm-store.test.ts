@@ -45,8 +45,8 @@ function setUp() {
   for (const uuid of ['u1', 'u2']) store.follow(uuid)
   store.answer(
     new Map([
-      ['u1', [machine('vm-1', 'u1')]],
-      ['u2', []],
+      ['u1', { vms: [machine('vm-1', 'u1')] }],
+      ['u2', { vms: [] }],
     ]),
   )
   changes.length = 0
@@ -66,23 +66,48 @@ t.test('answers', (t) => {
   t.equal(store.follow('u1'), false)
   store.answer(
     new Map([
-      ['u1', [machine('vm-1', 'u1')]],
-      ['other', [machine('vm-9', 'other')]],
+      ['u1', { vms: [machine('vm-1', 'u1')] }],
+      ['other', { vms: [machine('vm-9', 'other')] }],
     ]),
   )
   t.same(changes, [], 'the same again is no change; what is not followed is passed over')
   t.same([...store.vms()], ['vm-1'])
-  store.answer(new Map([['u1', [machine('vm-1', 'u1'), machine('vm-2', 'u1')]]]))
+  store.answer(new Map([['u1', { vms: [machine('vm-1', 'u1'), machine('vm-2', 'u1')] }]]))
   t.same(states(), ['vm-1,vm-2', ''])
   store.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
   t.same(states(), ['failed', ''])
   t.same(changes, [['u1'], ['u1']])
   t.ok(store.wantFailed())
   t.same(store.wanted(), ['u1'])
-  store.answer(new Map([['u1', [machine('vm-2', 'u1')]]]))
+  store.answer(new Map([['u1', { vms: [machine('vm-2', 'u1')] }]]))
   t.same([...store.vms()], ['vm-2'])
   store.unfollow('u1')
   t.same([...store.vms()], [])
+  t.end()
+})
+
+t.test('an answer that is not complete is told, and searched for again until it is', (t) => {
+  const { store, changes, states } = setUp()
+  const vms = [machine('vm-1', 'u1')]
+  const incomplete = { reason: 'NoPermission', message: 'no' } as const
+  const told = () => {
+    const answer = store.lookup('u1')
+    return answer.state === 'answered' ? answer.incomplete : answer.state
+  }
+  store.answer(new Map([['u1', { vms, incomplete }]]))
+  t.same([states()[0], told()], ['vm-1', incomplete])
+  t.same(changes, [['u1']])
+  store.answer(new Map([['u1', { vms, incomplete: { ...incomplete } }]]))
+  t.same(changes, [['u1']], 'once')
+  t.ok(store.wantFailed())
+  store.answer(new Map([['u1', { vms }]]))
+  t.same([states()[0], told()], ['vm-1', undefined])
+  t.same(changes, [['u1'], ['u1']])
+  t.notOk(store.wantFailed())
+  store.answer(new Map([['u1', { vms, incomplete }]]))
+  store.answer(new Map([['u1', new VCenterError('NoPermission', 'no')]]))
+  store.answer(new Map([['u1', { vms }]]))
+  t.equal(told(), undefined, 'nothing is left of it')
   t.end()
 })
 
@@ -94,8 +119,8 @@ t.test('a VM takes another UUID: both are in doubt', (t) => {
   t.same(changes, [['u1', 'u2']])
   store.answer(
     new Map([
-      ['u2', [machine('vm-1', 'u2')]],
-      ['u1', []],
+      ['u2', { vms: [machine('vm-1', 'u2')] }],
+      ['u1', { vms: [] }],
     ]),
   )
   t.same(states(), ['', 'vm-1'], 'in whatever order the answers come')
@@ -104,7 +129,7 @@ t.test('a VM takes another UUID: both are in doubt', (t) => {
 
 t.test('a VM that takes and leaves the UUID of another casts no doubt on that one', (t) => {
   const { store, states } = setUp()
-  store.answer(new Map([['u1', [machine('vm-1', 'u1'), machine('vm-t', 'u1')]]]))
+  store.answer(new Map([['u1', { vms: [machine('vm-1', 'u1'), machine('vm-t', 'u1')] }]]))
   for (let i = 0; i < 100; i++) {
     t.same(store.update([machine('vm-t', i % 2 === 0 ? 'other' : 'u1')]).doubted, i % 2 === 0 ? ['u1'] : [])
     t.equal(states()[0], 'vm-1,vm-t')
@@ -144,7 +169,7 @@ t.test('whether a VM vanished alone is known once all have been read again', (t)
   t.notOk(unread('u2'), 'there never was one')
   const under = store.beginRead()
   store.leave(['vm-1'])
-  store.answer(new Map([['u1', []]]))
+  store.answer(new Map([['u1', { vms: [] }]]))
   t.ok(unread('u1'))
   store.endRead(under)
   t.ok(unread('u1'), 'a read that was under way may have passed the others by')
@@ -155,7 +180,7 @@ t.test('whether a VM vanished alone is known once all have been read again', (t)
   t.same(changes, [['u1']], 'which is told')
   store.endRead(next)
   t.same(changes, [['u1']], 'once')
-  store.answer(new Map([['u1', [machine('vm-1', 'u1')]]]))
+  store.answer(new Map([['u1', { vms: [machine('vm-1', 'u1')] }]]))
   store.leave(['vm-1'])
   t.notOk(store.isAnswered(['u1']), 'what is in doubt is to be answered first')
   t.ok(store.isAnswered(['u2', 'nobody follows it']))
@@ -168,8 +193,8 @@ t.test('a VM that is lost was shown until there was doubt, or until vCenter fell
     const answer = store.lookup(uuid)
     return answer.state === 'answered' ? answer.shownUntil : answer.state
   }
-  const found = new Map([['u1', [machine('vm-1', 'u1')]]])
-  const lost = new Map([['u1', []]])
+  const found = new Map([['u1', { vms: [machine('vm-1', 'u1')] }]])
+  const lost = new Map([['u1', { vms: [] }]])
   t.equal(shownUntil('u2'), undefined, 'there never was one')
   turn(100)
   store.leave(['vm-1'])

@@ -1,42 +1,18 @@
 /** The followed UUIDs, the VMs that have them, and the UUIDs still to be searched for. No I/O. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import type { VCenterError } from '../wire/errors.ts'
+import { VCenterError } from '../wire/errors.ts'
 import { unreadableFacts } from './unreadable.ts'
+import { newEntry, type UUIDEntry } from './uuid-entry.ts'
+import type { Changes, LookupResult, VMAnswer } from './vm-answer.ts'
 import type { VMLocation } from './vm-locations.ts'
-
-export type LookupResult =
-  | Exclude<Lookup, { readonly state: 'unknown' }>
-  | { readonly state: 'failed'; readonly error: VCenterError }
-
-interface Entry {
-  /** VMs that have the UUID, or had it when last seen. */
-  vms: readonly string[]
-  state: 'pending' | 'answered' | { readonly error: VCenterError }
-  /** Until when vCenter was known to show these VMs; undefined while it is. */
-  shownUntil?: number | undefined
-  /** How the last VM was lost; undefined where none was seen. */
-  lost?: {
-    /** The number of the last read of all VMs that had begun by then. */
-    readonly read: number
-    readonly shownUntil: number
-  }
-}
 
 interface Row {
   readonly machine: VMProperties
   /** The followed UUID that led to it. */
   readonly uuid: string
   readonly view: VirtualMachine
-}
-
-export interface Changes {
-  /** VMs that have changed or are no longer shown. */
-  readonly vms: readonly string[]
-  /** UUIDs to be searched for again. */
-  readonly doubted: readonly string[]
 }
 
 export interface VMStoreOptions {
@@ -50,8 +26,8 @@ export interface VMStoreOptions {
 }
 
 export class VMStore {
-  /** Those that failed come last, in the order in which they did. */
-  readonly #entries = new Map<string, Entry>()
+  /** Those that failed or are incomplete come last, in the order in which they were answered. */
+  readonly #entries = new Map<string, UUIDEntry>()
   readonly #rows = new Map<string, Row>()
   readonly #wanted = new Set<string>()
   /** Reads of all VMs, by number. */
@@ -66,7 +42,7 @@ export class VMStore {
   /** Whether it is new. */
   follow(uuid: string): boolean {
     if (this.#entries.has(uuid)) return false
-    this.#entries.set(uuid, { vms: [], state: 'pending' })
+    this.#entries.set(uuid, newEntry())
     this.#wanted.add(uuid)
     return true
   }
@@ -108,9 +84,13 @@ export class VMStore {
     this.#notify(pending)
   }
 
-  /** Marks the UUIDs whose search failed, in the order in which they did. Returns whether any UUID is marked. */
+  /**
+   * Marks the UUIDs whose search failed, or did not tell all, in the order in which it did. Returns whether any UUID is
+   * marked.
+   */
   wantFailed(): boolean {
-    for (const [uuid, { state }] of this.#entries) if (typeof state === 'object') this.#wanted.add(uuid)
+    for (const [uuid, { state, incomplete }] of this.#entries)
+      if (typeof state === 'object' || incomplete !== undefined) this.#wanted.add(uuid)
     return this.#wanted.size > 0
   }
 
@@ -125,6 +105,20 @@ export class VMStore {
   /** Whether a UUID is followed, and this VM is not among those that have it. */
   lacks(uuid: string, vm: string): boolean {
     return this.#entries.get(uuid)?.vms.includes(vm) === false
+  }
+
+  /** Whether this VM is to be read before the answer for the UUID, which is not complete, says anything without it. */
+  awaits(uuid: string, vm: string): boolean {
+    const entry = this.#entries.get(uuid)
+    if (entry === undefined || entry.vms.includes(vm)) return false
+    const awaits = entry.expected.awaits(vm)
+    if (awaits) this.#wanted.add(uuid)
+    return awaits
+  }
+
+  /** The VMs that are awaited with this UUID, or were: to be called when it is about to be searched for. */
+  takeExpected(uuid: string): readonly string[] {
+    return this.#entries.get(uuid)?.expected.take() ?? []
   }
 
   /** VMs that have this UUID, or had it when last seen. */
@@ -148,10 +142,12 @@ export class VMStore {
     const entry = this.#entries.get(uuid)
     if (entry === undefined || entry.state === 'pending') return { state: 'pending' }
     if (entry.state !== 'answered') return { state: 'failed', error: entry.state.error }
+    const { incomplete, lost } = entry
     const vms = entry.vms.flatMap((vm) => this.#rows.get(vm)?.view ?? [])
-    if (vms.length > 0 || entry.lost === undefined) return { state: 'answered', vms }
-    const { read, shownUntil } = entry.lost
-    return { state: 'answered', vms, shownUntil, ...(read >= this.#ended ? { othersUnread: true } : {}) }
+    const answer = { state: 'answered' as const, vms, ...(incomplete === undefined ? {} : { incomplete }) }
+    if (vms.length > 0 || lost === undefined) return answer
+    const { read, shownUntil } = lost
+    return { ...answer, shownUntil, ...(read >= this.#ended ? { othersUnread: true } : {}) }
   }
 
   /** A read of all VMs begins. Returns its number, for {@link endRead}. */
@@ -176,26 +172,33 @@ export class VMStore {
   }
 
   /** Stores the answers for some UUIDs: their VMs, or an error. UUIDs that are no longer followed are ignored. */
-  answer(answers: ReadonlyMap<string, readonly VMProperties[] | VCenterError>): void {
+  answer(answers: ReadonlyMap<string, VMAnswer | VCenterError>): void {
     const changed = new Set<string>()
     for (const [uuid, answer] of answers) {
       const entry = this.#entries.get(uuid)
       if (entry === undefined) continue
       this.#wanted.delete(uuid)
-      const before = entry.state === 'answered' ? entry.vms : undefined
-      if (!isList(answer)) {
-        entry.state = { error: answer }
-        entry.shownUntil ??= this.#options.monotonic()
+      const before = entry.state === 'answered' ? { vms: entry.vms, incomplete: entry.incomplete } : undefined
+      entry.incomplete = answer instanceof VCenterError ? undefined : answer.incomplete
+      if (answer instanceof VCenterError || answer.incomplete !== undefined) {
         this.#entries.delete(uuid)
         this.#entries.set(uuid, entry)
+      }
+      if (answer instanceof VCenterError) {
+        entry.state = { error: answer }
+        entry.shownUntil ??= this.#options.monotonic()
         changed.add(uuid)
         continue
       }
-      const vms = answer.map((machine) => machine.moref).sort()
+      const { incomplete } = answer
+      if (entry.expected.settle()) changed.add(uuid)
+      if (incomplete === undefined) entry.expected.forget()
+      else if (entry.expected.areWanted()) this.#wanted.add(uuid)
+      const vms = answer.vms.map((machine) => machine.moref).sort()
       const present = new Set(vms)
       for (const vm of entry.vms)
         if (!present.has(vm) && this.#rows.get(vm)?.uuid === uuid) this.#rows.delete(vm)
-      for (const machine of answer) if (this.#put(uuid, machine)) changed.add(uuid)
+      for (const machine of answer.vms) if (this.#put(uuid, machine)) changed.add(uuid)
       if (vms.length === 0 && entry.vms.length > 0) {
         const { shownUntil = this.#options.monotonic() } = entry
         entry.lost = { read: this.#begun, shownUntil }
@@ -204,7 +207,7 @@ export class VMStore {
       entry.shownUntil = undefined
       entry.vms = vms
       entry.state = 'answered'
-      if (before === undefined || !isDeepStrictEqual(before, vms)) changed.add(uuid)
+      if (!isDeepStrictEqual(before, { vms, incomplete })) changed.add(uuid)
     }
     this.#notify(changed)
   }
@@ -292,8 +295,4 @@ export class VMStore {
   #notify(changed: ReadonlySet<string>): void {
     if (changed.size > 0) this.#options.onChange(changed)
   }
-}
-
-function isList(answer: readonly VMProperties[] | VCenterError): answer is readonly VMProperties[] {
-  return Array.isArray(answer)
 }

@@ -5,7 +5,7 @@ import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { detach } from '../wire/detach.ts'
 import { element } from '../wire/envelope.ts'
-import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { SoapFault, type VCenterError } from '../wire/errors.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import type { AllVMs } from './all-vms.ts'
@@ -15,8 +15,6 @@ import { filterSpec, type PropertyReader, propertySpec } from './retrieve-proper
 const SEARCH_SINGLY = 8
 /** What is longer is no UUID, and is not kept. */
 const UUID_LENGTH = 36
-/** More VMs than this with the same UUID are not a mistake of people. */
-const MAX_DOUBLES = 64
 
 export type Located =
   /** Morefs of the VMs; `fresh` if vCenter said so just now. */
@@ -78,7 +76,7 @@ export function createLocator({ soap, reader, allVMs, content, timings, clock }:
         signal,
       })
       const vms = childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
-      return plausible(uuid, vms, true)
+      return { vms, fresh: true }
     } catch (error) {
       if (error instanceof SoapFault && error.fault === 'NoPermission') return { error }
       throw error
@@ -94,12 +92,12 @@ export function createLocator({ soap, reader, allVMs, content, timings, clock }:
       for (const uuid of uuids) {
         const vms = known?.get(uuid)
         if (vms === undefined) unknown.push(uuid)
-        else located.set(uuid, plausible(uuid, vms, false))
+        else located.set(uuid, { vms, fresh: false })
       }
       // Nodes that keep changing their UUIDs must not cause one sweep after the other.
       if (unknown.length > SEARCH_SINGLY && !recent) {
         const found = await sweep(signal)
-        for (const uuid of unknown) located.set(uuid, plausible(uuid, found.get(uuid) ?? [], true))
+        for (const uuid of unknown) located.set(uuid, { vms: found.get(uuid) ?? [], fresh: true })
       } else {
         const some = unknown.slice(0, SEARCH_SINGLY)
         const answers = await Promise.all(some.map((uuid) => search(uuid, signal)))
@@ -115,10 +113,4 @@ export function createLocator({ soap, reader, allVMs, content, timings, clock }:
       for (const uuid of uuids) index?.delete(uuid)
     },
   }
-}
-
-function plausible(uuid: string, vms: readonly string[], fresh: boolean): Located {
-  if (vms.length <= MAX_DOUBLES) return { vms, fresh }
-  const message = `vCenter says that ${vms.length} VMs have the UUID ${uuid}; check for a template that sets it`
-  return { error: new VCenterError('MalformedAnswer', message) }
 }
