@@ -16,6 +16,7 @@ import {
   vm,
 } from '../../test/fixtures/facts.ts'
 import { LABEL_IDENTITY_LEVEL } from '../node/well-known.ts'
+import type { VirtualMachine } from '../types/virtual-machine.ts'
 import type { Decision } from './decision.ts'
 import type { NodeFacts } from './node-facts.ts'
 
@@ -220,6 +221,22 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
     }),
   )
   t.match(decision.refusal, { reason: 'AmbiguousUUID' })
+})
+
+t.test('where more VMs have the UUID than are known, a claim decides, and nothing else', async (t) => {
+  const incomplete = { vCenter: 'vc1', reason: 'AmbiguousUUID', message: 'so many VMs have it' } as const
+  const among = (shown: VirtualMachine) =>
+    decide(
+      facts({
+        lookups: [
+          { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [shown], incomplete } },
+        ],
+      }),
+    )
+  t.match(among(vm()), { state: 'initializing', level: 'proven' })
+  const waits = among(vm({ claim: undefined }))
+  t.match(waits, { state: 'waiting', patch: undefined, refusal: { reason: 'AmbiguousUUID' } })
+  t.match(condition(waits, 'VMFound'), { status: 'Unknown', message: /no claim.*so many VMs have it/ })
 })
 
 t.test('provider IDs of the in-tree provider are recognised and left as they are', async (t) => {

@@ -32,8 +32,10 @@ export function judgeUniqueness(
     )
   }
   const told = facts.previous.conditions?.some(({ type, status }) => type === 'VMUnique' && status !== 'True')
-  const answered = facts.lookups.every(({ lookup }) => lookup.state === 'answered')
-  return told === true && answered && others.length === 0
+  const known = facts.lookups.every(
+    ({ lookup }) => lookup.state === 'answered' && lookup.incomplete === undefined,
+  )
+  return told === true && known && others.length === 0
     ? yes('NoCopy', `no other VM has the BIOS UUID of ${describeVM(vm)}`)
     : undefined
 }

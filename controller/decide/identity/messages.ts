@@ -98,13 +98,13 @@ export function claimDecides(vm: VirtualMachine, twin: VirtualMachine): Conditio
   )
 }
 
-/** For a VM that fits while another vCenter, which does not answer, may have one that fits as well. */
+/** For a VM that fits while others that may fit as well are not known. */
 export function fitsWithoutClaim(
   vm: VirtualMachine,
   { reason, message }: Pick<ConditionValue, 'reason' | 'message'>,
 ): ConditionValue {
   return unknown(
     reason,
-    `${describeVM(vm)} fits, but shows no claim of this Node, and a vCenter that may have another such VM does not answer: ${message}`,
+    `${describeVM(vm)} fits, but shows no claim of this Node, and there may be another such VM: ${message}`,
   )
 }

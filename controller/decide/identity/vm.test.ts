@@ -177,7 +177,14 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   const unknown = { vCenter: 'vc4', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } } as const
   const found = lookups[0]
   const claimed = { ...found, lookup: { state: 'answered', vms: [vm()] } } as const
+  const more = (each: typeof found | typeof claimed | typeof none) => ({
+    ...each,
+    lookup: { ...each.lookup, incomplete: failure },
+  })
   const rows = [
+    [[more(claimed)], 'found', 'with a claim, it does not matter that there are more'],
+    [[more(found)], 'unknown', 'without one, the others may be the VM of which this is a copy'],
+    [[more(none), none], 'unknown', 'it may be among those that are not known'],
     [[claimed, pending], 'found', 'with a claim, one vCenter does not wait for another'],
     [[claimed, unknown], 'found', 'nor for one that does not answer'],
     [[found, pending], 'pending', 'without one, another vCenter may have its copy'],

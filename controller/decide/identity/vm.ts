@@ -3,6 +3,7 @@ import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts
 import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
 import { describeVM, secondaryOnly } from '../describe-vm.ts'
+import { failureOf } from '../lookup-failure.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import {
@@ -85,10 +86,13 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
 
 function unansweredOf(lookups: readonly NodeFacts['lookups'][number]['lookup'][]): Shown['unanswered'] {
   if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
-  const failed = lookups.find((lookup) => lookup.state === 'unknown')
-  if (failed === undefined) return undefined
-  const { failure, alone = false } = failed
-  return { outcome: 'unknown', condition: unknown(failure.reason, failure.message), alone }
+  for (const lookup of lookups) {
+    const failure = failureOf(lookup)
+    if (failure === undefined) continue
+    const alone = lookup.state !== 'unknown' || lookup.alone === true
+    return { outcome: 'unknown', condition: unknown(failure.reason, failure.message), alone }
+  }
+  return undefined
 }
 
 /** The VM of a Node that was verified before. */

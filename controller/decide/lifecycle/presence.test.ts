@@ -14,6 +14,7 @@ const answered = (...vms: readonly Partial<VirtualMachine>[]): Lookup => ({
 })
 const NONE = { state: 'answered', vms: [] } as const
 const HERE = answered({})
+const INCOMPLETE = { ...NONE, incomplete: FAILURE }
 const OTHER = { moref: 'vm-7', instanceUUID: '50000000-0000-4000-8000-000000000007' }
 const ELSEWHERE = { vCenter: { name: 'vc2', instanceUUID: 'cccccccc-2222-4333-8444-555555555555' } }
 
@@ -52,6 +53,9 @@ const ROWS: readonly [what: string, lookups: readonly Lookup[], kind: string][] 
   ['there, while another vCenter has not answered', [PENDING, HERE], 'seen'],
   ['not there, and another vCenter fails', [NONE, UNKNOWN], 'unknown'],
   ['not there, and another vCenter has not answered', [NONE, PENDING], 'pending'],
+  ['not there, and not all are known', [INCOMPLETE, NONE], 'unknown'],
+  ['not there, not all are known, and another vCenter has not answered', [INCOMPLETE, PENDING], 'pending'],
+  ['there, and not all are known', [{ state: 'answered', vms: [vm()], incomplete: FAILURE }], 'seen'],
   ['one fails, and another has not answered', [UNKNOWN, PENDING], 'pending'],
 ]
 

@@ -3,6 +3,7 @@ import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import { isSecondary, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
 import { secondaryOnly } from '../describe-vm.ts'
+import { failureOf } from '../lookup-failure.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
@@ -49,7 +50,8 @@ export function presenceOf({ machines, bound }: NodeMachines, lookups: NodeFacts
     return { kind: 'pending' }
   if (secondary !== undefined) return { kind: 'unknown', failure: withoutPrimary(secondary) }
   for (const { lookup } of ours) {
-    if (lookup.state === 'unknown') return { kind: 'unknown', failure: lookup.failure }
+    const failure = failureOf(lookup)
+    if (failure !== undefined) return { kind: 'unknown', failure }
   }
   return { kind: 'missing' }
 }
