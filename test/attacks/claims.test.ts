@@ -1,17 +1,19 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
+import { formatClaim, GUESTINFO_CLAIM, type NodeReportSpec } from '../../agent/shared/node-report.ts'
 import { condition, isInitialized } from '../e2e/objects.ts'
-import { claimVariable, drawClaim } from '../fixtures/claim.ts'
+import { claimVariable, drawClaim, drawNonce } from '../fixtures/claim.ts'
+import { reportObject } from '../fixtures/load.ts'
 import { checkHeld } from './held.ts'
-import { runTheme } from './refused.ts'
-import { claims } from './rows/claims.ts'
+import { checkRefused, runTheme } from './refused.ts'
+import { claims, digests } from './rows/claims.ts'
 import type { AttackRow } from './rows/row.ts'
-import { type Forger, openScene, type SceneMember, truth } from './scene.ts'
+import { apply, type Forger, openScene, REPORTS, type SceneMember, truth } from './scene.ts'
 
-const scene = await openScene(t, { vms: 20 })
+const scene = await openScene(t, { vms: 40 })
 const { nodes, reports, vcsim } = scene
 const victim = await scene.victim('worker-10')
+const liar = await scene.forger('worker-1')
 
 const write = ({ vm }: Pick<SceneMember, 'vm'>, value: string) =>
   vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
@@ -21,13 +23,21 @@ const claimOf = ({ uid, vm, ...of }: SceneMember) => claimVariable(vm.ref, drawC
 const claimIn = async ({ vm }: Pick<SceneMember, 'vm'>) =>
   (await vcsim.getGuestinfo(vm.ref, GUESTINFO_CLAIM)) ?? ''
 
+/** A claim of version 1, which anybody can make up. */
+const madeUp = ({ uid, bootID }: Pick<SceneMember, 'uid' | 'bootID'>) => formatClaim({ nodeUID: uid, bootID })
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
+/** What a report says that has this digest. */
+const withDigest = (digest: unknown) => ({
+  claim: { written: true, reason: 'Written', message: 'it stands', digest },
+})
+
 /** A Node whose VM holds this claim is known by its own word alone, and that is said. */
 const believedNoMore =
-  (claim: (node: Forger) => string) =>
+  (claim: (node: Forger) => string, changes: (node: Forger) => Partial<NodeReportSpec> = () => ({})) =>
   async (t: Test, row: AttackRow): Promise<void> => {
     const node = await scene.forger(`guest-${randomUUID().slice(0, 8)}`)
     await write(node, claim(node))
-    t.match(await node.report(truth(node)), { status: 201 })
+    t.match(await node.report(truth(node, changes(node))), { status: 201 })
     const { status } = await node.judged()
     t.equal(status?.identityLevel, 'reported')
     const current = condition(await node.judged(), 'IdentityVerified')
@@ -55,6 +65,12 @@ await runTheme(
     garbage: believedNoMore(() => 'v2 hello'),
     '60 kB': believedNoMore(() => 'x'.repeat(60_000)),
     'control characters': believedNoMore((node) => `\u001b[2J\u0007${claimOf(node)}\r\n\u009b`),
+    'version 3': believedNoMore((node) => claimOf(node).replace('v2', 'v3')),
+    'no nonce': believedNoMore((node) => claimOf(node).replace(/ \w+$/, '')),
+    'short nonce': believedNoMore((node) => claimOf(node).slice(0, -1)),
+    'upper case': believedNoMore((node) => claimOf(node).toUpperCase().replace('V', 'v')),
+    'a word more': believedNoMore((node) => `${claimOf(node)} ${drawNonce()}`),
+    'of this boot': believedNoMore(madeUp),
     'over a proof': async (t, row) => {
       const node = await scene.forger('overwritten')
       await node.proven()
@@ -119,6 +135,104 @@ await runTheme(
       const { body: after } = await scene.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
       t.same(after, before)
       await owner.proven()
+    },
+  },
+  victim,
+)
+
+/** A report that the API server does not take. */
+const refused = (digest: unknown) => async (t: Test, row: AttackRow) => {
+  const spec = { ...truth(liar), ...withDigest(digest) }
+  const body = reportObject({ name: liar.name, uid: liar.uid, spec: truth(liar) })
+  for (const sender of [liar.kubelet, liar.agentPod])
+    checkRefused(t, row, await apply(sender, { ...body, ...{ spec } }))
+}
+const statusOf =
+  (...statuses: object[]) =>
+  async (t: Test, row: AttackRow) => {
+    for (const { send } of [liar.kubelet, liar.agentPod]) {
+      for (const status of statuses) {
+        const path = `${REPORTS}/${liar.name}/status`
+        checkRefused(t, row, await send({ method: 'PATCH', path, body: { status }, contentType: MERGE }))
+      }
+    }
+  }
+const MERGE = 'application/merge-patch+json'
+const { status: believed } = reports.last(victim.name) ?? {}
+const FORGED = {
+  lastClaim: ['', digestOf('mine')],
+  formerVMs: [[], [believed?.vm]],
+  provenUntil: ['2126-01-01T00:00:00Z'],
+}
+
+/** Believed to be what it is, whatever it says of its claim. */
+const itself =
+  (changes: Partial<NodeReportSpec>, claim: (node: Forger) => string, digest = true) =>
+  async (t: Test, row: AttackRow): Promise<void> => {
+    const node = await scene.forger(`guest-${randomUUID().slice(0, 8)}`)
+    await write(node, claim(node))
+    const { bootID: _bootID, ...spec } = truth(node)
+    const said = { ...spec.claim, ...changes.claim, ...(digest ? { digest: digestOf(claim(node)) } : {}) }
+    t.match(await node.report({ ...spec, ...changes, claim: said }), { status: 201 })
+    const { status } = await node.judged()
+    t.match(status, { identityLevel: 'proven', vm: { moref: node.vm.ref } })
+    t.match(condition(await node.judged(), 'IdentityVerified'), { reason: row.seen })
+  }
+
+await runTheme(
+  t,
+  digests,
+  {
+    'no digest': believedNoMore(claimOf, () => ({
+      claim: { written: true, reason: 'Written', message: 'it stands' },
+    })),
+    'another digest': believedNoMore(claimOf, () => ({
+      claim: { written: true, reason: 'Written', message: 'it stands', digest: digestOf('another') },
+    })),
+    "the victim's digest": async (t, row) => {
+      const digest = reports.last(victim.name)?.spec.claim.digest ?? ''
+      t.match(digest, /^[0-9a-f]{64}$/)
+      await believedNoMore(claimOf, () => ({
+        claim: { written: true, reason: 'Written', message: 'it stands', digest },
+      }))(t, row)
+    },
+    'digest of version 1': believedNoMore(madeUp, (node) => ({
+      claim: { written: true, reason: 'Written', message: 'it stands', digest: digestOf(madeUp(node)) },
+    })),
+    'no boot, version 1': async (t, row) => {
+      const node = await scene.forger('bootless')
+      await write(node, `v1 ${node.uid} -`)
+      const { bootID: _bootID, ...spec } = truth(node)
+      t.match(await node.report(spec), { status: 201 })
+      t.equal((await node.judged()).status?.identityLevel, 'reported')
+      t.match(condition(await node.judged(), 'IdentityVerified')?.message, row.seen)
+    },
+    'another boot, version 1': believedNoMore(madeUp, () => ({ bootID: randomUUID() })),
+    'no boot': itself({}, (node) => formatClaim({ nodeUID: node.uid, bootID: undefined, nonce: node.nonce })),
+    'not written': itself(
+      { claim: { written: false, reason: 'Disabled', message: 'the host forbids it' } },
+      claimOf,
+    ),
+    'digest in upper case': refused('A'.repeat(64)),
+    'short digest': refused('a'.repeat(63)),
+    'long digest': refused('a'.repeat(1_000_000)),
+    'digest of a list': refused([digestOf('one')]),
+    'last claim': statusOf(...FORGED.lastClaim.map((lastClaim) => ({ lastClaim }))),
+    'former VMs': statusOf(...FORGED.formerVMs.map((formerVMs) => ({ formerVMs }))),
+    'proven until': statusOf(...FORGED.provenUntil.map((provenUntil) => ({ provenUntil }))),
+    'beside the spec': async (t) => {
+      await liar.proven()
+      const before = await liar.judged()
+      const status = {
+        lastClaim: digestOf('mine'),
+        formerVMs: [believed?.vm],
+        provenUntil: FORGED.provenUntil[0],
+      }
+      for (const sender of [liar.kubelet, liar.agentPod]) {
+        const own = reportObject({ name: liar.name, uid: liar.uid, spec: truth(liar) })
+        t.match(await apply(sender, { ...own, ...{ status } }), { status: 200 })
+        t.same((await liar.judged()).status, before.status, 'it counts for nothing')
+      }
     },
   },
   victim,

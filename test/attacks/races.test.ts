@@ -4,14 +4,10 @@ import { condition, eventsOf, isInitialized } from '../e2e/objects.ts'
 import { checkHeld, metricSays } from './held.ts'
 import { runTheme } from './refused.ts'
 import { races } from './rows/timing.ts'
-import { type Forger, nic, openScene, type SceneMember, truth } from './scene.ts'
+import { type Forger, NO_CLAIM, nic, openScene, type SceneMember, truth } from './scene.ts'
 
 const scene = await openScene(t, { vms: 24 })
 const { nodes, reports, events } = scene
-/** What a node says that cannot write its claim. */
-const NO_CLAIM: Partial<NodeReportSpec> = {
-  claim: { written: false, reason: 'Disabled', message: 'the host forbids it' },
-}
 
 /** A VM's Node, and one that reports the same VM. */
 async function two(name: string): Promise<{ victim: Forger; forger: Forger }> {

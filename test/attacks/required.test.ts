@@ -1,11 +1,15 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { condition } from '../e2e/objects.ts'
+import { productUUID } from '../fixtures/machine.ts'
 import { checkHeld } from './held.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { required } from './rows/required.ts'
+import type { AttackRow } from './rows/row.ts'
 import { openScene, truth } from './scene.ts'
+import { booted, checkTold, claims, copyOf, elsewhere, followed, holdings, show } from './tenant.ts'
 
 const EXEMPT = 'example.com.node-restriction.kubernetes.io/no-agent'
-const scene = await openScene(t, { vms: 5 }, { require: 'proven', exempt: EXEMPT })
+const scene = await openScene(t, { vms: 16 }, { require: 'proven', exempt: EXEMPT })
 const victim = await scene.victim('worker-10')
 
 /** With the label that only people can give. */
@@ -14,6 +18,23 @@ async function exempt(name: string): Promise<void> {
   const contentType = 'application/merge-patch+json'
   const { status } = await scene.cluster.request('PATCH', `/api/v1/nodes/${name}`, body, { contentType })
   if (status !== 200) throw new Error(`${name} is not labelled: ${status}`)
+}
+
+/** A machine without an agent waits while another VM has its UUID, in the form that `of` makes. */
+async function copied(t: Test, row: AttackRow, of: (uuid: string) => string): Promise<void> {
+  const [vm] = scene.vms
+  if (vm === undefined) throw new Error('no VM is left')
+  const copy = elsewhere(scene, vm)
+  await scene.vcsim.govc('vm.change', '-vm', copy.name, '-uuid', of(vm.uuid))
+  const node = await scene.forger(`agentless-${copy.ref}`)
+  t.equal(node.vm, vm)
+  await exempt(node.name)
+  await scene.reports.until('it has a report to show that', () => scene.reports.last(node.name) !== undefined)
+  await checkHeld(t, scene, node, row.seen)
+  await scene.vcsim.destroy(copy.ref)
+  await scene.reports.until('it is that VM', () => {
+    return condition(scene.reports.last(node.name), 'IdentityVerified')?.reason === 'Asserted'
+  })
 }
 
 await runTheme(
@@ -37,6 +58,39 @@ await runTheme(
       })
       checkRefused(t, row, answer)
     },
+    'only the copy is shown': async (t, row) => {
+      const [vm] = scene.vms
+      if (vm === undefined) throw new Error('no VM is left')
+      const copy = await copyOf(scene, vm)
+      await scene.vcsim.hide(vm.ref)
+      const node = await scene.forger('joins')
+      t.equal(node.vm, vm)
+      await show(scene, copy, claims.madeUp(node))
+      t.match(await node.report(truth(node)), { status: 201 })
+      await checkHeld(t, scene, node, row.seen)
+      await scene.vcsim.show(vm.ref)
+      await node.proven()
+      t.match(scene.reports.last(node.name)?.status?.vm, { moref: vm.ref })
+    },
+    'after a boot': async (t, row) => {
+      const node = await scene.forger('boots')
+      await node.proven()
+      const copy = await copyOf(scene, node.vm)
+      await followed(scene, node.vm, copy)
+      const before = await holdings(scene, node.name)
+      const machine = booted(node)
+      await show(scene, node.vm, '')
+      await show(scene, copy, claims.madeUp(machine))
+      t.match(await node.report(truth(machine)), { status: 200 })
+      await node.judged()
+      await checkTold(t, scene, { node, copy }, { reason: row.seen })
+      await scene.reports.until('it is proven by what was before', () => {
+        return condition(scene.reports.last(node.name), 'IdentityVerified')?.reason === 'ProvenBefore'
+      })
+      t.same(await holdings(scene, node.name), before)
+    },
+    'a copy of an exempt machine': (t, row) => copied(t, row, (uuid) => uuid),
+    'the other byte order': (t, row) => copied(t, row, productUUID),
     "exempt, with the victim's UUID": async (t, row) => {
       const forger = await scene.forger('windows', { kubelet: { biosUUID: victim.vm.uuid } })
       await exempt(forger.name)

@@ -10,7 +10,7 @@ import { reportObject } from '../fixtures/load.ts'
 import { productUUID } from '../fixtures/machine.ts'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
 import type { VcsimVM } from '../servers/control.ts'
-import type { VcsimOptions } from '../servers/vcsim.ts'
+import type { Vcsim, VcsimOptions } from '../servers/vcsim.ts'
 import { type Bindable, createObject, podOf } from './objects.ts'
 import { type Answer, openSender, type Sender } from './sender.ts'
 
@@ -49,17 +49,29 @@ export interface Forger extends SceneMember {
   judged(): Promise<ReportObject>
   /** Says nothing but the truth, claim included, until the controller takes it for proven. */
   proven(): Promise<void>
+  /** Says the truth, but that it cannot write a claim, until the controller believes as much. */
+  reported(): Promise<void>
+}
+
+/** What a node says that cannot write its claim. */
+export const NO_CLAIM: Partial<NodeReportSpec> = {
+  claim: { written: false, reason: 'Disabled', message: 'the host forbids it' },
 }
 
 export interface ForgerOptions {
   readonly vm?: VcsimVM
+  /** Which has the VM; that of the scene unless given. */
+  readonly vcsim?: Vcsim
   /** What the kubelet registers; the machine's own facts unless given. */
   readonly kubelet?: Partial<Omit<KubeletOptions, 'name'>> & { readonly providerID?: string }
 }
 
 /** A stage with a controller that leads. */
 export interface AttackScene extends Stage {
+  /** The controller that leads now. */
   readonly running: Controller
+  /** Ends the controller, and starts another, with these changes, that knows nothing of what the former has seen. */
+  newLeader(changes?: Partial<ControllerProcessOptions>): Promise<void>
   /** Registers a Node, lets its agent report, and waits until the controller is done with it. */
   victim(name: string, options?: VictimOptions): Promise<Victim>
   forger(name: string, options?: ForgerOptions): Promise<Forger>
@@ -81,7 +93,7 @@ export async function openScene(
   controller: Partial<ControllerProcessOptions> = {},
 ): Promise<AttackScene> {
   const stage = await openStage(t, options)
-  const running = await stage.controller(controller)
+  let running = await stage.controller(controller)
   const { cluster } = stage
   const sender: AttackScene['sender'] = async (credential) => {
     const opened = await openSender(cluster, credential)
@@ -91,7 +103,13 @@ export async function openScene(
   let forgers = 0
   return {
     ...stage,
-    running,
+    get running() {
+      return running
+    },
+    async newLeader(changes = {}) {
+      await running.stop()
+      running = await stage.controller({ ...controller, ...changes })
+    },
     sender,
     async victim(name, { level = 'proven', ...member } = {}) {
       const rpctool = level === 'proven' ? {} : { deny: ['info-set'] }
@@ -116,10 +134,10 @@ interface ForgerContext {
 
 async function forger(
   { stage, sender, name, address }: ForgerContext,
-  { vm = stage.vms.shift(), kubelet: { providerID, ...given } = {} }: ForgerOptions,
+  { vm = stage.vms.shift(), vcsim = stage.vcsim, kubelet: { providerID, ...given } = {} }: ForgerOptions,
 ): Promise<Forger> {
   if (vm === undefined) throw new Error('every virtual machine has a Node')
-  const { cluster, vcsim } = stage
+  const { cluster } = stage
   const kubelet = await sender({ certificate: await cluster.clientCertificate(kubeletIdentity(name)) })
   const uid = await register(kubelet, { name, biosUUID: vm.uuid, ...given }, providerID)
   const pod = await createObject(cluster, 'kube-system', podOf(AGENT, `agent-${randomUUID()}`, name))
@@ -137,6 +155,10 @@ async function forger(
       await vcsim.setGuestinfo(claimVariable(vm.ref, drawClaim(uid, machine)))
       await report(truth(machine))
       await untilStands(stage, name, 'proven')
+    },
+    async reported() {
+      await report(truth(machine, NO_CLAIM))
+      await untilStands(stage, name, 'reported')
     },
   }
 }

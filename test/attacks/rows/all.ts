@@ -1,13 +1,16 @@
 import { bodies } from './bodies.ts'
-import { claims } from './claims.ts'
+import { claims, digests } from './claims.ts'
+import { absentees, copies } from './copies.ts'
 import { credentials, minting } from './credentials.ts'
 import { joining } from './joining.ts'
 import { deletion, lifecycle } from './lifecycle.ts'
+import { newcomers } from './newcomers.ts'
 import { otherMachines } from './other-machines.ts'
 import { otherReports } from './other-reports.ts'
 import { ownNode } from './own-node.ts'
 import { required } from './required.ts'
 import type { Theme } from './row.ts'
+import { sites } from './sites.ts'
 import { races, replays } from './timing.ts'
 
 /** All attacks, in the order in which docs/attacks.md has them. */
@@ -20,6 +23,11 @@ export const themes: Readonly<Record<string, Theme>> = {
   replays,
   races,
   claims,
+  digests,
+  copies,
+  absentees,
+  newcomers,
+  sites,
   required,
   ownNode,
   lifecycle,

@@ -26,6 +26,17 @@ export const claims = theme("Claims that something other than a VM's agent write
     'ClaimMalformed',
     OWN,
   ),
+  'version 3': row(USER, 'the claim of its own Node in a version that nobody knows', 'ClaimMalformed', OWN),
+  'no nonce': row(USER, 'the same in version 2, without a nonce', 'ClaimMalformed', OWN),
+  'short nonce': row(USER, 'the same with a nonce of 31 digits', 'ClaimMalformed', OWN),
+  'upper case': row(USER, 'the same with nonce, boot ID and UID in upper case', 'ClaimMalformed', OWN),
+  'a word more': row(USER, 'the same with a word more', 'ClaimMalformed', OWN),
+  'of this boot': row(
+    USER,
+    'a claim of version 1 with its own UID and boot ID, over the one with a nonce',
+    'ClaimOfOlderAgent',
+    OWN,
+  ),
   'over a proof': row(
     USER,
     "the claim of the victim's Node, over that of its own Node, which is proven",
@@ -54,4 +65,60 @@ export const claims = theme("Claims that something other than a VM's agent write
     'VMHasAnotherNode',
     'keeps running, and stays proven for a quarter of an hour; its agent claims again',
   ),
+})
+
+function says(tried: string, seen: string, victim = `${NOTHING}: the Node is only reported`): AttackRow {
+  return { credential: "worker-1's kubelet, worker-1's agent", tried, refusedBy: 'controller', seen, victim }
+}
+
+function refused(tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow {
+  return { ...says(tried, seen, NOTHING), refusedBy }
+}
+
+/** What a node's report has of its claim, and what its status has of it. */
+export const digests = theme('Lies about its own claim', {
+  'no digest': says('no digest, while its VM shows a claim with a nonce', 'ClaimNotInReport'),
+  'another digest': says('the digest of another claim', 'ClaimOfEarlierBoot'),
+  "the victim's digest": says("the digest that stands in the victim's report", 'ClaimOfEarlierBoot'),
+  'digest of version 1': says('the digest of a claim of version 1, which its VM shows', 'ClaimOfOlderAgent'),
+  'no boot, version 1': says(
+    'no boot ID, while its VM shows a claim of version 1 for none',
+    'ClaimOfEarlierBoot',
+  ),
+  'another boot, version 1': says(
+    'another boot ID than the claim of version 1 that its VM shows',
+    'ClaimOfEarlierBoot',
+  ),
+  'no boot': {
+    ...says('no boot ID, and a claim with a nonce for none', 'Proven', `${NOTHING}: it is itself`),
+    refusedBy: 'nobody needs to',
+  },
+  'not written': {
+    ...says(
+      'that its claim could not be written, and the digest of what stands there',
+      'Proven',
+      `${NOTHING}: it is itself`,
+    ),
+    refusedBy: 'nobody needs to',
+  },
+  'digest in upper case': refused('a digest in upper case', 'schema', 'spec.claim.digest'),
+  'short digest': refused('a digest of 63 digits', 'schema', 'spec.claim.digest'),
+  'long digest': refused('a digest of a megabyte', 'schema', 'spec.claim.digest'),
+  'digest of a list': refused('a list of digests', 'API server', 'spec.claim.digest'),
+  'last claim': refused(
+    'status.lastClaim: empty, or a digest of its own choice',
+    'RBAC',
+    'cannot patch resource "nodereports/status"',
+  ),
+  'former VMs': refused(
+    "status.formerVMs: none, or the victim's VM",
+    'RBAC',
+    'cannot patch resource "nodereports/status"',
+  ),
+  'proven until': refused(
+    'status.provenUntil in a hundred years',
+    'RBAC',
+    'cannot patch resource "nodereports/status"',
+  ),
+  'beside the spec': refused('all of these beside its own spec', 'API server', 'the status stays as it was'),
 })

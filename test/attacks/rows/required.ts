@@ -1,5 +1,7 @@
 import { NOTHING, theme } from './row.ts'
 
+const TENANT = 'a tenant who may edit his own VM'
+
 /** With `identity.require: proven`, and Nodes without an agent exempt by a label. */
 export const required = theme('When Nodes must be proven, and some need no agent', {
   'VM without a Node': {
@@ -15,6 +17,34 @@ export const required = theme('When Nodes must be proven, and some need no agent
     refusedBy: 'NodeRestriction',
     seen: 'is not allowed to modify labels: example.com.node-restriction.kubernetes.io/no-agent',
     victim: NOTHING,
+  },
+  'only the copy is shown': {
+    credential: TENANT,
+    tried: 'UUID, MACs and a claim of UID and boot ID, while vCenter does not show the VM of a new Node',
+    refusedBy: 'controller',
+    seen: 'LevelTooLow',
+    victim: 'waits, and becomes proven when its VM is shown with its claim',
+  },
+  'after a boot': {
+    credential: TENANT,
+    tried: 'the same of a proven Node that boots, before its own claim shows',
+    refusedBy: 'controller',
+    seen: 'CopyFound',
+    victim: NOTHING,
+  },
+  'a copy of an exempt machine': {
+    credential: TENANT,
+    tried: 'the UUID of a machine that is exempt and joins',
+    refusedBy: 'controller',
+    seen: 'AmbiguousUUID',
+    victim: 'waits until the copy is gone',
+  },
+  'the other byte order': {
+    credential: TENANT,
+    tried: 'the same UUID in the other byte order, as the kubelet reports it',
+    refusedBy: 'controller',
+    seen: 'AmbiguousUUID',
+    victim: 'waits until that VM is gone',
   },
   "exempt, with the victim's UUID": {
     credential: 'kubelet of an exempt Node',

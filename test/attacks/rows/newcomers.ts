@@ -1,0 +1,81 @@
+import { type AttackRow, NOTHING, theme } from './row.ts'
+
+const TENANT = 'a tenant who may edit his own VM'
+const READER = "a tenant who may also read the victim's VM"
+
+function waits(tried: string, victim: string, credential = TENANT): AttackRow {
+  return { credential, tried, refusedBy: 'controller', seen: 'AmbiguousUUID', victim }
+}
+
+function told(tried: string, victim = 'becomes proven', credential = TENANT): AttackRow {
+  return { credential, tried, refusedBy: 'controller', seen: 'CopyFound', victim }
+}
+
+function noRival(tried: string, victim = 'becomes reported at once', credential = TENANT): AttackRow {
+  return { credential, tried, refusedBy: 'nobody needs to', seen: 'VMFound', victim }
+}
+
+const WAITS = 'waits, as a second VM fits and it cannot show a claim'
+
+/** The attacker's VM has the BIOS UUID, and in most rows the MACs, of a VM whose Node is not verified yet. */
+export const newcomers = theme('Passing for a machine that joins', {
+  'no claim': waits('UUID and MACs of a VM whose agent cannot write a claim', WAITS),
+  'no claim: made-up': waits("the same, and a claim of the Node's UID and boot ID", WAITS),
+  'no claim: guessed': waits('the same, and a claim with a guessed nonce', WAITS),
+  'no claim: leader': waits('the same, while another replica becomes the leader', WAITS),
+  'no claim: disconnected': waits('the same, on a host that does not answer', WAITS),
+  'no claim: gone': noRival('to end it: its VM is destroyed', 'becomes reported by itself'),
+  'UUID alone': told('the BIOS UUID with other MACs', 'becomes reported at once'),
+
+  'claim: made-up': told("UUID, MACs and a claim of the Node's UID and boot ID; the victim shows its claim"),
+  'claim: guessed': told('the same with a guessed nonce'),
+  'claim: not visible yet': waits(
+    'UUID and MACs, before vCenter shows the claim of the victim',
+    'waits, and becomes proven as soon as its claim shows',
+  ),
+  'claim: second comes late': told(
+    'to come when the victim is reported, and its claim does not show yet',
+    'stays reported, and becomes proven as soon as its claim shows',
+  ),
+  'claim: shown twice': waits(
+    "the victim's claim on its own VM",
+    'waits until one of the two shows it no longer, then becomes proven',
+    READER,
+  ),
+  'claim: shown twice, destroyed': waits(
+    'the same',
+    'waits until one of the two is gone, then becomes proven',
+    READER,
+  ),
+  'claim: another VM is off': noRival(
+    'its VM off, with the claim of the victim',
+    'becomes proven at once',
+    READER,
+  ),
+  'claim: out of scope': noRival(
+    'the same in a datacenter that is not configured',
+    'becomes proven at once',
+    READER,
+  ),
+
+  off: noRival('its VM off'),
+  suspended: noRival('its VM suspended'),
+  template: noRival('its VM a template'),
+  orphaned: noRival('its VM orphaned'),
+  invalid: noRival('its VM invalid'),
+  'out of scope': noRival('its VM in a datacenter that is not configured'),
+  'later out of scope': noRival(
+    'to move its VM there once the victim is verified: the victim stays verified',
+    NOTHING,
+  ),
+
+  'shown first': {
+    credential: TENANT,
+    tried:
+      'UUID and MACs while vCenter does not show the victim yet: the Node is initialized as its VM, at level reported',
+    refusedBy: 'controller',
+    seen: 'VMChanged',
+    victim:
+      'becomes proven as soon as its claim shows; its zone is wrong until then, and stays so with topology.onChange: report',
+  },
+})

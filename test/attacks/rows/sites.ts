@@ -1,0 +1,53 @@
+import { type AttackRow, NOTHING, theme } from './row.ts'
+
+const TENANT = 'a tenant of another vCenter'
+const READER = "a tenant of both who may read the victim's VM"
+
+function row(
+  tried: string,
+  seen: string,
+  { victim = NOTHING, credential = TENANT }: { readonly victim?: string; readonly credential?: string } = {},
+): AttackRow {
+  return { credential, tried, refusedBy: 'controller', seen, victim }
+}
+
+/** The attacker's VM lies in the second of two configured vCenters. */
+export const sites = theme('Passing for a VM of another vCenter', {
+  'made-up claim': row('UUID, MACs and a claim of UID and boot ID', 'CopyFound'),
+  'own claim': row("the same with the victim's claim", 'CopyFound', { credential: READER }),
+  'instance UUID': row("the same, and the victim's instance UUID", 'CopyFound'),
+  'victim off': row('the same while the victim is off, which gets its shutdown taint', 'CopyFound'),
+  'own VM off': row('to switch its VM off: no Node gets a taint', 'VMFound'),
+
+  'away: own claim': row("the victim's claim while the victim's vCenter does not answer", 'CopyFound', {
+    credential: READER,
+  }),
+  'away: made-up claim': row('the same with a claim of UID and boot ID', 'CopyFound'),
+  'away: new boot': row('the same, of the next boot, which the victim reports', 'CopyFound'),
+  'away: guessed nonce': row('the same with a guessed nonce', 'CopyFound'),
+  'away: leader': row('the same, while another replica becomes the leader', 'CopyFound'),
+  'away: own VM off': row('to switch its VM off meanwhile: the Node gets no taint', 'CopyFound'),
+  'joins: away': row(
+    'UUID and MACs of a machine that joins while its vCenter does not answer',
+    'Unavailable',
+    {
+      victim: 'waits, and becomes proven when its vCenter answers',
+    },
+  ),
+  'joins: away, made-up claim': row('the same, and a claim of UID and boot ID', 'Unavailable', {
+    victim: 'waits, and becomes proven when its vCenter answers',
+  }),
+  'away: own VM destroyed': row('to destroy it, with the kubelet of the victim silent', 'CopyFound', {
+    victim: 'its Node is kept',
+  }),
+
+  'joins: own vCenter away': row(
+    'to have its own vCenter not answer: one without a claim waits, since that may have its VM',
+    'Unavailable',
+    { victim: 'waits, unless it shows its claim; becomes reported when all answer' },
+  ),
+  'joins: claim': {
+    ...row('the same, and the victim shows its claim', 'Proven', { victim: 'becomes proven at once' }),
+    refusedBy: 'nobody needs to',
+  },
+})

@@ -1,0 +1,172 @@
+import t, { type Test } from 'tap'
+import { condition, isInitialized, isShutDown } from '../e2e/objects.ts'
+import { metric } from '../fixtures/metric.ts'
+import { loseHeartbeats } from '../fixtures/readiness.ts'
+import { until } from '../fixtures/until.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { runTheme } from './refused.ts'
+import type { AttackRow } from './rows/row.ts'
+import { sites } from './rows/sites.ts'
+import { type Forger, openScene, truth } from './scene.ts'
+import { booted, claims, copyOf, createMarker, followed, type Holdings, holdings, show } from './tenant.ts'
+
+const other = await startVcsim({ clusters: 2, vms: 12, seed: 'second', password: 'another' })
+const scene = await openScene(
+  t,
+  { vms: 12 },
+  {
+    otherVCenters: { second: other },
+    topology: { onChange: 'relabel' },
+    lifecycle: { absentFor: '3s', confirmations: 3, leaderAge: '1s' },
+  },
+)
+t.teardown(() => other.stop())
+const { cluster, nodes, reports, vcsim } = scene
+const theirs = await other.vms()
+const there = { ...scene, vcsim: other }
+// Its VM is in the second vCenter, which answers to the end.
+const passed = await createMarker(scene, { vm: spare(), vcsim: other })
+const victim = await scene.forger('worker-10')
+await victim.proven()
+let machine: Forger = victim
+const copy = await copyOf(scene, victim.vm, { vm: spare(), vcsim: other })
+await followed(scene, victim.vm)
+await followed(there, copy)
+
+function spare() {
+  const vm = theirs.shift()
+  if (vm === undefined) throw new Error('no VM is left in the second vCenter')
+  return vm
+}
+
+const answers = (name: string, does: boolean) =>
+  until(`vCenter ${name} ${does ? 'answers' : 'is away'}`, async () => {
+    return (await metric(scene.running, `rollcall_vcenter_up{vcenter="${name}"}`)) === Number(does)
+  })
+const lose = async (name: string, simulator: Vcsim) => {
+  await simulator.fault({ operation: '*', kind: 'status', status: 503 })
+  await simulator.endSessions()
+  await answers(name, false)
+}
+const regain = async (name: string, simulator: Vcsim) => {
+  await simulator.clearFaults()
+  await answers(name, true)
+}
+
+/** Tries this, after which the victim's Node is what it was. */
+const attempt =
+  (act: () => Promise<unknown>, change: Partial<Holdings> = {}) =>
+  async (t: Test, row: AttackRow): Promise<void> => {
+    const before = await holdings(scene, victim.name)
+    await act()
+    await passed()
+    await reports.until(`it says ${row.seen}`, () =>
+      (['VMFound', 'VMUnique'] as const).some(
+        (type) => condition(reports.last(victim.name), type)?.reason === row.seen,
+      ),
+    )
+    t.same(await holdings(scene, victim.name), { ...before, ...change })
+  }
+const claim = (text: () => string) => attempt(() => show(there, copy, text()))
+
+/** A machine that joins, of which the tenant has a copy in the second vCenter. */
+async function joins(name: string): Promise<Forger> {
+  const node = await scene.forger(name)
+  await copyOf(scene, node.vm, { vm: spare(), vcsim: other })
+  return node
+}
+
+const waits = async (t: Test, { seen }: AttackRow, node: Forger) => {
+  await reports.until(
+    `${node.name} waits`,
+    () => condition(reports.last(node.name), 'VMFound')?.reason === seen,
+  )
+  await passed()
+  t.match(condition(reports.last(node.name), 'Initialized'), { status: 'False', reason: seen })
+  t.notOk(isInitialized(nodes.last(node.name)))
+}
+const settles = async (t: Test, node: Forger, level: string) => {
+  await reports.until(
+    `${node.name} is ${level}`,
+    () => reports.last(node.name)?.status?.identityLevel === level,
+  )
+  t.match(reports.last(node.name)?.status?.vm, { vCenter: 'main', moref: node.vm.ref })
+}
+let early: Forger | undefined
+
+await runTheme(t, sites, {
+  'made-up claim': claim(() => claims.madeUp(victim)),
+  'own claim': claim(() => claims.own(victim)),
+  'instance UUID': attempt(() => other.setState({ vm: copy.ref, instanceUuid: victim.vm.instanceUuid })),
+  'victim off': async (t, row) => {
+    await attempt(
+      async () => {
+        await vcsim.setState({ vm: victim.vm.ref, powerState: 'poweredOff' })
+        await nodes.until('it is shut down', () => isShutDown(nodes.last(victim.name)))
+      },
+      { shutDown: true },
+    )(t, row)
+    await vcsim.setState({ vm: victim.vm.ref, powerState: 'poweredOn' })
+    await nodes.until('it runs', () => !isShutDown(nodes.last(victim.name)))
+  },
+  'own VM off': async (t, row) => {
+    await attempt(() => other.setState({ vm: copy.ref, powerState: 'poweredOff' }))(t, row)
+    await other.setState({ vm: copy.ref, powerState: 'poweredOn' })
+    await reports.until('it is a copy again', () => {
+      return condition(reports.last(victim.name), 'VMUnique')?.status === 'False'
+    })
+  },
+
+  'away: own claim': attempt(() => lose('main', vcsim)),
+  'away: made-up claim': claim(() => claims.madeUp(victim)),
+  'away: new boot': attempt(async () => {
+    machine = booted(victim)
+    t.match(await machine.report(truth(machine)), { status: 200 })
+    await show(there, copy, claims.madeUp(machine))
+  }),
+  'away: guessed nonce': claim(() => claims.guessed(machine)),
+  'away: leader': attempt(async () => {
+    await scene.newLeader({ until: 'answering' })
+    await answers('main', false)
+    await passed()
+    await followed(there, copy)
+  }),
+  'away: own VM off': attempt(() => other.setState({ vm: copy.ref, powerState: 'poweredOff' })),
+  'joins: away': async (t, row) => {
+    early = await joins('early')
+    t.match(await early.report(truth(early)), { status: 201 })
+    await waits(t, row, early)
+  },
+  'joins: away, made-up claim': async (t, row) => {
+    const late = await joins('late')
+    t.match(await late.report(truth(late)), { status: 201 })
+    await waits(t, row, late)
+  },
+  'away: own VM destroyed': async (t, row) => {
+    await loseHeartbeats(cluster, victim.name)
+    await attempt(() => other.destroy(copy.ref))(t, row)
+    await regain('main', vcsim)
+    await show(scene, victim.vm, claims.own(machine))
+    for (const node of early === undefined ? [] : [early]) {
+      await show(scene, node.vm, claims.own(node))
+      await settles(t, node, 'proven')
+    }
+    await settles(t, victim, 'proven')
+  },
+  'joins: own vCenter away': async (t, row) => {
+    await lose('second', other)
+    const node = await scene.forger('no-claim')
+    t.match(await node.report(truth(node)), { status: 201 })
+    await reports.until('it waits', () => condition(reports.last(node.name), 'VMFound')?.reason === row.seen)
+    early = node
+  },
+  'joins: claim': async (t, row) => {
+    const node = await scene.forger('claims')
+    await node.proven()
+    await settles(t, node, 'proven')
+    t.match(condition(reports.last(node.name), 'IdentityVerified'), { reason: row.seen })
+    t.notOk(early !== undefined && isInitialized(nodes.last(early.name)))
+    await regain('second', other)
+    if (early !== undefined) await settles(t, early, 'reported')
+  },
+})
