@@ -2,6 +2,7 @@ import type { DecisionConfig } from '../config/config.ts'
 import {
   BETA_LABELS,
   csiTopologyLabel,
+  LABEL_CONTROL_PLANE,
   LABEL_IDENTITY_LEVEL,
   LABEL_INSTANCE_TYPE,
   TOPOLOGY_LABELS,
@@ -22,6 +23,7 @@ export function labelsRead({
     LABEL_INSTANCE_TYPE,
     BETA_LABELS[LABEL_INSTANCE_TYPE] ?? LABEL_INSTANCE_TYPE,
     LABEL_IDENTITY_LEVEL,
+    LABEL_CONTROL_PLANE,
     ...categories.map(csiTopologyLabel),
     ...(exempt?.requirements ?? []).map(({ key }) => key),
     ...Object.keys(initialization.labels),

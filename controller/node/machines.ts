@@ -32,8 +32,7 @@ export function machinesOf(
 ): NodeMachines | undefined {
   if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
   const { vm, formerVMs = [], namedVM } = previousStatus(report, node)
-  const beside = [...formerVMs, ...(namedVM === undefined ? [] : [namedVM])]
-  const known = [...(vm === undefined ? [] : [vm]), ...beside.filter((each) => !isSameRecord(each, vm))]
+  const known = [vm, ...formerVMs, namedVM].filter((each) => each !== undefined).filter(isFirstRecord)
   const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
   // Without any of these nobody has ever matched the Node with a VM, nor does it wait for that: it may be anything.
   const awaits = hasUninitializedTaint(node) && specOf(report, node) !== undefined
@@ -42,9 +41,14 @@ export function machinesOf(
   return first === undefined ? undefined : { machines: [first, ...others], bound: vm !== undefined }
 }
 
-function isSameRecord(one: BoundVM, other: BoundVM | undefined): boolean {
+/** Whether no earlier one is of the same VM under the same UUID. */
+function isFirstRecord(vm: BoundVM, index: number, all: readonly BoundVM[]): boolean {
+  return all.findIndex((each) => isSameRecord(each, vm)) === index
+}
+
+function isSameRecord(one: BoundVM, other: BoundVM): boolean {
   return (
-    one.moref === other?.moref &&
+    one.moref === other.moref &&
     one.vCenterInstanceUUID === other.vCenterInstanceUUID &&
     // One VM may have been known by two.
     one.biosUUID === other.biosUUID
