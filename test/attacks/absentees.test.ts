@@ -172,13 +172,15 @@ await runTheme(t, absentees, {
     await show(scene, copy, claims.own(there))
     t.match(await node.report(truth(there)), { status: 200 })
     await reports.until('it is the other VM', () => reports.last(node.name)?.status?.vm?.moref === copy.ref)
-    t.ok(eventsOf(events, node.name).some(({ reason }) => reason === 'VMChanged'))
+    await events.until('it is said', () =>
+      eventsOf(events, node.name).some(({ reason }) => reason === 'VMChanged'),
+    )
     t.ok(isUnique(scene, node.name), 'the former VM is off, and no copy')
     const before = await holdings(scene, node.name)
     t.equal(before.formerVMs, 1)
     await loseHeartbeats(cluster, node.name)
     await vcsim.destroy(copy.ref)
-    await deletionPending(scene, node.name, { reason: row.seen })
+    await says(node, row.seen)
     await provenGone()
     t.match(await holdings(scene, node.name), { uid: before.uid, vm: before.vm })
     await vcsim.destroy(node.vm.ref)

@@ -126,17 +126,17 @@ export const absentees = theme('Passing for a VM that vCenter does not show just
   ),
   'inaccessible: leader': kept(
     'the same, while another replica becomes the leader',
-    'UUIDOfAnotherVM',
+    'VMNotSearchable',
     READER,
     NOTHING,
   ),
   'inaccessible: new boot': kept(
     "a claim of UID and boot ID when the victim's agent reports a new boot, its datastore still away",
-    'UUIDOfAnotherVM',
+    'VMNotSearchable',
     TENANT,
     NOTHING,
   ),
-  'inaccessible: guessed nonce': kept('the same with a guessed nonce', 'UUIDOfAnotherVM', TENANT, NOTHING),
+  'inaccessible: guessed nonce': kept('the same with a guessed nonce', 'VMNotSearchable', TENANT, NOTHING),
   'inaccessible: destroyed': kept(
     "to destroy its VM while the victim's datastore is away and its kubelet silent, with a change of leader",
     'VMExists',
