@@ -206,10 +206,8 @@ export interface NodeReportStatus {
    * too, before the Node is deleted.
    */
   readonly formerVMs?: readonly BoundVM[]
-  /** Digest of the claim in the last report that was seen while `vm` ran. A report with another one is of a later boot. */
+  /** Digest of the last claim that `vm` has shown. Absent where it has never shown one that no copy can make up. */
   readonly lastClaim?: string
-  /** Whether `vm` has ever shown a claim with a nonce, which no copy can make up. */
-  readonly claimShown?: boolean
   /** The value of the annotation `rollcall.dev/vm` that was last obeyed: each is obeyed once. */
   readonly obeyedAnnotation?: string
   readonly identityLevel?: IdentityLevel

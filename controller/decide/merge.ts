@@ -114,14 +114,7 @@ function judgedAnew(
   observedGeneration: number,
 ): NodeReportStatus {
   if (binding === undefined) return { ...kept, ...fields, observedGeneration }
-  const {
-    vm: ___,
-    formerVMs: ____,
-    lastClaim: _____,
-    claimShown: ______,
-    obeyedAnnotation: _______,
-    ...others
-  } = kept
+  const { vm: ___, formerVMs: ____, lastClaim: _____, obeyedAnnotation: ______, ...others } = kept
   return { ...others, ...fields, ...binding, observedGeneration }
 }
 

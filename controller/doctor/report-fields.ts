@@ -23,7 +23,7 @@ export const REPORT_FIELDS: readonly string[] = `
   status.formerVMs.moref status.formerVMs.name status.formerVMs.instanceUUID
   status.formerVMs.biosUUID status.formerVMs.group status.formerVMs.host status.formerVMs.cluster
   status.formerVMs.datacenter status.formerVMs.parents status.formerVMs.parents.type
-  status.formerVMs.parents.moref status.formerVMs.parents.name status.lastClaim status.claimShown
+  status.formerVMs.parents.moref status.formerVMs.parents.name status.lastClaim
   status.obeyedAnnotation
   status.identityLevel status.provenUntil status.absentSince status.brakeEngagedAt
   status.brakeEngagedFor status.topology status.topology.zone status.topology.region

@@ -63,7 +63,6 @@ const fields = {
   namedVM: BoundVM,
   formerVMs: v.pipe(v.array(BoundVM), v.maxLength(MAX_FORMER_VMS)),
   lastClaim: v.string(),
-  claimShown: v.boolean(),
   obeyedAnnotation: v.string(),
   identityLevel: v.picklist(['asserted', 'reported', 'proven']),
   provenUntil: v.pipe(v.string(), v.isoTimestamp()),

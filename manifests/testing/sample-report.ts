@@ -99,7 +99,6 @@ export const completeStatus: Complete<NodeReportStatus> = {
   namedVM: vm,
   formerVMs: [vm],
   lastClaim: 'cd'.repeat(32),
-  claimShown: true,
   obeyedAnnotation: '500e3f74-ea84-f9a2-7736-6106bb5dbf6b',
   identityLevel: 'proven',
   provenUntil: '2026-11-21T09:45:00Z',

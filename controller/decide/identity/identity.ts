@@ -9,7 +9,7 @@ import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { CLAIM_GRACE_MS, judgeClaim, proves } from './claim.ts'
+import { CLAIM_GRACE_MS, judgeClaim } from './claim.ts'
 import { contradictionOf } from './contradiction.ts'
 import { objectionsOf } from './rival.ts'
 
@@ -28,8 +28,8 @@ export interface IdentityQuery {
   readonly vm: VirtualMachine
   /** See `commonMACs`. */
   readonly macs: readonly string[]
-  /** Other VMs with its UUID that may run. */
-  readonly copies: readonly VirtualMachine[]
+  /** Another VM that fits and shows the same claim. */
+  readonly rival: VirtualMachine | undefined
   /** Whether the Node was verified to be this VM before. */
   readonly holds: boolean
 }
@@ -41,7 +41,7 @@ export interface IdentityQuery {
  * in the guest is one of its vNICs. `proven`: the VM itself names this Node. Names and IP addresses never identify.
  */
 export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity {
-  const { spec, vm, holds } = query
+  const { spec, vm, holds, rival } = query
   const { previous, rivals } = facts
   const { witness } = facts.machineUUID
   const contradiction = contradictionOf(query, facts)
@@ -64,9 +64,8 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     }
   }
   const wasProven = previous.identityLevel === 'proven' && holds
-  const twin = query.copies.find((copy) => proves(judgeClaim(copy, spec, facts)))
   const believed =
-    claim.kind === 'proves' ? wasProven || twin === undefined : claim.kind === 'vouches' && wasProven
+    claim.kind === 'proves' ? wasProven || rival === undefined : claim.kind === 'vouches' && wasProven
   if (believed && witness !== 'asserted') {
     if (objections.proven !== undefined) return { level: undefined, ends: true, condition: objections.proven }
     return {
@@ -77,7 +76,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   }
   const why =
     claim.kind === 'proves'
-      ? `${twin === undefined ? 'another VM' : describeVM(twin)} shows the same claim (ClaimShownTwice)`
+      ? `${rival === undefined ? 'another VM' : describeVM(rival)} shows the same claim (ClaimShownTwice)`
       : `${claim.message} (${claim.reason})`
   return withoutClaim(query, { why, objection: objections.withoutClaim }, facts)
 }

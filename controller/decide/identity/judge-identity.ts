@@ -108,7 +108,7 @@ interface Candidate extends FoundVM {
 
 /** Whether the one VM that was found is the Node. */
 function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
-  const { vm, condition: found, move, spec, vmState } = candidate
+  const { vm, condition: found, rival, move, spec, vmState } = candidate
   const { node, settings, boundTo } = facts
   const { ancestry } = vm
   if (ancestry === undefined) return PENDING
@@ -128,7 +128,7 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
     return { kind: 'off', vm, binding, conditions: passed, copies: told }
   const macs = commonMACs(spec, vm)
   const holds = itself || (move?.former === 'same' && boundTo !== undefined)
-  const identity = verifyIdentity({ spec, vm, macs, copies, holds }, facts)
+  const identity = verifyIdentity({ spec, vm, macs, rival, holds }, facts)
   const { level, provenUntil, ends, condition } = identity
   const { vm: before } = facts.previous
   if (level !== undefined && before !== undefined && move === undefined && !isBoundTo(before, vm))

@@ -195,7 +195,7 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         lookups: showing([off, copy]),
       }),
       'the claim of a boot that was seen while it ran': known({
-        ...settle(withReport(before({ vms: [vm()] }), REBOOT)),
+        ...settle(withReport(before({ vms: [vm({ claim: formatClaim(REBOOT) })] }), REBOOT)),
         lookups: showing([off, rebooted]),
       }),
       'while it runs': thenReboots({ vms: [off] }, { vms: [vm(), rebooted] }),
@@ -228,7 +228,6 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         ...unproven(),
         lookups: showing([vm({ claim: undefined, unreadable: ['claim'] }), copy]),
       }),
-      'it is off': known({ ...unproven(), lookups: showing([{ ...off, claim: undefined }, copy]) }),
       'it was proven before': before({ vms: [vm({ claim: undefined }), copy] }),
     },
   },

@@ -112,7 +112,7 @@ export const MOVES: readonly BindingMove[] = [
     allows: ({ vm, boundNow, showsClaim }, { previous }) =>
       showsClaim &&
       runs(vm) &&
-      previous.claimShown !== true &&
+      previous.lastClaim === undefined &&
       boundNow !== undefined &&
       // One that is off has cleared what it showed, perhaps before anybody looked.
       runs(boundNow) &&

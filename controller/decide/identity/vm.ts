@@ -46,6 +46,8 @@ export interface FoundVM {
   readonly condition: ConditionValue
   /** Other VMs with its UUID, templates left out. They change nothing. */
   readonly others: readonly VirtualMachine[]
+  /** Another VM that fits and shows the claim of the report; undefined where none does. */
+  readonly rival: VirtualMachine | undefined
   /** Why the Node is another VM than before; undefined where it is not. */
   readonly move?: BindingMove
 }
@@ -105,8 +107,9 @@ function findBound(bound: BoundVM, { vms, facts, unanswered, query }: Shown): VM
   const fits = others.length === 0 ? [] : fittingOf(others, query, facts)
   if (fits === 'pending') return boundNow === undefined ? { outcome: 'pending' } : usable(boundNow, vms)
   const moved = moveOf({ bound, boundNow, fits, word: query, complete: unanswered === undefined }, facts)
-  if (moved !== undefined) return { ...found(moved.vm, vms), move: moved.move }
-  if (boundNow !== undefined) return usable(boundNow, vms)
+  const rival = (vm: VirtualMachine) => rivalOf(vm, fits, query, facts)
+  if (moved !== undefined) return { ...found(moved.vm, vms, rival(moved.vm)), move: moved.move }
+  if (boundNow !== undefined) return usable(boundNow, vms, rival(boundNow))
   if (unanswered !== undefined) return unanswered
   const [other] = others
   if (other === undefined) return { outcome: 'not-found', condition: noVM(query.machine, facts) }
@@ -130,7 +133,8 @@ function findFirst({ vms, facts, query, unanswered }: Shown): VMSearch {
   const [proven] = showing
   if (proven !== undefined && showing.length === 1) return usable(proven, vms)
   const named = namedIn(fits, facts)
-  if (named !== undefined && unanswered === undefined) return usable(named, vms)
+  if (named !== undefined && unanswered === undefined)
+    return usable(named, vms, rivalOf(named, fits, query, facts))
   if (proven !== undefined) return { outcome: 'refused', condition: claimShownTwice(showing) }
   const running = fits.filter((vm) => machineState(vm) !== 'off')
   const candidates = running.length > 0 ? running : fits
@@ -148,6 +152,15 @@ function findFirst({ vms, facts, query, unanswered }: Shown): VMSearch {
     : usable(vm, vms)
 }
 
+function rivalOf(
+  vm: VirtualMachine,
+  fits: readonly VirtualMachine[],
+  { spec }: VMQuery,
+  facts: NodeFacts,
+): VirtualMachine | undefined {
+  return fits.find((each) => each !== vm && showsClaim(each, spec, facts))
+}
+
 /** Whether the agent has written a claim that vCenter may show in a moment. */
 function awaitsClaim({ spec: { claim } }: VMQuery, { node, now }: NodeFacts): boolean {
   return claim.digest !== undefined && now - Date.parse(node.creationTimestamp) < CLAIM_GRACE_MS
@@ -161,16 +174,20 @@ function failover([first]: readonly VirtualMachine[]): VMSearch {
 }
 
 /** The VM, unless it can be no Node's. */
-function usable(vm: VirtualMachine, vms: readonly VirtualMachine[]): VMSearch {
+function usable(vm: VirtualMachine, vms: readonly VirtualMachine[], rival?: VirtualMachine): VMSearch {
   if (vm.template) return { outcome: 'refused', condition: isTemplate(vm) }
   if (vm.biosUUID === undefined) return { outcome: 'unknown', condition: unreadable(vm), alone: false }
-  return found(vm, vms)
+  return found(vm, vms, rival)
 }
 
-function found(vm: VirtualMachine, vms: readonly VirtualMachine[]): FoundVM {
+function found(
+  vm: VirtualMachine,
+  vms: readonly VirtualMachine[],
+  rival: VirtualMachine | undefined,
+): FoundVM {
   const condition = yes('VMFound', `BIOS UUID ${vm.biosUUID} is that of ${describeVM(vm)}`)
   const others = vms.filter((each) => each !== vm && !each.template && !isSecondary(each))
-  return { outcome: 'found', vm, condition, others }
+  return { outcome: 'found', vm, condition, others, rival }
 }
 
 /** The other VMs that are worth a word. */

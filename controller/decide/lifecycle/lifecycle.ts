@@ -66,7 +66,9 @@ function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleR
       }
     }
     case 'other': {
-      const kept = { ...keepsNoLatch(facts), deletionPending: ofAnother(vm, presence.vm) }
+      // It may be the Node's by now, as after a move. Where nothing shows it any more, it has to be asked about as well.
+      const known = namedAs(presence.vm, previous)
+      const kept = { ...keepsNoLatch(facts), ...known, deletionPending: ofAnother(vm, presence.vm) }
       const departure = departureOf(nodeMachines, facts)
       const requeueAfter = least(kept.requeueAfter, departure.requeueAfter)
       return { ...kept, ...departure, ...(requeueAfter === undefined ? {} : { requeueAfter }) }
