@@ -20,6 +20,7 @@ import { absence, answered, probe, seenVM } from '../../../test/fixtures/probes.
 import { migrated } from '../../../test/fixtures/unseen.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
 import { machinesOf } from '../../node/machines.ts'
+import type { Taint } from '../../types/node.ts'
 import type { VCenterProbe } from '../../types/vcenter-probe.ts'
 import { agentlessReport } from '../agentless.ts'
 import type { Decision } from '../decision.ts'
@@ -27,6 +28,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'
 import { PRECONDITIONS } from './deletion-rules.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
+import { SHUTDOWN } from './shutdown-taint.ts'
 
 const { lifecycle } = SETTINGS
 const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
@@ -879,6 +881,17 @@ t.test('a Node that is Ready again is not left out of service', async (t) => {
     t.strictSame(taintsOf('True'), [others], what)
     t.equal(taintsOf('Unknown'), undefined, `${what}, and its kubelet is silent`)
   }
+})
+
+t.test('a Node that is Ready again while its VM is still shown off', async (t) => {
+  const facts = settled({ vms: [vm({ powerState: 'poweredOff' })] })
+  const taintsOf = (...taints: readonly Taint[]) => {
+    const ready = { status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }
+    return decide({ ...facts, node: { ...facts.node, taints, ready } }).patch?.taints
+  }
+  t.strictSame(taintsOf(OUT_OF_SERVICE), [SHUTDOWN], 'it gets the one taint and loses the other')
+  t.strictSame(taintsOf(OUT_OF_SERVICE, SHUTDOWN), [SHUTDOWN])
+  t.equal(taintsOf(SHUTDOWN), undefined)
 })
 
 t.test('what was not verified, or is contradicted, deletes nothing', async (t) => {

@@ -43,7 +43,10 @@ function leftToCPI(previous: NodeReportStatus, message: string): LifecycleResult
 
 function judgeMachine(facts: NodeFacts): LifecycleResult {
   const { node, machines } = facts
-  return machines === undefined ? NOTHING : { ...backInService(node), ...judgePresence(machines, facts) }
+  if (machines === undefined) return NOTHING
+  const result = judgePresence(machines, facts)
+  // Last, since what came before puts all taints of the Node into its result.
+  return { ...result, ...backInService(node, result.taints ?? node.taints) }
 }
 
 function judgePresence(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleResult {

@@ -52,10 +52,13 @@ export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
 /**
  * Removes our taint from a Node that is Ready again, whatever vCenter says, or cannot say: its machine runs, and no pod could
  * stay there. Where its VM is not shown any more, nothing else would ever remove it.
+ *
+ * @param taints all that it would have otherwise
  */
-export function backInService({ ready, taints }: Pick<Node, 'ready' | 'taints'>): {
-  readonly taints?: readonly Taint[]
-} {
+export function backInService(
+  { ready }: Pick<Node, 'ready'>,
+  taints: readonly Taint[],
+): { readonly taints?: readonly Taint[] } {
   return ready?.status === 'True' && taints.some(isOwnOutOfServiceTaint)
     ? { taints: taints.filter((taint) => !isOwnOutOfServiceTaint(taint)) }
     : {}

@@ -17,8 +17,8 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/lifecycle.ts`,
-        '{ ...backInService(node), ...judgePresence',
-        "{ ...(presenceOf(machines, facts.lookups).kind === 'unknown' ? {} : backInService(node)), ...judgePresence",
+        '  const result = judgePresence(machines, facts)',
+        "  const result = judgePresence(machines, facts)\n  if (presenceOf(machines, facts.lookups).kind === 'unknown') return result",
       ),
     ],
   },
