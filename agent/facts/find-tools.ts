@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { runTool } from './run-process.ts'
+import { runTool } from '../shared/run-process.ts'
 
 /** The installed programs by which this machine can talk to its host. */
 export interface RpcTools {

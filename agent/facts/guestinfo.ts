@@ -1,8 +1,8 @@
 import type { Clock } from '../shared/clock.ts'
 import { ok, type Result } from '../shared/result.ts'
+import { runTool } from '../shared/run-process.ts'
 import type { RpcTools } from './find-tools.ts'
 import { DENIED, judgeAnswer, NO_VALUE } from './rpc-answer.ts'
-import { runTool } from './run-process.ts'
 import { type Unreadable, unreadable } from './unreadable.ts'
 
 /** The guest's side of the VM's guestinfo variables; one call at a time. */

@@ -1,5 +1,5 @@
 import { ok, type Result } from '../shared/result.ts'
-import type { ToolOptions, ToolResult } from './run-process.ts'
+import type { ToolOptions, ToolResult } from '../shared/run-process.ts'
 import { type AgentReason, type Unreadable, unreadable } from './unreadable.ts'
 
 /** The variable is not set: not a failure, and not reported. */

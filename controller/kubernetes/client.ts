@@ -1,8 +1,8 @@
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { apiError } from './api-error.ts'
-import { type CredentialLocation, Credentials } from './credentials.ts'
-import { createDeadline, type Deadline } from './deadline.ts'
+import { type CredentialLocation, Credentials, type CurrentCredentials } from './credentials.ts'
+import { createDeadline, type Deadline, NoAnswerError } from './deadline.ts'
 
 export type ContentType =
   | 'application/json'
@@ -35,6 +35,8 @@ export const DEFAULT_TIMEOUT = 15_000
 const MAX_BODY = 16 * 1024 * 1024
 /** A Status has some hundred bytes; for a longer answer the HTTP status is enough. */
 const MAX_ERROR_BODY = 64 * 1024
+
+const NO_CREDENTIAL = 'the credential plugin of the kubeconfig has given no credential yet'
 
 /** The answer is longer than is read. */
 export class AnswerTooLongError extends Error {
@@ -70,10 +72,14 @@ export interface KubeClientOptions {
 
 /** Creates a client; throws when the credentials cannot be read. It does not limit the number of concurrent requests. */
 export function createKubeClient({ credentials: source, clock, userAgent }: KubeClientOptions): KubeClient {
-  const credentials = Credentials.load(source)
+  const credentials = Credentials.load(source, clock)
 
-  async function open(what: string, request: KubeRequest, signal: AbortSignal) {
-    const { headers, agent } = await credentials.current()
+  async function open(
+    what: string,
+    request: KubeRequest,
+    { headers, agent, refuse }: CurrentCredentials,
+    signal: AbortSignal,
+  ) {
     const { origin, pathname, search } = new URL(
       `${credentials.server}${request.path}?${new URLSearchParams(request.query)}`,
     )
@@ -92,6 +98,7 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
       signal,
     })
     if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
+    if (answer.statusCode === 401) refuse()
     const said = await readUpTo(MAX_ERROR_BODY, answer.body)
     throw apiError(what, answer.statusCode, said, one(answer.headers['retry-after']))
   }
@@ -99,11 +106,17 @@ export function createKubeClient({ credentials: source, clock, userAgent }: Kube
   /** The same, but ends as soon as the signal aborts: undici heeds it only once connected, which may take long. */
   async function openNow(what: string, request: KubeRequest, signal: AbortSignal) {
     const aborted = Promise.withResolvers<never>()
-    const abort = () => aborted.reject(signal.reason)
+    let sends = false
+    // That nothing answered would be a wrong lead: nothing was asked.
+    const waits = (cause: unknown) =>
+      !sends && cause instanceof NoAnswerError ? new Error(NO_CREDENTIAL, { cause }) : cause
+    const abort = () => aborted.reject(waits(signal.reason))
     if (signal.aborted) abort()
     else signal.addEventListener('abort', abort, { once: true })
     try {
-      return await Promise.race([open(what, request, signal), aborted.promise])
+      const current = await Promise.race([credentials.current(), aborted.promise])
+      sends = true
+      return await Promise.race([open(what, request, current, signal), aborted.promise])
     } finally {
       signal.removeEventListener('abort', abort)
     }

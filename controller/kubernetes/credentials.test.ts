@@ -3,6 +3,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { mock } from 'node:test'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { Credentials } from './credentials.ts'
@@ -113,13 +114,79 @@ t.test('a kubeconfig that names a token file, from its own folder', async (t) =>
   t.equal(await whoAmI(client), 'system:serviceaccount:default:filed')
 })
 
+t.test('an exec plugin whose token is renewed once the API server refuses it', async (t) => {
+  const dir = t.testdir({ output: '' })
+  const path = '/api/v1/namespaces/default/serviceaccounts'
+  const use = async (name: string) => {
+    await cluster.request('POST', path, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } })
+    const { body } = await cluster.request<{ status: { token: string } }>('POST', `${path}/${name}/token`, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {},
+    })
+    const status = { token: body.status.token }
+    await writeFile(`${dir}/output`, JSON.stringify({ ...exec, kind: 'ExecCredential', status }))
+  }
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1' }
+  const client = createKubeClient({
+    credentials: {
+      kind: 'kubeconfig',
+      path: kubeconfigWith(dir, { exec: { ...exec, command: 'cat', args: [`${dir}/output`] } }),
+    },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  await use('plugin-before')
+  t.equal(await whoAmI(client), 'system:serviceaccount:default:plugin-before')
+  await use('plugin-after')
+  t.equal(await whoAmI(client), 'system:serviceaccount:default:plugin-before')
+  await cluster.request('DELETE', `${path}/plugin-before`)
+  const after = async () => (await whoAmI(client).catch(String)).endsWith(':plugin-after')
+  t.ok(await until('the token is refused, and the plugin run again', after))
+})
+
+t.test('an exec plugin that gives a client certificate', async (t) => {
+  const files = await cluster.clientCertificate({ user: 'plugged', groups: [] })
+  const status = {
+    clientCertificateData: await readFile(files.certificateFile, 'utf8'),
+    clientKeyData: await readFile(files.keyFile, 'utf8'),
+  }
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1beta1' }
+  const dir = t.testdir({ output: JSON.stringify({ ...exec, kind: 'ExecCredential', status }) })
+  const path = kubeconfigWith(dir, { exec: { ...exec, command: 'cat', args: [`${dir}/output`] } })
+  const client = createKubeClient({
+    credentials: { kind: 'kubeconfig', path },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  t.equal(await whoAmI(client), 'plugged')
+})
+
+t.test('a request that ends while the plugin still runs', async (t) => {
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sleep', args: ['600'] }
+  const client = createKubeClient({
+    credentials: { kind: 'kubeconfig', path: kubeconfigWith(t.testdir(), { exec }) },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  await t.rejects(client.request({ method: 'GET', path: '/version', timeout: 100, signal }), {
+    message: 'GET /version failed: the credential plugin of the kubeconfig has given no credential yet',
+  })
+})
+
 t.test('a kubeconfig without any credential is refused, not used as nobody', async (t) => {
   const path = kubeconfigWith(t.testdir(), {})
-  t.throws(() => Credentials.load({ kind: 'kubeconfig', path }), { message: /no credential/ })
+  t.throws(() => Credentials.load({ kind: 'kubeconfig', path }, systemClock), { message: /no credential/ })
 })
 
 t.test('an IPv6 address in the environment', async (t) => {
-  const credentials = Credentials.load({ kind: 'in-cluster', host: 'fd00::1', port: '443', folder: '/x' })
+  const credentials = Credentials.load(
+    { kind: 'in-cluster', host: 'fd00::1', port: '443', folder: '/x' },
+    systemClock,
+  )
   t.equal(credentials.server, 'https://[fd00::1]:443')
 })
 

@@ -1,5 +1,7 @@
 import { KubeConfig } from '@kubernetes/client-node'
 import { Agent } from 'undici'
+import type { Clock } from '../../agent/shared/clock.ts'
+import { createExecPlugin, type ExecPlugin } from './exec-plugin.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where the credentials for the API server are. */
@@ -29,10 +31,12 @@ interface Identity {
 export interface CurrentCredentials {
   readonly headers: Readonly<Record<string, string>>
   readonly agent: Agent
+  /** To be called where the API server does not know whose they are. */
+  readonly refuse: () => void
 }
 
 /**
- * client-node's credentials over persistent connections.
+ * client-node's credentials over persistent connections, and those of exec plugins.
  *
  * client-node opens a new TLS connection for every request. Here one agent serves them all. It is replaced when the
  * bytes of the CA or the client certificate change; requests under way on the old one are finished there.
@@ -40,15 +44,17 @@ export interface CurrentCredentials {
 export class Credentials extends KubeConfig {
   #identity: Identity | undefined
   #agent: Agent | undefined
+  #plugin: ExecPlugin | undefined
   readonly #retired = new Set<Agent>()
 
   /** Reads the source; throws an Error that names the file when it cannot be used. */
-  static load(source: CredentialLocation): Credentials {
+  static load(source: CredentialLocation, clock: Clock): Credentials {
     const credentials = new Credentials()
     if (source.kind === 'in-cluster') credentials.#loadServiceAccount(source)
     else {
-      const { cluster, user } = readKubeconfig(source.path, source.context)
+      const { cluster, user, plugin } = readKubeconfig(source.path, source.context)
       credentials.loadFromClusterAndUser(cluster, user)
+      if (plugin !== undefined) credentials.#plugin = createExecPlugin(plugin, clock)
     }
     return credentials
   }
@@ -76,17 +82,23 @@ export class Credentials extends KubeConfig {
     try {
       await this.applyToHTTPSOptions(options)
     } catch (cause) {
-      // The message quotes what a plugin printed, which may contain a token.
+      // The message quotes the token.
       if (cause instanceof SyntaxError) {
-        throw new Error('the credential plugin of the kubeconfig printed something that is not JSON')
+        throw new Error('the id-token of the kubeconfig is not a JSON Web Token: log in again')
       }
       throw cause
     }
+    const issued = await this.#plugin?.credential()
+    const refuse = () => {
+      if (issued !== undefined) this.#plugin?.refuse(issued)
+    }
+    const bearer = issued?.token === undefined ? {} : { Authorization: `Bearer ${issued.token}` }
     // A token file often ends with a newline, which a header may not contain.
     const headers = Object.fromEntries(
-      Object.entries(options.headers ?? {}).map(([name, value]) => [name, String(value).trim()]),
+      Object.entries({ ...options.headers, ...bearer }).map(([name, value]) => [name, String(value).trim()]),
     )
-    const { auth, ca, cert, key, rejectUnauthorized, servername } = options
+    const { auth, ca, rejectUnauthorized, servername } = options
+    const { cert, key } = issued?.certificate ?? options
     const agent = this.#agentFor({
       ...(ca ? { ca: bytes(ca) } : {}),
       ...(cert ? { cert: bytes(cert) } : {}),
@@ -94,8 +106,9 @@ export class Credentials extends KubeConfig {
       ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
       ...(servername === undefined ? {} : { servername }),
     })
-    if (typeof auth !== 'string') return { headers, agent }
-    return { headers: { ...headers, Authorization: `Basic ${Buffer.from(auth).toString('base64')}` }, agent }
+    if (typeof auth !== 'string') return { headers, agent, refuse }
+    const basic = `Basic ${Buffer.from(auth).toString('base64')}`
+    return { headers: { ...headers, Authorization: basic }, agent, refuse }
   }
 
   #agentFor(identity: Identity): Agent {
@@ -115,8 +128,9 @@ export class Credentials extends KubeConfig {
     )
   }
 
-  /** Ends every connection at once. */
+  /** Ends every connection at once, and the plugin that runs. */
   async close(): Promise<void> {
+    this.#plugin?.close()
     const agents = [...this.#retired, ...(this.#agent ? [this.#agent] : [])]
     this.#agent = undefined
     await Promise.all(agents.map((agent) => agent.destroy()))

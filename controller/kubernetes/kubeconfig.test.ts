@@ -26,7 +26,7 @@ function refusal(dir: string, text: string | Uint8Array): { path: string; error:
   const path = `${dir}/kubeconfig`
   writeFileSync(path, text)
   try {
-    Credentials.load({ kind: 'kubeconfig', path })
+    Credentials.load({ kind: 'kubeconfig', path }, systemClock)
   } catch (error) {
     if (error instanceof Error) return { path, error }
   }
@@ -150,7 +150,7 @@ t.test('what a credential plugin prints instead of JSON is not quoted', async (t
   const error = await client
     .request({ method: 'GET', path: '/', signal: new AbortController().signal })
     .catch((reason: unknown) => reason)
-  t.match(error, { message: /^GET \/ failed: the credential plugin of the kubeconfig printed something/ })
+  t.match(error, { message: /^GET \/ failed: the credential plugin of the kubeconfig \S+ printed something/ })
   t.ok(error instanceof Error && !shown(error).includes(MARKER))
 })
 

@@ -3,6 +3,7 @@ import type { Cluster, User } from '@kubernetes/client-node'
 import * as v from 'valibot'
 import { LineCounter, parseDocument } from 'yaml'
 import { readRegularFile } from '../read-regular-file.ts'
+import { EXEC_VERSIONS, type ExecPluginOptions } from './exec-plugin.ts'
 
 const MAX_BYTES = 1024 * 1024
 
@@ -23,7 +24,18 @@ const ClusterEntry = v.object({
     'tls-server-name': Text,
     'insecure-skip-tls-verify': v.nullish(v.boolean(), false),
     'proxy-url': Text,
+    extensions: v.nullish(Named, []),
   }),
+})
+/** The name of the cluster's extension that is for exec plugins. */
+const EXEC_EXTENSION = 'client.authentication.k8s.io/exec'
+const ExecEntry = v.object({
+  apiVersion: Text,
+  command: Text,
+  args: v.nullish(v.array(v.string()), []),
+  env: v.nullish(v.array(v.object({ name: v.string(), value: v.string() })), []),
+  interactiveMode: Text,
+  provideClusterInfo: v.nullish(v.boolean(), false),
 })
 const UserEntry = v.object({
   user: v.nullish(
@@ -37,8 +49,10 @@ const UserEntry = v.object({
       username: Text,
       password: Text,
       as: Text,
-      exec: v.optional(v.unknown()),
-      'auth-provider': v.optional(v.unknown()),
+      exec: v.nullish(ExecEntry),
+      'auth-provider': v.nullish(
+        v.object({ name: v.string(), config: v.nullish(v.record(v.string(), v.string()), {}) }),
+      ),
     }),
     {},
   ),
@@ -55,7 +69,7 @@ const UserEntry = v.object({
 export function readKubeconfig(
   path: string,
   contextName?: string,
-): { readonly cluster: Cluster; readonly user: User } {
+): { readonly cluster: Cluster; readonly user: User; readonly plugin: ExecPluginOptions | undefined } {
   const wrong = (what: string) => new Error(`the kubeconfig ${path} ${what}`)
   const config = shaped(Kubeconfig, readYAML(path, wrong), wrong)
   const wanted = contextName ?? config['current-context']
@@ -70,9 +84,13 @@ export function readKubeconfig(
     )
   }
   const user = config.users.find(({ name }) => name === context.user) ?? { name: context.user }
+  const clusterFields = shaped(ClusterEntry, cluster, wrong).cluster
+  const toServer = toCluster(cluster.name, clusterFields, path, wrong)
+  const userFields = shaped(UserEntry, user, wrong).user
   return {
-    cluster: toCluster(cluster.name, shaped(ClusterEntry, cluster, wrong).cluster, path, wrong),
-    user: toUser(user.name, shaped(UserEntry, user, wrong).user, path, wrong),
+    cluster: toServer,
+    user: toUser(user.name, userFields, path, wrong),
+    plugin: toPlugin(userFields, { ...toServer, config: execConfig(clusterFields) }, path, wrong),
   }
 }
 
@@ -141,13 +159,17 @@ function toCluster(name: string, fields: ClusterFields, path: string, wrong: Wro
 type UserFields = v.InferOutput<typeof UserEntry>['user']
 
 function toUser(name: string, fields: UserFields, path: string, wrong: Wrong): User {
-  const { token, tokenFile, username, exec, as: impersonateUser } = fields
+  const { token, tokenFile, username, exec, 'auth-provider': provider, as: impersonateUser } = fields
   const certData = fields['client-certificate-data']
   const certFile = beside(path, fields['client-certificate'])
+  // The others would run a program on their own, and kubectl has dropped them.
+  if (provider && provider.name !== 'oidc') {
+    throw wrong('has an auth-provider other than oidc, which is not supported: use an exec plugin')
+  }
   // client-node knows a token file by this name only. It reads it again when a minute old, as client-go does.
   const authProvider = tokenFile
     ? { name: 'tokenFile', config: { tokenFile: beside(path, tokenFile) } }
-    : fields['auth-provider']
+    : (provider ?? undefined)
   if (![certData, certFile, token, username, exec, authProvider].some(Boolean)) {
     throw wrong('has no credential for its current user: give it a client certificate or a token')
   }
@@ -160,10 +182,43 @@ function toUser(name: string, fields: UserFields, path: string, wrong: Wrong): U
     token,
     username,
     password: fields.password,
-    exec,
     authProvider,
     ...(impersonateUser && { impersonateUser }),
   }
+}
+
+/** Undefined where there is none, or where there is another credential, which client-go prefers. */
+function toPlugin(
+  fields: UserFields,
+  cluster: NonNullable<ExecPluginOptions['cluster']>,
+  path: string,
+  wrong: Wrong,
+): ExecPluginOptions | undefined {
+  const { exec, token, tokenFile, username } = fields
+  const others = [token, tokenFile, username, fields['client-certificate'], fields['client-certificate-data']]
+  if (!exec || others.some(Boolean)) return undefined
+  const { command, args, env } = exec
+  const apiVersion = EXEC_VERSIONS.find((each) => each === exec.apiVersion)
+  if (apiVersion === undefined) {
+    throw wrong(`has an exec plugin of another API version: make it one of ${EXEC_VERSIONS.join(', ')}`)
+  }
+  if (!command) throw wrong('has an exec plugin without a command: name one')
+  if (exec.interactiveMode === 'Always') {
+    throw wrong('has an exec plugin that asks a person (interactiveMode: Always): use one that does not')
+  }
+  return {
+    kubeconfig: path,
+    apiVersion,
+    // Looked for in PATH if it has no slash.
+    command: command.includes('/') ? beside(path, command) : command,
+    args,
+    env: Object.fromEntries(env.map(({ name, value }) => [name, value])),
+    cluster: exec.provideClusterInfo ? cluster : undefined,
+  }
+}
+
+function execConfig({ extensions }: ClusterFields): unknown {
+  return extensions.find(({ name }) => name === EXEC_EXTENSION)?.extension
 }
 
 /** Paths are relative to the kubeconfig's folder; an empty path stays empty. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 
 export interface ToolOptions {
   /** The whole environment of the process. */
-  readonly env: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds after which the tool and its children are killed. */
   readonly timeout: number
   /** Bytes of stdout and stderr together. */

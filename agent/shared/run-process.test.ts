@@ -64,7 +64,7 @@ t.test('a process that cannot be killed with the group holds nothing', async (t)
   t.doesNotThrow(() => process.kill(pid, 'SIGKILL'), 'it is there still')
 })
 
-t.test('nothing is started for an agent that ends', async (t) => {
+t.test('nothing is started once the caller has ended', async (t) => {
   const root = makeRoot(t)
   const tool = plantTool(root, `touch ${root}/started`)
   t.same(await runTool(tool, [], { ...options, signal: AbortSignal.abort() }), { kind: 'late' })
