@@ -79,7 +79,7 @@ const REASON_OF: Readonly<Record<string, readonly string[]>> = {
   DeletionOn: ['DeletionOff'],
   NotHeld: ['DeletionHeld'],
   SeenOrWanted: ['NotBound'],
-  BrakeReleased: ['BrakeEngaged'],
+  BrakeReleased: ['BrakeEngaged', 'BrakeUndecided'],
   NodeNotReady: ['NodeReady'],
   NoLifeSign: ['SignOfLife'],
   KubeletSilent: ['SignOfLife', 'HeartbeatUnknown'],

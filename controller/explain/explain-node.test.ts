@@ -173,6 +173,8 @@ t.test('a VM that is proven gone: what comes before the first reason holds', asy
   for (const name of ['CanaryFound', 'BIOSUUIDNowhere', 'DeletionOn', 'SeenOrWanted'])
     t.match(item(found, name), { state: 'ok' }, name)
   t.match(item(found, 'BrakeReleased'), { state: 'no', why: /BrakeEngaged/ })
+  const undecided = explain(pending('True', 'BrakeUndecided', 'the deletion brake has not engaged, and ...'))
+  t.match(item(undecided, 'BrakeReleased'), { state: 'no', why: /BrakeUndecided/ })
   t.match(item(found, 'LeaderSettled'), { state: 'unknown' })
   t.match(item(explain(pending('True', 'NotConfirmed', '')), 'Confirmed'), {
     why: /NotConfirmed.*may be this/,

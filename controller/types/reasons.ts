@@ -30,6 +30,7 @@ export const REASONS = [
   'Asserted',
   'BIOSUUIDChanged',
   'BrakeEngaged',
+  'BrakeUndecided',
   'CPIRuns',
   'CSITopologyDiffers',
   'CanaryNotFound',

@@ -3,7 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, eventsOfReason, missing, QUICK, settled, verified, watched } from './deletion.ts'
+import {
+  brakeEvents,
+  deletionPending,
+  eventsOfReason,
+  missing,
+  QUICK,
+  settled,
+  verified,
+  watched,
+} from './deletion.ts'
 import { BRAKE } from './half.ts'
 import { isInitialized } from './objects.ts'
 import { type Member, openStage } from './stage.ts'
@@ -75,6 +84,6 @@ t.test('all workers are replaced without a person', async (t) => {
     latched.map(({ object }) => object.metadata.name),
     [],
   )
-  for (const { name } of old) t.same(eventsOfReason(stage, name, 'BrakeEngaged'), [], name)
+  for (const { name } of old) t.same(brakeEvents(stage, name), [], name)
   t.equal(await metric(controller, BRAKE), 0)
 })

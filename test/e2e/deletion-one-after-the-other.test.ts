@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, eventsOfReason, missing, QUICK, watched } from './deletion.ts'
+import { brakeEvents, deleted, missing, QUICK, watched } from './deletion.ts'
 import { BRAKE, DELETED } from './half.ts'
 import { openStage } from './stage.ts'
 
@@ -28,7 +28,7 @@ t.test('all go, and the brake never engages', async (t) => {
   await Promise.all(workers.map(({ name }) => deleted(stage, name)))
   for (const { name } of workers) {
     for (const { object } of reports.of(name)) if (object?.status?.brakeEngagedAt) engaged.push(name)
-    t.same(eventsOfReason(stage, name, 'BrakeEngaged'), [], name)
+    t.same(brakeEvents(stage, name), [], name)
   }
   t.same(engaged, [])
   t.equal(await metric(controller, BRAKE), 0)

@@ -1,7 +1,7 @@
 // An autoscaler removes 60 % of the cluster at once, and says so by its taint.
 import t from 'tap'
 import { metric } from '../fixtures/metric.ts'
-import { deletionPending, eventsOfReason } from './deletion.ts'
+import { brakeEvents, deletionPending } from './deletion.ts'
 import { BRAKE, DELETED, HALF_LIFECYCLE, openHalf } from './half.ts'
 import { openStage } from './stage.ts'
 
@@ -33,7 +33,7 @@ t.test('its Nodes go without a person, and hold nobody else', async (t) => {
   await nodes.until('all are deleted', () => kept() === 4)
   t.equal(await metric(controller, BRAKE), 0)
   t.equal(await metric(controller, DELETED), 6)
-  for (const name of names) t.same(eventsOfReason(stage, name, 'BrakeEngaged'), [], name)
+  for (const name of names) t.same(brakeEvents(stage, name), [], name)
 
   await vcsim.hide(survivor.vm.ref)
   await deletionPending(stage, survivor.name, { status: 'True', reason: 'NodeReady' })

@@ -114,6 +114,11 @@ export function eventsOfReason({ events }: Stage, node: string, reason: string) 
   return eventsOf(events, node).filter((event) => event.reason === reason)
 }
 
+/** The Events that say that the brake holds a Node, engaged or not. */
+export function brakeEvents({ events }: Stage, node: string) {
+  return eventsOf(events, node).filter(({ reason }) => reason.startsWith('Brake'))
+}
+
 /** Sets or takes away, by null, what a person wants of a Node's deletion. */
 export async function wish({ cluster }: Stage, node: string, value: string | null): Promise<void> {
   const { status } = await cluster.request(

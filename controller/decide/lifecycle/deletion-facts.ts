@@ -18,8 +18,6 @@ export interface DeletionFacts {
   readonly fleet: Fleet
   /** Why the brake holds this Node; undefined where it does not. */
   readonly braked: Unmet | undefined
-  /** Whether that may end as soon as more is known of others. */
-  readonly brakedForNow: boolean
   /** Whether all other VMs have been read since this one was lost. */
   readonly othersRead: boolean
   /** Another Node whose VM is missing and that the fleet does not count yet. */

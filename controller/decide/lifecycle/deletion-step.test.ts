@@ -225,8 +225,25 @@ t.test('the first of many goes only when it is known of the others whether they 
   const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().monotonic) }) }
   const first = decide(gone(uncertain))
   t.equal(first.deletion, undefined)
-  t.match(pending(first), { status: 'True', reason: 'BrakeEngaged' })
+  const { status, reason, message = '' } = pending(first) ?? {}
+  t.match({ status, reason }, { status: 'True', reason: 'BrakeUndecided' })
+  t.match(
+    message,
+    /has not engaged, and holds this Node until it is known how many VMs of vCenter vc1 vanished/,
+  )
+  t.match(message, /; this ends by itself, or let this Node go: kubectl annotate node worker-1 \S+=proceed$/)
+  t.ok(message.length < 1024)
   t.equal(first.status?.brakeEngagedAt, undefined, 'nothing is remembered of that')
+  t.match(
+    first.events.filter(({ reason }) => reason.startsWith('Brake')),
+    [{ type: 'Warning', reason: 'BrakeUndecided', message }],
+  )
+  const known = gone({ ...many(4), report: report({ ...gone().report, status: first.status ?? {} }) })
+  t.match(
+    decide(known).events.filter(({ reason }) => reason.startsWith('Brake')),
+    [{ reason: 'BrakeEngaged', message: /the deletion brake is engaged: / }],
+    'it engages once they are known to be gone',
+  )
   const ready = { ...gone().node, ready: { status: 'True', lastHeartbeatTime: '' } }
   const { monotonic } = facts()
   t.match(decide({ ...gone({ node: ready }), absentSince: monotonic - 1_000 }).probePlan?.absence, {
@@ -523,7 +540,9 @@ t.test('who deletes nothing leaves no latch behind', async (t) => {
   for (const deletion of ['dry-run', 'off'] as const) {
     const decision = decide(gone({ ...many(4), ...settings({ deletion }) }))
     t.equal(decision.status?.brakeEngagedAt, undefined, deletion)
-    t.match(pending(decision)?.message, /the deletion brake is engaged/, 'though it says what it would do')
+    const { message = '' } = pending(decision) ?? {}
+    t.match(message, /the deletion brake would engage: more VMs/, 'though it says what it would do')
+    t.notMatch(message, 'brakeEngagedFor', 'with no command for reports that do not say so')
     const engaged = decide(gone(many(4)))
     const former = { report: report({ ...gone().report, status: engaged.status ?? {} }) }
     const away = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } as const }]
@@ -547,7 +566,7 @@ t.test('a vCenter that empties by and by is slowed down, and no more', async (t)
     )
   t.ok(after(100_000).deletion)
   const held = after(100_000, 200_000)
-  t.match(pending(held), { reason: 'BrakeEngaged' })
+  t.match(pending(held), { reason: 'BrakeUndecided', message: /Nodes were deleted within 10m, they may be/ })
   t.equal(held.status?.brakeEngagedAt, undefined, 'past deletions alone leave no latch')
   t.ok(after(2 * lifecycle.absentFor, 2 * lifecycle.absentFor).deletion, 'that was another time')
 })
@@ -675,9 +694,9 @@ t.test('that the brake engages is told, whatever the condition has to say first'
 t.test('a brake that only waits for what may still count is said last, and by no Event yet', async (t) => {
   const uncertain = { fleet: () => fleet({ pendingSince: Array(4).fill(facts().monotonic) }) }
   const decision = decide(gone({ ...uncertain, leadingFor: 0 }))
-  t.match(pending(decision), { reason: 'LeaderTooYoung', message: /; the deletion brake is engaged: / })
+  t.match(pending(decision), { reason: 'LeaderTooYoung', message: /; the deletion brake has not engaged, / })
   t.same(
-    decision.events.filter(({ reason }) => reason === 'BrakeEngaged'),
+    decision.events.filter(({ reason }) => reason.startsWith('Brake')),
     [],
   )
   const others = { fleet: () => fleet({ latched: 1 }) }

@@ -92,7 +92,7 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
 }
 
 function judge(
-  { evidence, brakedForNow }: DeletionFacts,
+  { evidence }: DeletionFacts,
   proofs: readonly Unmet[],
   others: ReturnType<typeof unmetPreconditions>,
 ): ConditionValue {
@@ -105,7 +105,7 @@ function judge(
   )
   // A brake that has not engaged comes last. If it came first, an Event would say that it holds a Node that will soon be
   // deleted.
-  const isFirst = ({ name }: UnmetPrecondition): boolean => !(brakedForNow && name === 'BrakeReleased')
+  const isFirst = ({ reason }: UnmetPrecondition): boolean => reason !== 'BrakeUndecided'
   const unmet = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
   const [first] = unmet
   const { names, are } = describeAll([evidence.request.vm, ...evidence.request.others])

@@ -5,6 +5,7 @@
  */
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { LifecycleConfig } from '../../config/config.ts'
+import { duration } from '../../format-time.ts'
 import { isUnseen } from '../../node/machines.ts'
 import { isDecided } from '../../node/removal.ts'
 import { ANNOTATION_DELETION, type Node } from '../../types/node.ts'
@@ -133,19 +134,47 @@ export function countsAsAbsent(node: Node, evidence: Evidence | undefined): bool
   return evidence?.absent !== undefined && !isDecided(node) && node.ready?.status !== 'True'
 }
 
-/** Without numbers: they change with every Node that comes or goes, and each change would rewrite every held Node. */
-export function brakeEngaged(
-  { name }: Pick<Node, 'name'>,
-  { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
-): Unmet {
-  const machines = isUnseen({ moref })
-    ? 'machines that no vCenter has ever shown'
-    : `VMs of vCenter ${vCenter}`
-  const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${vCenter}")].metadata.name}')`
+type Held = Pick<Node, 'name'>
+type OfVCenter = Pick<BoundVM, 'vCenter' | 'moref'>
+
+/**
+ * Why an engaged brake holds a Node. Without numbers: they change with every Node that comes or goes, and each change would
+ * rewrite every held Node.
+ */
+export function brakeEngaged(node: Held, bound: OfVCenter): Unmet {
+  const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${bound.vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeEngaged',
-    message: `the deletion brake is engaged: more ${machines} vanished at once than lifecycle.maxAbsentShare and maxAbsentMinimum allow; bring them back, or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed, or all Nodes that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
+    message: `the deletion brake is engaged: ${tooManyVanished(bound)}; bring them back, or ${letGo(node)}, or all Nodes that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
+}
+
+/** The same where Nodes like this one are never deleted, so that nothing is recorded. */
+export function brakeWouldEngage(node: Held, bound: OfVCenter): Unmet {
+  return {
+    reason: 'BrakeEngaged',
+    message: `the deletion brake would engage: ${tooManyVanished(bound)}; bring them back, or ${letGo(node)}`,
+  }
+}
+
+/** Why a brake that has engaged for nobody holds a Node: see {@link tooManyForNow}. */
+export function brakeUndecided(node: Held, bound: OfVCenter, settings: LifecycleConfig): Unmet {
+  return {
+    reason: 'BrakeUndecided',
+    message: `the deletion brake has not engaged, and holds this Node until it is known how many ${machinesOf(bound)} vanished at once: with those that are still to be looked at, and those whose Nodes were deleted within ${duration(quietTime(settings))}, they may be more than lifecycle.maxAbsentShare and maxAbsentMinimum allow; this ends by itself, or ${letGo(node)}`,
+  }
+}
+
+function tooManyVanished(bound: OfVCenter): string {
+  return `more ${machinesOf(bound)} vanished at once than lifecycle.maxAbsentShare and maxAbsentMinimum allow`
+}
+
+function machinesOf({ vCenter, moref }: OfVCenter): string {
+  return isUnseen({ moref }) ? 'machines that no vCenter has ever shown' : `VMs of vCenter ${vCenter}`
+}
+
+function letGo({ name }: Held): string {
+  return `let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`
 }
 
 function recentlyDeleted({ deleted }: Fleet, settings: LifecycleConfig): readonly Span[] {

@@ -5,6 +5,8 @@ import type { NodeFacts } from '../node-facts.ts'
 import type { Unmet } from './absence-proofs.ts'
 import {
   brakeEngaged,
+  brakeUndecided,
+  brakeWouldEngage,
   countsAsAbsent,
   type Fleet,
   fewAbsent,
@@ -32,8 +34,6 @@ export interface DisruptionLimit {
   readonly status: AbsenceStatus
   /** Why the brake keeps this Node from being deleted; undefined where it does not. */
   readonly holds: Unmet | undefined
-  /** Whether it has engaged for nobody, and holds only until it is known how many vanished with this VM. */
-  readonly holdsForNow: boolean
   /** Whether the brake engages for this Node in this reconcile. */
   readonly engages: boolean
   /** Milliseconds until the brake may release itself; undefined where time alone does not release it. */
@@ -90,11 +90,12 @@ export function judgeDisruptionLimit({
   // The `proceed` annotation lets this Node pass without releasing the brake: once removed, the brake holds as before.
   const passes = lives || isRemovalMeant(node)
   const holdsAll = engaged || fleet.latched > 0
-  const tooManyVanished = holdsAll || (counts && tooManyForNow(own, fleet, settings))
-  const inDoubt = doubted || wasDoubted(fleet, settings)
   let holds: Unmet | undefined
-  if (!passes && inDoubt) holds = vCenterDoubted(node, bound, settings)
-  else if (!passes && tooManyVanished) holds = brakeEngaged(node, bound)
+  if (passes) holds = undefined
+  else if (doubted || wasDoubted(fleet, settings)) holds = vCenterDoubted(node, bound, settings)
+  else if (holdsAll) holds = brakeEngaged(node, bound)
+  else if (tooMany) holds = brakeWouldEngage(node, bound)
+  else if (counts && tooManyForNow(own, fleet, settings)) holds = brakeUndecided(node, bound, settings)
   // For a while only where its absence stays unproven: that must not hold the others.
   const uncertain = missingFor < quietTime(settings) || isStillUnknown(evidence)
   const pending = there === undefined && !counts && !lives && !isDecided(node) && uncertain
@@ -119,7 +120,6 @@ export function judgeDisruptionLimit({
     },
     engages,
     holds,
-    holdsForNow: !holdsAll && !inDoubt,
     ...(there === 'renamed'
       ? latchWhileThere(latch, facts)
       : {

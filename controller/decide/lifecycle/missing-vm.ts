@@ -62,7 +62,6 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
     lifeSign: lifeSignOf(node, facts.report),
     fleet,
     braked: brake.holds,
-    brakedForNow: brake.holdsForNow,
     othersRead: !facts.lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread),
     uncounted: () => facts.uncounted(group),
     leadingFor,
