@@ -190,15 +190,18 @@ export function isUnseeable(vm: VM): boolean {
   )
 }
 
+const MINUTE = 60_000
 /** The rate is counted when a deletion is tried, and judged when it has come through. */
 const SLACK = 10_000
 
+/** A leader knows of its own deletions alone; those of the one before are over when it may first delete, if that takes a minute. */
 function judgeRate({ judge, settings, timeline }: World, by: string, vCenter: string, says: Says): void {
   const { now } = timeline
+  const { absentFor, leaderAge, deletionsPerMinute: allowed } = settings.lifecycle
+  const ofAll = Math.max(absentFor, leaderAge) >= MINUTE
   const recent = judge.deletions.filter(
-    (each) => each.vCenter === vCenter && each.by === by && now - each.at < 60_000 - SLACK,
+    (each) => each.vCenter === vCenter && (ofAll || each.by === by) && now - each.at < MINUTE - SLACK,
   )
-  const allowed = settings.lifecycle.deletionsPerMinute
   if (recent.length > allowed) says('the rate is kept', `${recent.length} of ${allowed} in a minute`)
 }
 
