@@ -108,8 +108,8 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/gather/gather.ts',
-        'return gone ? held.filter((each) => each === name) : held',
-        'return held',
+        'if (!gone) return held',
+        'if (!gone || !node.deleting) return held',
       ),
     ],
   },
