@@ -107,7 +107,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/session/login-limiter.ts',
-        'return next > at ? undefined : [...counted, { at, refused: false }]',
+        'return next > at ? undefined : lists.map((list) => [...list, { at, refused: false }])',
         'return undefined',
       ),
     ],

@@ -11,9 +11,9 @@ function withoutRow(name: string): Mutation {
     name: `identity: a binding moves: ${name}`,
     edits: [
       edit(
-        VM,
-        '({ leavesFormer, allows }) => (!leavesFormer || hasRoom) && allows(candidate, facts)',
-        `({ name, leavesFormer, allows }) => name !== '${name}' && (!leavesFormer || hasRoom) && allows(candidate, facts)`,
+        MOVES,
+        "({ former, allows }) => (former !== 'kept' || hasRoomBeside(vm, facts)) && allows(candidate, facts)",
+        `({ name, former, allows }) => name !== '${name}' && (former !== 'kept' || hasRoomBeside(vm, facts)) && allows(candidate, facts)`,
       ),
     ],
   }
@@ -25,62 +25,69 @@ function weakened(name: string, ...edits: readonly Edit[]): Mutation {
 }
 
 export const IDENTITY_MUTATIONS: readonly Mutation[] = [
-  ...['Gone', 'VCenterRemoved', 'FailedOver', 'FirstProof'].map(withoutRow),
+  ...['RegisteredAgain', 'Gone', 'VCenterRemoved', 'FailedOver', 'FirstProof'].map(withoutRow),
   weakened(
     'what a Node was verified to be stays its VM',
     edit(VM, 'bound === undefined ? findFirst(shown)', 'bound !== undefined ? findFirst(shown)'),
     edit(VM, ': findBound(bound, shown)', ': findFirst(shown)'),
   ),
   weakened(
-    'an annotation names no VM that has the instance UUID of the bound one',
-    edit(VM, 'facts.node.vmAnnotation === bound.instanceUUID ? undefined : ', ''),
-  ),
-  weakened(
-    'Gone: the VM is not shown, and proven gone',
-    edit(MOVES, '      candidate.boundNow === undefined &&\n', ''),
+    'RegisteredAgain: the claim says so, or nothing can',
     edit(
       MOVES,
-      '      isKnownByClaim(candidate, facts) &&\n      hasDeparted(facts),',
-      '      isKnownByClaim(candidate, facts),',
+      'isRegisteredAgain(candidate.bound, candidate.vm) &&\n      isSameMachine(candidate, facts),',
+      'isRegisteredAgain(candidate.bound, candidate.vm),',
     ),
+  ),
+  weakened(
+    'an annotation names no VM that has the instance UUID of the bound one',
+    edit(MOVES, 'facts.node.vmAnnotation === bound.instanceUUID ? undefined : ', ''),
   ),
   weakened(
     'Gone: it is proven gone',
     edit(
       MOVES,
-      '      isKnownByClaim(candidate, facts) &&\n      hasDeparted(facts),',
-      '      isKnownByClaim(candidate, facts),',
+      '      isSameMachine(candidate, facts) &&\n      hasDeparted(facts),',
+      '      isSameMachine(candidate, facts),',
     ),
   ),
-  weakened('Gone: all that a probe found is shown', edit(MOVES, '      !candidate.overtaken &&\n', '')),
+  weakened(
+    'Gone: all that a probe found is shown',
+    edit(MOVES, '      !isOvertaken(candidate, facts) &&\n', ''),
+  ),
   weakened(
     'Gone: the claim says so, or nothing can',
     edit(
       MOVES,
-      '      isKnownByClaim(candidate, facts) &&\n      hasDeparted(facts),',
+      '      isSameMachine(candidate, facts) &&\n      hasDeparted(facts),',
       '      hasDeparted(facts),',
     ),
   ),
   weakened(
     'VCenterRemoved: its vCenter is not configured',
-    edit(MOVES, "facts.bindingVCenter === 'unconfigured' &&", 'facts.bindingVCenter !== undefined &&'),
-  ),
-  weakened(
-    'VCenterRemoved: the claim says so, or nothing can',
-    edit(MOVES, "=== 'unconfigured' &&\n      isKnownByClaim(candidate, facts) &&", "=== 'unconfigured' &&"),
+    edit(
+      MOVES,
+      "facts.vCenterState(candidate.bound.vCenterInstanceUUID) === 'unconfigured' &&",
+      "facts.vCenterState(candidate.bound.vCenterInstanceUUID) !== 'refuses' &&",
+    ),
   ),
   weakened(
     'FailedOver: it shows the claim',
-    edit(MOVES, 'candidate.showsClaim && isAway(candidate, facts)', 'isAway(candidate, facts)'),
+    edit(MOVES, 'candidate.showsClaim &&\n      runs(candidate.vm) &&', 'runs(candidate.vm) &&'),
   ),
-  weakened(
-    'FailedOver: the former VM does not run',
-    edit(MOVES, 'candidate.showsClaim && isAway(candidate, facts)', 'candidate.showsClaim'),
-  ),
-  weakened('FailedOver: the claim is new', edit(MOVES, ' && isNewClaim(facts) && ', ' && ')),
+  weakened('FailedOver: the former VM does not run', edit(MOVES, '      isAway(candidate, facts) &&\n', '')),
+  weakened('FailedOver: the claim is new', edit(MOVES, '(isNewClaim(facts) || ', '(runs(candidate.vm) || ')),
   weakened(
     'FirstProof: it shows the claim',
-    edit(MOVES, '      showsClaim &&\n      runs(vm) &&', '      runs(vm) &&'),
+    edit(
+      MOVES,
+      '      showsClaim &&\n      runs(vm) &&\n      previous.lastClaim',
+      '      runs(vm) &&\n      previous.lastClaim',
+    ),
+  ),
+  weakened(
+    'FirstProof: the former VM has never shown one',
+    edit(MOVES, '      previous.lastClaim === undefined &&\n', ''),
   ),
   weakened(
     'the claim is the one of the report',
@@ -92,30 +99,22 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   ),
   weakened(
     'only one VM shows the claim',
-    edit(
-      VM,
-      'const showsClaim = showing.length === 1 && showing[0] === vm',
-      'const showsClaim = showing.includes(vm)',
-    ),
-  ),
-  weakened(
-    'where no claim decides, no other VM may be the one',
-    edit(VM, 'running.length === 1 && unanswered === undefined', 'unanswered === undefined'),
+    edit(MOVES, 'showsClaim: showing.length === 1 && showing[0] === vm', 'showsClaim: showing.includes(vm)'),
   ),
   weakened(
     'where no claim decides, each vCenter has answered',
-    edit(VM, 'running.length === 1 && unanswered === undefined', 'running.length === 1'),
+    edit(MOVES, 'alone: running.length === 1 && complete', 'alone: running.length === 1'),
   ),
   weakened(
     'what cannot be the machine ends nothing',
-    edit(VM, ' && isPossible(vm, query.spec, facts))', ')'),
+    edit(MOVES, " !== 'off' && isPossible(vm, word.spec, facts))", " !== 'off')"),
   ),
   weakened(
-    'a claim that is first seen while the VM is off may be that of another',
+    'a claim that the VM does not show may be that of another',
     edit(
-      MOVES,
-      'const stands = isBoundTo(previous.vm, vm) && !runs(vm)',
-      'const stands = isBoundTo(previous.vm, vm) && !runs(vm) && wasAway(previous)',
+      `${IDENTITY}/binding.ts`,
+      'if (isShown && spec.claim.digest !== undefined)',
+      'if (spec.claim.digest !== undefined)',
     ),
   ),
 ]
