@@ -4,7 +4,7 @@ import { simulate } from './run.ts'
 import { simulateSeries } from './series.ts'
 
 /** A few seconds. `npm run simulate` goes on for as long as wanted. */
-const STEPS = 100_000
+const STEPS = 140_000
 /** Of a short run. */
 const SEED = 9
 

@@ -83,18 +83,21 @@ export function judgeClaim(
  * writes none.
  */
 function withoutNonce(claimed: string | undefined, { bootID, claim }: NodeReportSpec): ClaimCheck {
-  if (claimed === undefined || claimed !== bootID || claim.digest !== undefined) {
+  if (claimed === undefined || claimed !== bootID) {
     return absent(
       'ClaimOfEarlierBoot',
       `${GUESTINFO_CLAIM} is from another boot of this Node; the agent writes a new one when it starts`,
     )
   }
   const reason: ClaimReason = 'ClaimOfOlderAgent'
-  return {
-    kind: 'vouches',
-    reason,
-    message: `the claim in ${GUESTINFO_CLAIM} has no nonce, so anybody can make it up: it keeps what was proven before, and proves nothing new; install an agent of this release`,
-  }
+  const what = `the claim in ${GUESTINFO_CLAIM} has no nonce, so anybody can make it up`
+  return claim.digest === undefined
+    ? {
+        kind: 'vouches',
+        reason,
+        message: `${what}: it keeps what was proven before, and proves nothing new; install an agent of this release`,
+      }
+    : absent(reason, `${what}, and it is not the one that the agent has written; see what else writes it`)
 }
 
 /** A clone carries the claim of its original, whose Node is known to run elsewhere. */
