@@ -168,7 +168,7 @@ t.test('a report that comes while the Node is written is not taken for the one b
     })
   }
   await reconcile()
-  t.same(shown, [], 'the new one counts, which is still to be decided on')
+  t.match(shown.at(-1), { vm: { biosUUID: BIOS_UUID } }, 'which VM the Node is, counts beside the new one')
   delete answers.onPatch
   await reconcile()
   await clock.turn(100)
@@ -192,13 +192,57 @@ t.test(
         events: [],
         enqueued: ['worker-1'],
       })
-      t.same(shown.at(-1), {}, 'nothing counts that is not on record')
+      t.match(shown.at(-1), { vm: { biosUUID: BIOS_UUID } }, 'what was decided still counts')
       delete answers.status
       await reconcile()
-      t.same(take(), { calls: ['report/status 200'], events: ['Initialized'], enqueued: [] })
+      t.same(take(), {
+        calls: ['report/status 200'],
+        events: ['Initialized', 'Synced', 'LabelOverridden'],
+        enqueued: [],
+      })
     }
   },
 )
+
+t.test('a level that is not on record yet survives the report of the next boot', async (t) => {
+  for (const written of [false, true]) {
+    const { clock, stored, answers, shown, reconcile, take } = setUp(t)
+    await reconcile()
+    t.match(shown.at(-1), { identityLevel: 'proven' })
+    const next = report({
+      resourceVersion: '201',
+      spec: {
+        ok: true,
+        value: spec({
+          bootID: '99999999-2222-4333-8444-555555555555',
+          claim: { written: false, reason: 'ToolMissing', message: 'no tool' },
+        }),
+      },
+    })
+    if (written) {
+      // The API server has the next report already, which the watch does not show yet.
+      answers.status = { outcome: 'conflict' }
+      await clock.turn(100)
+      await reconcile()
+      delete answers.status
+    }
+    stored.report = next
+    await reconcile()
+    await clock.turn(100)
+    t.match(shown.at(-1), { identityLevel: 'proven' })
+    t.equal(take().calls.at(-1), 'report/status 201')
+  }
+})
+
+t.test('a status that another has written takes the place of one that is not on record', async (t) => {
+  const { clock, stored, shown, reconcile, take } = setUp(t)
+  await reconcile()
+  stored.report = report({ resourceVersion: '201', status: { instanceType: 'of another' } })
+  await reconcile()
+  t.same(shown.at(1), { instanceType: 'of another' })
+  await clock.turn(100)
+  t.same(take().calls, ['node/status', 'node', 'report/status 201'])
+})
 
 t.test('a write that the watch shows before it is answered is told once', async (t) => {
   const { clock, answers, reconcile, take } = setUp(t)

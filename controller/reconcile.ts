@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../agent/shared/clock.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
 import type { SlowLane } from './apply/slow-lane.ts'
@@ -47,7 +48,8 @@ export interface Reconciler {
 
 /**
  * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
- * go. Until then it counts here as if it were written. Where it cannot be written as it is, the Node is looked at again.
+ * go. From then on it counts here as if it were written, also beside a newer report of the agent: which VM a Node is,
+ * is decided once. Where it cannot be written as it is, the Node is looked at again.
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { writer, slowLane, clock, tracker, onDecision } = options
@@ -59,49 +61,78 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const statuses = createStatusQueue({
     async write(name, { node, report, status, events }, signal) {
       const written = await options.statusWriter(signal).patchReportStatus(name, report, status)
-      if (written.outcome !== 'written') return reconsider(name)
+      if (written.outcome !== 'written') return reconsider(name, { node, report, status, events })
       reports.wrote(report, written.object)
       for (const event of events) writer.recordEvent(node, event)
     },
-    onError(name, error) {
+    onError(name, error, pending) {
       options.onStatusError(name, error)
-      reconsider(name)
+      reconsider(name, pending)
     },
     clock,
   })
+  /** Statuses that could not be written when it was their turn, by the names of their Nodes. */
+  const overdue = new Map<string, PendingStatus>()
 
   /** What is wrong shows when the Node is reconciled: then the status is written at once. */
-  function reconsider(name: string): void {
-    forgetStatus(name)
+  function reconsider(name: string, pending: PendingStatus): void {
+    overdue.set(name, pending)
     options.enqueue(name)
   }
 
   /** Back to what is on record. */
   function forgetStatus(name: string): void {
     statuses.delete(name)
+    overdue.delete(name)
     reports.forget(name)
     options.onStatus(name, reports.get(name))
   }
 
+  function count(name: string, pending: PendingStatus): PendingStatus {
+    const decided = { ...pending.report, status: pending.status }
+    reports.wrote(pending.report, decided)
+    options.onStatus(name, decided)
+    return pending
+  }
+
+  /**
+   * Lets a status that is not on record count beside the report as it is now, as if it had been written before the agent
+   * wrote that report. Returns undefined, and counts no longer, where the report is of another Node or has another's status.
+   */
+  function carryOver(
+    name: string,
+    pending: PendingStatus,
+    node: Node | undefined,
+  ): PendingStatus | undefined {
+    const report = reports.get(name)
+    const isSameNode = node?.uid === pending.node.uid && report?.uid === pending.report.uid
+    if (isSameNode && report.resourceVersion === pending.report.resourceVersion) return pending
+    const statuses = [pending.report.status, pending.status]
+    if (!isSameNode || !statuses.some((one) => isDeepStrictEqual(one, report.status))) {
+      forgetStatus(name)
+      return undefined
+    }
+    return count(name, { ...pending, report })
+  }
+
   async function reconcile(name: string): Promise<ReconcileResult> {
     // The watch may show a write before it is answered: what that write is to tell would be told twice.
-    const pending = await statuses.settled(name)
+    const waiting = await statuses.settled(name)
+    const notOnRecord = waiting ?? overdue.get(name)
+    const pending = notOnRecord && carryOver(name, notOnRecord, nodes.get(name))
     const now = clock.now()
     const facts = gather(name, sources, { now, monotonic: clock.monotonic() })
     if (facts === undefined) {
       nodes.forget(name)
       reports.forget(name)
       statuses.delete(name)
+      overdue.delete(name)
       slowLane?.forget(name)
       tracker.track(name, undefined)
       addresses.waits(name, [])
       addresses.holds(name, [])
       onDecision(name, undefined, undefined)
       return 'done'
-    }
-    if (pending !== undefined && pending.node.uid !== facts.node.uid) {
-      forgetStatus(name)
-      return reconcile(name)
     }
     const decision = withEventsOf(pending, decide(facts))
     const { deletion } = decision
@@ -114,7 +145,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       for (const inventory of sources.inventories) inventory.recheck(uuid)
     }
     const record = recordOf(facts.report, pending)
-    const defer = pending !== undefined || decision.state === 'initializing'
+    const defer = !overdue.has(name) && (pending !== undefined || decision.state === 'initializing')
     const target = { node: facts.node, report: record, defer }
     const writing = { writer: { ...writer, ...slowLane?.writer(facts.node) }, now }
     const applied = await applyAndTell(target, decision, writing)
@@ -133,15 +164,16 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     remember(nodes, facts.node, applied.nodes)
     if (record !== undefined) remember(reports, record, applied.reports)
     if (record !== undefined && applied.deferred !== undefined) {
-      const decided = { ...record, status: applied.deferred.status }
-      reports.wrote(record, decided)
-      // Not where the agent has written meanwhile: its report is decided on next, and must not be taken for this one.
-      if (reports.get(name) === decided) {
-        statuses.put(name, { node: facts.node, report: record, ...applied.deferred })
-        options.onStatus(name, decided)
-      } else statuses.delete(name)
-    } else if (applied.reports.length > 0) statuses.delete(name)
-    else if (pending !== undefined && decision.status !== undefined) forgetStatus(name)
+      const deferred = count(name, { node: facts.node, report: record, ...applied.deferred })
+      // The agent may have written meanwhile.
+      const carried = carryOver(name, deferred, nodes.get(name))
+      if (carried === undefined) statuses.delete(name)
+      else statuses.put(name, carried)
+    } else if (applied.reports.length > 0) {
+      statuses.delete(name)
+      overdue.delete(name)
+    } else if (pending !== undefined && decision.status !== undefined && !applied.incomplete)
+      forgetStatus(name)
     if (decision.requeue || applied.incomplete) return 'requeue'
     return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }

@@ -17,8 +17,8 @@ export interface PendingStatus {
 export interface StatusQueueOptions {
   /** Writes one. Not called twice at once for the same Node. */
   readonly write: (name: string, pending: PendingStatus, signal: AbortSignal) => Promise<void>
-  /** A write threw: the status is no longer pending. Not called for what the end of the work cuts off. */
-  readonly onError: (name: string, error: unknown) => void
+  /** A write threw: the status no longer waits. Not called for what the end of the work cuts off. */
+  readonly onError: (name: string, error: unknown, pending: PendingStatus) => void
   readonly clock: Clock
 }
 
@@ -86,7 +86,7 @@ export function createStatusQueue({ write, onError, clock }: StatusQueueOptions)
     try {
       await write(name, pending, signal)
     } catch (error) {
-      if (!ending) onError(name, error)
+      if (!ending) onError(name, error, pending)
     }
     active.delete(name)
     // Another may have taken its place meanwhile.
