@@ -5,18 +5,24 @@ import { systemClock } from '../agent/shared/clock.ts'
 import { escapeUnprintable, printable } from '../agent/shared/printable.ts'
 import { returnFreePages } from '../agent/shared/return-free-pages.ts'
 import { VERSION } from '../agent/shared/version.ts'
-import { complete } from './command-line/complete.ts'
-import { completionScript } from './command-line/completion-script.ts'
-import { HELP } from './command-line/help.ts'
-import { parseCommandLine } from './command-line/parse-command-line.ts'
-import { type Surroundings, showDoctor, showExplanation, showPlan, showStatus } from './commands/answers.ts'
-import { completion } from './commands/completion.ts'
-import { configSource, prepare } from './commands/prepare.ts'
-import { run } from './commands/run.ts'
-import { helpOnFlags } from './cpi-arguments/help.ts'
+import { complete } from './cli/command-line/complete.ts'
+import { completionScript } from './cli/command-line/completion-script.ts'
+import { HELP } from './cli/command-line/help.ts'
+import { parseCommandLine } from './cli/command-line/parse-command-line.ts'
+import {
+  type Surroundings,
+  showDoctor,
+  showExplanation,
+  showPlan,
+  showStatus,
+} from './cli/commands/answers.ts'
+import { completion } from './cli/commands/completion.ts'
+import { configSource, prepare } from './cli/commands/prepare.ts'
+import { run } from './cli/commands/run.ts'
+import type { RunFlags } from './cli/options.ts'
+import { helpOnFlags } from './cpi/arguments/help.ts'
 import { controllerCredentials } from './kubernetes/find-credentials.ts'
-import { createLogger } from './log.ts'
-import type { RunFlags } from './options.ts'
+import { createLogger } from './lib/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line; of `plan`, 2 where something would change. */

@@ -11,7 +11,7 @@ import {
   PLURAL,
   parseSpec,
 } from '../agent/shared/node-report.ts'
-import { MAX_MESSAGE } from '../controller/decide/condition-value.ts'
+import { MAX_MESSAGE } from '../controller/loops/node/decide/condition-value.ts'
 import { manifestFiles, readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
 import { nodeReportSchema, type StructuralSchema } from './testing/schema.ts'

@@ -73,7 +73,14 @@ t.test('each file and folder that the text names exists', async (t) => {
   const names = quoted(before + after).filter((name) => /\/$|\.(ts|yaml|json)$/.test(name))
   t.ok(names.length > 20)
   for (const name of names) {
-    const homes = ['', 'agent', 'controller', 'controller/decide', 'controller/vcenter', 'manifests']
+    const homes = [
+      '',
+      'agent',
+      'controller',
+      'controller/loops/node/decide',
+      'controller/vcenter',
+      'manifests',
+    ]
     t.ok(
       homes.some((home) => existsSync(join(root, home, name))),
       name,
@@ -84,7 +91,11 @@ t.test('each file and folder that the text names exists', async (t) => {
 t.test(
   'what gathers, decides and judges imports no package that could make a call, however indirectly',
   async (t) => {
-    const judging = ['controller/doctor/judge.ts', 'controller/status/node-status.ts', 'agent/report.ts']
+    const judging = [
+      'controller/inspect/doctor/judge.ts',
+      'controller/inspect/status/node-status.ts',
+      'agent/report.ts',
+    ]
     const reached = new Set([...(await sources('controller/{gather,decide,node,types}')), ...judging])
     t.ok(reached.size > 50)
     const packages = new Set<string>()

@@ -1,6 +1,6 @@
 /** The checked configuration as the rest of the controller sees it, whatever form it was written in. */
 import type { IdentityLevel } from '../../agent/shared/node-report.ts'
-import type { LabelSelector } from '../label-selector.ts'
+import type { LabelSelector } from './label-selector.ts'
 import type { Secret } from './secret.ts'
 
 /** How a vCenter's certificate is trusted. */

@@ -1,6 +1,6 @@
 import type { IdentityLevel } from '../../agent/shared/node-report.ts'
-import { reaches } from '../node/identity-level.ts'
 import type { Findings } from './findings.ts'
+import { reaches } from './identity-level.ts'
 import type { Sections } from './sections.ts'
 import { IDENTITY } from './settings/identity.ts'
 import { standardOf } from './settings/row.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../lib/log.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './findings.ts'

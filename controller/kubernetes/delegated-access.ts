@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../lib/log.ts'
 import type { KubeClient } from './client.ts'
 
 export interface AccessRequest {

@@ -2,9 +2,9 @@ import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { printable } from '../../agent/shared/printable.ts'
-import type { Logger } from '../log.ts'
-import { aborted } from '../tasks.ts'
-import { createTokenBuckets } from '../token-buckets.ts'
+import type { Logger } from '../lib/log.ts'
+import { aborted } from '../lib/tasks.ts'
+import { createTokenBuckets } from '../lib/token-buckets.ts'
 import {
   createEventWriter,
   type EventDetails,

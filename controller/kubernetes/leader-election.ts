@@ -1,5 +1,5 @@
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../lib/log.ts'
 import { createDeadline } from './deadline.ts'
 import type { LeaseStore } from './lease.ts'
 import { createLeaseRenewer, type LeaseRenewer, type LeaseRenewerOptions } from './lease-renewer.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { printable } from '../../agent/shared/printable.ts'
-import { CSI_DRIVER } from '../node/well-known.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node } from '../types/node.ts'
+import { CSI_DRIVER } from '../types/well-known.ts'
 
 /** A Node has at most five; with more it differs from what it should have, whatever the rest are. */
 const MAX_ADDRESSES = 100

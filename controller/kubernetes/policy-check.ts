@@ -9,7 +9,7 @@ import {
   type NodeReportSpec,
   PLURAL,
 } from '../../agent/shared/node-report.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../lib/log.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 

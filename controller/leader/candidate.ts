@@ -1,3 +1,5 @@
+import { type CredentialWatch, createCredentialWatch } from '../config/credentials/credential-watch.ts'
+import { sourceWatcher } from '../config/credentials/watch-source.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { type ConfigMetrics, createConfigWatch } from '../config/watch.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
@@ -12,15 +14,13 @@ import {
 import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
-import { runTogether, type Task } from '../tasks.ts'
+import { runTogether, type Task } from '../lib/tasks.ts'
+import type { ProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createLoginLimiter } from '../vcenter/session/login-limiter.ts'
 import type { Timings } from '../vcenter/timings.ts'
-import { type CredentialWatch, createCredentialWatch } from '../vcenter-credentials/credential-watch.ts'
-import { sourceWatcher } from '../vcenter-credentials/watch-source.ts'
-import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { type LeadTermOptions, leadTerm } from './lead-term.ts'
 
 export interface CandidateOptions

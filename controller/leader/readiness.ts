@@ -1,5 +1,5 @@
 /** What `/readyz` says of a leader's work, one line each: what keeps it from being ready, and what else people should know. */
-import { timeOfDay } from '../format-time.ts'
+import { timeOfDay } from '../lib/format-time.ts'
 import type { InterlockState } from '../types/interlock-state.ts'
 import type { PolicyState } from '../types/policy-state.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'

@@ -1,9 +1,9 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { DecisionConfig } from '../config/config.ts'
-import { twinsOf } from '../gather/twin-vcenters.ts'
-import { listed } from '../listed.ts'
-import type { Logger } from '../log.ts'
-import { every, type Task } from '../tasks.ts'
+import { listed } from '../lib/listed.ts'
+import type { Logger } from '../lib/log.ts'
+import { every, type Task } from '../lib/tasks.ts'
+import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 export interface TwinIdentitiesOptions {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import type { DatacenterPath } from '../datacenter-pattern.ts'
+import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { createUnmatchedDatacenters } from './unmatched-datacenters.ts'
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../config/config.ts'
-import { type DatacenterPath, matchesDatacenter } from '../datacenter-pattern.ts'
-import type { Logger } from '../log.ts'
-import { every, type Task } from '../tasks.ts'
+import { type DatacenterPath, matchesDatacenter } from '../config/datacenter-pattern.ts'
+import type { Logger } from '../lib/log.ts'
+import { every, type Task } from '../lib/tasks.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 export interface UnmatchedDatacentersOptions {

@@ -4,9 +4,9 @@ import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { parseCertificates } from '../config/certificates.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
-import type { Logger } from '../log.ts'
-import { readRegularFile } from '../read-regular-file.ts'
-import { aborted, every, type Task } from '../tasks.ts'
+import type { Logger } from '../lib/log.ts'
+import { readRegularFile } from '../lib/read-regular-file.ts'
+import { aborted, every, type Task } from '../lib/tasks.ts'
 
 /** Where the CAs stand whose client certificates the secure port believes. */
 export type ClientCASource =

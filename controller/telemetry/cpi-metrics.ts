@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { WorkQueueObserver } from '../watch/work-queue.ts'
+import type { WorkQueueObserver } from '../loops/node/watch/work-queue.ts'
 
 /** Which of the CPI's controllers have work here. */
 export interface RunningControllers {

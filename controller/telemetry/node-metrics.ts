@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Condition } from '../../agent/shared/node-report.ts'
-import type { SlowNodes } from '../apply/slow-lane.ts'
-import type { Decision } from '../decide/decision.ts'
+import type { SlowNodes } from '../loops/node/apply/slow-lane.ts'
+import type { Decision } from '../loops/node/decide/decision.ts'
 import type { Node } from '../types/node.ts'
 import { createLabelGuard } from './label-guard.ts'
 

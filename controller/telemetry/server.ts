@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { AccessRequest, ClientCertificate, Denial } from '../kubernetes/delegated-access.ts'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../lib/log.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The state of a part of the process, in plain lines for a person. */

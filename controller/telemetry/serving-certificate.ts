@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../log.ts'
-import { readRegularFile } from '../read-regular-file.ts'
-import { aborted, every, type Task } from '../tasks.ts'
+import type { Logger } from '../lib/log.ts'
+import { readRegularFile } from '../lib/read-regular-file.ts'
+import { aborted, every, type Task } from '../lib/tasks.ts'
 import { createSelfSigned, type KeyPair } from './self-signed.ts'
 
 /** Where the certificate of the secure port comes from. */

@@ -1,8 +1,8 @@
 /** Keeps the tags of all relevant objects up to date. Nothing waits for it: tags are independent of other properties. */
 import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../log.ts'
-import { every, runTogether } from '../tasks.ts'
+import type { Logger } from '../lib/log.ts'
+import { every, runTogether } from '../lib/tasks.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { VMStore } from './cache/vm-store.ts'
 import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'

@@ -1,8 +1,8 @@
 /** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { DatacenterPath } from '../datacenter-pattern.ts'
-import type { Logger } from '../log.ts'
-import { every, runTogether } from '../tasks.ts'
+import type { DatacenterPath } from '../config/datacenter-pattern.ts'
+import type { Logger } from '../lib/log.ts'
+import { every, runTogether } from '../lib/tasks.ts'
 import { createSightings } from './cache/sightings.ts'
 import type { Changes } from './cache/vm-answer.ts'
 import type { VMLocations } from './cache/vm-locations.ts'

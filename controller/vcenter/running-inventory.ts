@@ -1,4 +1,4 @@
-import type { DatacenterPath } from '../datacenter-pattern.ts'
+import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
 /** An inventory and its main loop. */

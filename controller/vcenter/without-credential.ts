@@ -1,5 +1,5 @@
 import { type NoCredential, serverKey, type VCenterConfig } from '../config/config.ts'
-import { aborted } from '../tasks.ts'
+import { aborted } from '../lib/tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { RunningInventory } from './running-inventory.ts'
 import { notConnected, unanswered } from './vm-probe/prober.ts'

@@ -8,7 +8,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { LABEL_REGION, LABEL_ZONE } from '../../controller/node/well-known.ts'
+import { LABEL_REGION, LABEL_ZONE } from '../../controller/types/well-known.ts'
 import { settled } from '../e2e/deletion.ts'
 import { condition } from '../e2e/objects.ts'
 import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../e2e/stage.ts'

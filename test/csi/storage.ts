@@ -1,6 +1,6 @@
 /** What others do between a claim and the driver: external-provisioner and people. */
 
-import { CSI_DRIVER } from '../../controller/node/well-known.ts'
+import { CSI_DRIVER } from '../../controller/types/well-known.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { createVolume } from './driver.ts'
 

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { CSI_DRIVER } from '../../controller/node/well-known.ts'
+import { CSI_DRIVER } from '../../controller/types/well-known.ts'
 import { isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
 import { nodeObject } from '../fixtures/kubelet.ts'

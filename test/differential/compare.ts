@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { type Bed, readNodes, runRollcall, setUp } from './bed.ts'
 import { runCPI } from './run-cpi.ts'

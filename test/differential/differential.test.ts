@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import type { NodeObject } from '../e2e/objects.ts'
 import { openBed, readNodes, runRollcall, setUp } from './bed.ts'
 import { type ComparedNode, compareScenario } from './compare.ts'

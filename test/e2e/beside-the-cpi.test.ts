@@ -1,7 +1,7 @@
 /** The vSphere CPI itself runs in the same cluster: first for all, then as a neighbour that leaves Nodes alone. */
 import t from 'tap'
-import { cpiObject } from '../../controller/cpi-interlock/testing/cpi-object.ts'
-import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { countRequests } from '../fixtures/api-requests.ts'
 import { vsphereConf } from '../fixtures/controller.ts'
 import { startCPI } from '../fixtures/cpi.ts'

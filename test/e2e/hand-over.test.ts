@@ -1,6 +1,6 @@
 // The vSphere CPI initialises a cluster and hands it over to Rollcall, which hands it back. Each starts with the same file.
 import t from 'tap'
-import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { builtProgram } from '../fixtures/built-program.ts'
 import { vsphereConf } from '../fixtures/controller.ts'
 import { startCPI } from '../fixtures/cpi.ts'

@@ -1,7 +1,7 @@
 // From the release before claims had a nonce: first its CRD with agents of this one, then this one's CRD and controller.
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
-import { LABEL_IDENTITY_LEVEL } from '../../controller/node/well-known.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { until } from '../fixtures/until.ts'

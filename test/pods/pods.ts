@@ -1,7 +1,7 @@
 /** What `main.ts` runs within the namespaces. */
 import { readdir, readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { LABEL_REGION, LABEL_ZONE } from '../../controller/node/well-known.ts'
+import { LABEL_REGION, LABEL_ZONE } from '../../controller/types/well-known.ts'
 import { address, hasTaint, isInitialized, level, ready } from '../e2e/objects.ts'
 import { until } from '../fixtures/until.ts'
 import { installNetwork } from './containerd.ts'

@@ -1,10 +1,10 @@
 /** Which credential the CPI's own package finds in a Secret, against ours. */
 import t from 'tap'
-import { Secret } from '../../controller/config/secret.ts'
 import {
   findCredential,
   type VCenterCredential,
-} from '../../controller/vcenter-credentials/find-credential.ts'
+} from '../../controller/config/credentials/find-credential.ts'
+import { Secret } from '../../controller/config/secret.ts'
 import { askCPIForCredentials, type CPICredential } from './oracle.ts'
 
 type Outcome = 'same' | 'none' | 'only Rollcall finds it' | 'only the CPI finds it' | 'another'

@@ -1,6 +1,6 @@
-import { type LabelSelector, parseLabelSelector, type Requirement } from '../../label-selector.ts'
 import type { IdentityConfig } from '../config.ts'
 import { kubeletMaySet } from '../kubelet-labels.ts'
+import { type LabelSelector, parseLabelSelector, type Requirement } from '../label-selector.ts'
 import { row, type SectionTable, type ValueType } from './row.ts'
 import { choice, TEXT } from './value-types.ts'
 

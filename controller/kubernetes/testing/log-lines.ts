@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import type { Logger } from '../../log.ts'
+import type { Logger } from '../../lib/log.ts'
 
 /** A logger that keeps what it is told. */
 export function createLogLines(): {

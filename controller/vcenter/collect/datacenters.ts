@@ -1,4 +1,4 @@
-import type { DatacenterPath } from '../../datacenter-pattern.ts'
+import type { DatacenterPath } from '../../config/datacenter-pattern.ts'
 import { readName } from '../properties/property-values.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'

@@ -2,7 +2,7 @@
 import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Secret } from '../../config/secret.ts'
-import type { Logger } from '../../log.ts'
+import type { Logger } from '../../lib/log.ts'
 import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'

@@ -1,4 +1,4 @@
-import { aborted } from '../../tasks.ts'
+import { aborted } from '../../lib/tasks.ts'
 
 /** Runs work that has the same name one after the other, in the order of the calls. */
 export type TakeTurns = <T>(name: string, work: () => Promise<T>, signal: AbortSignal) => Promise<T>

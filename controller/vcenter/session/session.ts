@@ -1,7 +1,7 @@
 /** The SOAP session of a vCenter: created once, kept alive, resumed after a failure, and ended. */
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
-import type { Logger } from '../../log.ts'
+import type { Logger } from '../../lib/log.ts'
 import type { Timings } from '../timings.ts'
 import { element } from '../wire/envelope.ts'
 import { isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'

@@ -1,6 +1,6 @@
 /** Errors of a vCenter, with a type of their own where the handling differs. */
 
-import { timeOfDay } from '../../format-time.ts'
+import { timeOfDay } from '../../lib/format-time.ts'
 import type { FailureReason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'

@@ -1,4 +1,4 @@
-import { TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
+import { TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine } from '../model/machine.ts'
 import { readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'

@@ -1,6 +1,7 @@
 /** What must hold at the moment when the API server deletes a Node for a controller. */
-import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
+
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
+import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import { type Machine, swapBytes, type VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredReport } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'

@@ -1,5 +1,5 @@
 /** What must hold some time after all faults are over. */
-import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
+import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine, VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'

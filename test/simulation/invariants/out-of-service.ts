@@ -1,4 +1,4 @@
-import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/node/well-known.ts'
+import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
 import { readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isLeftBehind } from './binding.ts'

@@ -1,3 +1,4 @@
+import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import {
   BETA_LABELS,
   LABEL_IDENTITY_LEVEL,
@@ -7,8 +8,7 @@ import {
   TAINT_OUT_OF_SERVICE,
   TAINT_SHUTDOWN,
   TAINT_UNINITIALIZED,
-} from '../../../controller/node/well-known.ts'
-import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
+} from '../../../controller/types/well-known.ts'
 import type { StoredNode, TaintObject } from '../model/objects.ts'
 import type { World } from '../world.ts'
 

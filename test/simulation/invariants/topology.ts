@@ -1,4 +1,4 @@
-import { LABEL_REGION, LABEL_ZONE } from '../../../controller/node/well-known.ts'
+import { LABEL_REGION, LABEL_ZONE } from '../../../controller/types/well-known.ts'
 import type { VM } from '../model/machine.ts'
 import type { StoredNode } from '../model/objects.ts'
 import { regionOf, zoneOf } from '../model/rest.ts'

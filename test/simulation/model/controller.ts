@@ -4,11 +4,14 @@ import type { VCenterConfig } from '../../../controller/config/config.ts'
 import { ConfigError } from '../../../controller/config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../../controller/config/load.ts'
 import { createCandidate } from '../../../controller/leader/candidate.ts'
-import type { Logger } from '../../../controller/log.ts'
+import type { Logger } from '../../../controller/lib/log.ts'
+import {
+  createProbeTracker,
+  type ProbeTracker,
+} from '../../../controller/loops/node/vm-probes/probe-tracker.ts'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
 import { openInventory } from '../../../controller/vcenter/inventory.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
-import { createProbeTracker, type ProbeTracker } from '../../../controller/vm-probes/probe-tracker.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import type { ConfigFile } from './config-file.ts'

@@ -1,5 +1,5 @@
 /** What kubelets write, and the node lifecycle controller of those that do not. */
-import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/node/well-known.ts'
+import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { canSpeak, type Machine, swapBytes } from './machine.ts'

@@ -35,7 +35,7 @@ export const CONFIGURATION_MUTATIONS: readonly Mutation[] = [
     name: 'configuration: the last credential stays in force',
     edits: [
       edit(
-        'controller/vcenter-credentials/credential-watch.ts',
+        'controller/config/credentials/credential-watch.ts',
         'return last === undefined ? {',
         'return last !== null ? {',
       ),

@@ -30,11 +30,15 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
     edits: [
       edit(
-        'controller/apply/apply.ts',
+        'controller/loops/node/apply/apply.ts',
         'decision.confirmLease === true && !(await writer.confirm())',
         'false',
       ),
-      edit('controller/apply/apply.ts', 'if (!(await writer.confirm())) return { incomplete: true }', ''),
+      edit(
+        'controller/loops/node/apply/apply.ts',
+        'if (!(await writer.confirm())) return { incomplete: true }',
+        '',
+      ),
       edit(
         'controller/kubernetes/term.ts',
         'Math.abs(clock.now() - renewer.renewedAtWall) < renewDeadline',
@@ -55,9 +59,9 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'probe tracker: deletions are counted',
     edits: [
-      edit('controller/vm-probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
+      edit('controller/loops/node/vm-probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
       edit(
-        'controller/vm-probes/probe-tracker.ts',
+        'controller/loops/node/vm-probes/probe-tracker.ts',
         'deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })',
         '',
       ),
@@ -67,7 +71,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'probe tracker: deletions are remembered when the configuration changes',
     edits: [
       edit(
-        'controller/vm-probes/probe-tracker.ts',
+        'controller/loops/node/vm-probes/probe-tracker.ts',
         'resume(exists) {',
         'resume(exists) {\n      deleted.clear()',
       ),
@@ -116,7 +120,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'shutdown: only a host that is connected knows',
     edits: [
       edit(
-        'controller/decide/machine-state.ts',
+        'controller/loops/node/decide/machine-state.ts',
         "disconnected: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' }",
         "disconnected: { poweredOn: 'runs', poweredOff: 'off', suspended: 'off' }",
       ),

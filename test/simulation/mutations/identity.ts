@@ -1,7 +1,7 @@
 /** Which VM a Node is, and what moves that: each row of the table, and what it asks for. */
 import { type Edit, edit, type Mutation } from './mutation.ts'
 
-const IDENTITY = 'controller/decide/identity'
+const IDENTITY = 'controller/loops/node/decide/identity'
 const MOVES = `${IDENTITY}/moves.ts`
 const VM = `${IDENTITY}/vm.ts`
 

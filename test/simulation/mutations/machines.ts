@@ -6,7 +6,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: a binding whose level has ended',
     edits: [
       edit(
-        'controller/node/machines.ts',
+        'controller/loops/node/facts/machines.ts',
         '  const known = [vm, ...formerVMs, namedVM]',
         '  const level = previousStatus(report, node).identityLevel\n  const known = [level && vm, ...formerVMs, level && namedVM].flatMap((each) => each || [])',
       ),
@@ -15,20 +15,32 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'machines: the VM that has taken the Node over',
     edits: [
-      edit('controller/node/machines.ts', '[vm, ...formerVMs, namedVM].filter', '[vm, ...formerVMs].filter'),
+      edit(
+        'controller/loops/node/facts/machines.ts',
+        '[vm, ...formerVMs, namedVM].filter',
+        '[vm, ...formerVMs].filter',
+      ),
     ],
   },
   {
     name: 'machines: the VMs that the Node was before',
     edits: [
-      edit('controller/node/machines.ts', '[vm, ...formerVMs, namedVM].filter', '[vm, namedVM].filter'),
+      edit(
+        'controller/loops/node/facts/machines.ts',
+        '[vm, ...formerVMs, namedVM].filter',
+        '[vm, namedVM].filter',
+      ),
     ],
   },
   {
     name: 'machines: what report and kubelet name',
     edits: [
-      edit('controller/node/machines.ts', 'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))', ''),
-      edit('controller/node/machines.ts', 'take(add(canonicalUUID(node.systemUUID), both))', ''),
+      edit(
+        'controller/loops/node/facts/machines.ts',
+        'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))',
+        '',
+      ),
+      edit('controller/loops/node/facts/machines.ts', 'take(add(canonicalUUID(node.systemUUID), both))', ''),
     ],
   },
   {
@@ -46,14 +58,18 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'machines: who never reported is not followed, and so not seen',
     edits: [
-      edit('controller/gather/node-keys.ts', 'new Set(followed?.machines', 'new Set(pointed?.machines'),
+      edit(
+        'controller/loops/node/gather/node-keys.ts',
+        'new Set(followed?.machines',
+        'new Set(pointed?.machines',
+      ),
     ],
   },
   {
     name: 'machines: of one that is silent and was never reported it is said that it stays',
     edits: [
       edit(
-        'controller/decide/ownership.ts',
+        'controller/loops/node/decide/ownership.ts',
         "    const silent = node.ready?.status === 'Unknown'",
         '    const silent = node === undefined',
       ),
@@ -63,7 +79,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
     edits: [
       edit(
-        'controller/vm-probes/inhabitants.ts',
+        'controller/loops/node/vm-probes/inhabitants.ts',
         'runs(name) && !isShownElsewhere(name)',
         'runs(name) && name === except',
       ),
@@ -73,7 +89,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: a provider ID in either byte order',
     edits: [
       edit(
-        'controller/node/machines.ts',
+        'controller/loops/node/facts/machines.ts',
         'take(add(providerUUIDs(node)[0], both))',
         'take(add(providerUUIDs(node)[0], (uuid) => [uuid]))',
       ),
@@ -83,7 +99,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: a template is none',
     edits: [
       edit(
-        'controller/decide/identity/vm.ts',
+        'controller/loops/node/decide/identity/vm.ts',
         'if (vm.template) return',
         'if (vm.template && vm.moref === "") return',
       ),
@@ -101,13 +117,13 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'addresses: who waits for one is woken when its holder goes',
-    edits: [edit('controller/reconcile.ts', 'addresses.waits(name, decision.waitsFor ?? [])', '')],
+    edits: [edit('controller/loops/node/reconcile.ts', 'addresses.waits(name, decision.waitsFor ?? [])', '')],
   },
   {
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(
-        'controller/gather/gather.ts',
+        'controller/loops/node/gather/gather.ts',
         'if (!gone) return held',
         'if (!gone || !node.deleting) return held',
       ),

@@ -13,7 +13,7 @@ export interface Edit {
 }
 
 /** Where most of the rules are. */
-export const LIFECYCLE = 'controller/decide/lifecycle'
+export const LIFECYCLE = 'controller/loops/node/decide/lifecycle'
 
 export function edit(file: string, text: string, becomes: string): Edit {
   return { file, text, becomes }

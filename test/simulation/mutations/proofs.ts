@@ -1,6 +1,6 @@
 /** What is missing from the proof that a VM is gone. */
-import { PROOFS } from '../../../controller/decide/lifecycle/absence-proofs.ts'
-import { PRECONDITIONS } from '../../../controller/decide/lifecycle/deletion-rules.ts'
+import { PROOFS } from '../../../controller/loops/node/decide/lifecycle/absence-proofs.ts'
+import { PRECONDITIONS } from '../../../controller/loops/node/decide/lifecycle/deletion-rules.ts'
 import { edit, LIFECYCLE, type Mutation } from './mutation.ts'
 
 export const PROOF_MUTATIONS: readonly Mutation[] = [

@@ -1,0 +1,90 @@
+import type { CredentialFlags } from '../../kubernetes/find-credentials.ts'
+import {
+  COMMANDS,
+  type CommandName,
+  type CommandRow,
+  isCommand,
+  isOption,
+  OPTIONS,
+  type OptionName,
+  type OptionRow,
+  optionsOf,
+} from './table.ts'
+
+/** What may stand at the end of a command line. */
+export type Completion =
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  | { readonly kind: 'files' }
+  /** The names of Nodes that begin with this. */
+  | ({ readonly kind: 'nodes'; readonly prefix: string } & CredentialFlags)
+
+/**
+ * Completes the last of these words, which may be empty, by the table.
+ *
+ * @param words without the program's own name, as a shell has them: bash makes three of `--output=json`
+ */
+export function complete(words: readonly string[]): Completion {
+  const [name = '', ...rest] = words.filter((word, index) => word !== '=' || index === words.length - 1)
+  if (rest.length === 0)
+    return beginning(name, [...Object.keys(COMMANDS), '--cloud-config', '--help', '--version'])
+  return isCommand(name) ? completeFor(name, rest) : beginning('', [])
+}
+
+function completeFor(command: CommandName, words: readonly string[]): Completion {
+  const known = optionsOf(command)
+  const word = words.at(-1)?.replace(/^=$/, '') ?? ''
+  const before = words.slice(0, -1)
+  const option = before.at(-1)?.replace(/^--/, '') ?? ''
+  if (before.at(-1)?.startsWith('--') && takesValue(option)) return valuesOf(option, word, '')
+  const [, assigned, value] = /^--([a-z-]+)=(.*)$/.exec(word) ?? []
+  if (assigned !== undefined && value !== undefined) return valuesOf(assigned, value, `--${assigned}=`)
+  const { operand }: CommandRow = COMMANDS[command]
+  if (operand !== undefined && !word.startsWith('-') && !hasOperand(before)) {
+    return operand.words === undefined
+      ? {
+          kind: 'nodes',
+          prefix: word,
+          kubeconfig: givenFor('kubeconfig', before),
+          context: givenFor('context', before),
+        }
+      : beginning(word, operand.words)
+  }
+  const given = new Set(before.map((each) => each.split('=')[0]))
+  return beginning(
+    word,
+    [...known.map((each) => `--${each}`), '--help'].filter((each) => !given.has(each)),
+  )
+}
+
+function takesValue(name: string): boolean {
+  const row: OptionRow | undefined = isOption(name) ? OPTIONS[name] : undefined
+  return row?.value !== undefined
+}
+
+function valuesOf(name: string, begun: string, prefix: string): Completion {
+  const row: OptionRow | undefined = isOption(name) ? OPTIONS[name] : undefined
+  if (row?.value === 'FILE') return { kind: 'files' }
+  return beginning(
+    `${prefix}${begun}`,
+    (row?.words ?? []).map((word) => `${prefix}${word}`),
+  )
+}
+
+function givenFor(name: OptionName, words: readonly string[]): string | undefined {
+  const assigned = words.find((word) => word.startsWith(`--${name}=`))
+  if (assigned !== undefined) return assigned.slice(name.length + 3)
+  const index = words.indexOf(`--${name}`)
+  return index === -1 ? undefined : words[index + 1]
+}
+
+function hasOperand(words: readonly string[]): boolean {
+  return words.some((word, index) => {
+    const option = words[index - 1]
+    const isValue = option?.startsWith('--') === true && !option.includes('=') && takesValue(option.slice(2))
+    return !word.startsWith('-') && !isValue
+  })
+}
+
+function beginning(begun: string, words: readonly string[]): Completion {
+  return { kind: 'words', words: words.filter((word) => word.startsWith(begun)) }
+}

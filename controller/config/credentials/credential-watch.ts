@@ -1,0 +1,209 @@
+import type { Clock } from '../../../agent/shared/clock.ts'
+import type { Logger } from '../../lib/log.ts'
+import { aborted, runTogether, type Task } from '../../lib/tasks.ts'
+import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
+import { describeSource } from '../credential-source.ts'
+import type { ConfigWatch } from '../watch.ts'
+import { findCredential } from './find-credential.ts'
+import type { SourceState } from './secret-data.ts'
+
+export interface CredentialWatchOptions {
+  readonly configuration: Pick<ConfigWatch, 'current'>
+  /** Follows a source and tells what it finds, until the task's signal aborts. */
+  readonly watchSource: (source: VCenterCredentials, onState: (state: SourceState) => void) => Task
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** The configuration in force, with users and passwords from Secrets and folders. */
+export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
+  /** By name, each vCenter that has a source, and whether that gives its user and password now. */
+  usable(): ReadonlyMap<string, boolean>
+  /** Those whose source does not, one line each, without particulars: anyone may read them. The log has the rest. */
+  remarks(): readonly string[]
+}
+
+/** Milliseconds at least between two changes that are loaded. */
+const INTERVAL = 2_000
+/**
+ * Each change restarts the work for all vCenters, and somebody who may write one Secret must not stop the others: this many
+ * changes are free, and each counts for this many milliseconds.
+ */
+const FREE_CHANGES = 10
+const CHANGE_COUNTS_FOR = 60_000
+
+/** The credential of a vCenter that is in force, and the server that it is for. */
+type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'>
+
+/**
+ * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is reported
+ * before it matters, and the next leader knows the credential even if its Secret is gone by then.
+ *
+ * Where a source gives no credential any more, or one that the configuration now names does not yet, the last one of the
+ * same server stays in force.
+ */
+export function createCredentialWatch(options: CredentialWatchOptions): CredentialWatch {
+  const { configuration, watchSource, clock, logger } = options
+  const states = new Map<string, SourceState>()
+  const held = new Map<string, Held>()
+  /** What is wrong with a vCenter's source, by the vCenter's name. */
+  const problems = new Map<string, string>()
+  let news = Promise.withResolvers<void>()
+  let base = configuration.current()
+  let config = fill(base.config)
+  let end = new AbortController()
+  /** When no change counts any more, monotonic. */
+  let calmAt = Number.NEGATIVE_INFINITY
+
+  function fill(given: Config): Config {
+    const names = new Set(given.vCenters.map(({ name }) => name))
+    for (const known of [held, problems])
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name)
+    const vCenters = given.vCenters.map((vCenter) => withCredential(vCenter, given.credentials[vCenter.name]))
+    return { ...given, vCenters }
+  }
+
+  function withCredential(vCenter: VCenterConfig, source: VCenterCredentials | undefined): VCenterConfig {
+    const { name, server, port } = vCenter
+    if (source === undefined) {
+      problems.delete(name)
+      held.set(name, vCenter)
+      return vCenter
+    }
+    const before = held.get(name)
+    const last = before?.server === server && before.port === port ? before : undefined
+    const found = look(source, server)
+    if (found.state === 'found') {
+      const { userKey, ...credential } = found.credential
+      const now = { server, port, ...credential, userSource: `${describeSource(source)} under "${userKey}"` }
+      tellTaken(name, source, now, last)
+      held.set(name, now)
+      return known(vCenter, now)
+    }
+    if (found.state === 'failed') tellProblem(name, found.message, last !== undefined)
+    return last === undefined ? { ...vCenter, noCredential: found } : known(vCenter, last)
+  }
+
+  function look(source: VCenterCredentials, server: string) {
+    const state = states.get(describeSource(source))
+    if (state === undefined || state.state === 'pending') return { state: 'pending' } as const
+    const found =
+      state.state === 'read' ? findCredential(state.data, server) : { ok: false as const, ...state }
+    if (found.ok) return { state: 'found', credential: found.value } as const
+    const message = `no login at ${server}: ${describeSource(source)} ${found.message}`
+    return { state: 'failed', message } as const
+  }
+
+  function tellTaken(
+    vCenter: string,
+    source: VCenterCredentials,
+    { user, password, sessionManager }: Held,
+    last: Held | undefined,
+  ): void {
+    const mended = problems.delete(vCenter)
+    const [who, secret] = sessionManager === undefined ? ['user', 'password'] : ['session manager', 'token']
+    const same = last?.user === user && last.sessionManager === sessionManager
+    const changed = [...(same ? [] : [who]), ...(last?.password.equals(password) ? [] : [secret])]
+    if (mended || changed.length > 0)
+      logger.info({ vCenter, source: describeSource(source), changed }, 'credential loaded')
+  }
+
+  function tellProblem(vCenter: string, error: string, goesOn: boolean): void {
+    if (problems.get(vCenter) === error) return
+    problems.set(vCenter, error)
+    logger.warn(
+      { vCenter, error },
+      goesOn ? 'no credential any more, the last one stays in use' : 'no credential',
+    )
+  }
+
+  /** Whether anything changed. */
+  function update(): boolean {
+    const now = configuration.current()
+    const filled = fill(now.config)
+    if (now.config === base.config && sameCredentials(config, filled)) return false
+    base = now
+    config = filled
+    const before = end
+    end = new AbortController()
+    before.abort()
+    return true
+  }
+
+  async function followNews(signal: AbortSignal): Promise<void> {
+    const ended = aborted(signal)
+    for (;;) {
+      await Promise.race([news.promise, ended])
+      if (signal.aborted) return
+      news = Promise.withResolvers()
+      const now = clock.monotonic()
+      if (update()) calmAt = Math.max(calmAt, now) + CHANGE_COUNTS_FOR
+      await clock.sleep(Math.max(INTERVAL, calmAt - now - FREE_CHANGES * CHANGE_COUNTS_FOR), signal)
+    }
+  }
+
+  /** Follows the sources of the configuration that is in force now, until it is another. */
+  async function followSources(signal: AbortSignal): Promise<void> {
+    const { config, superseded } = configuration.current()
+    const sources = new Map(Object.values(config.credentials).map((each) => [describeSource(each), each]))
+    for (const key of states.keys()) if (!sources.has(key)) states.delete(key)
+    const tasks = [...sources].map(([key, source]) =>
+      watchSource(source, (state) => {
+        states.set(key, state)
+        news.resolve()
+      }),
+    )
+    news.resolve()
+    await runTogether([followNews, ...tasks], AbortSignal.any([signal, superseded]))
+  }
+
+  /** Whether there is a credential for the server that is configured now. */
+  const inUse = (name: string) =>
+    config.vCenters.some((vCenter) => vCenter.name === name && vCenter.noCredential === undefined)
+
+  return {
+    current() {
+      if (configuration.current().config !== base.config) update()
+      return { config, superseded: AbortSignal.any([base.superseded, end.signal]) }
+    },
+    async run(signal) {
+      while (!signal.aborted) await followSources(signal)
+    },
+    usable: () =>
+      new Map(
+        Object.keys(config.credentials).map((name) => [name, inUse(name) && !problems.has(name)] as const),
+      ),
+    remarks: () =>
+      Array.from(problems.keys(), (name) => {
+        const rest = inUse(name) ? ' any more, the last ones stay in use' : ''
+        return `vCenter ${name}: its Secret or folder gives no user and password${rest}; see the log`
+      }),
+  }
+}
+
+function known({ noCredential: _, ...vCenter }: VCenterConfig, held: Held): VCenterConfig {
+  const { user, password, userSource, sessionManager } = held
+  return {
+    ...vCenter,
+    user,
+    password,
+    ...(userSource === undefined ? {} : { userSource }),
+    ...(sessionManager === undefined ? {} : { sessionManager }),
+  }
+}
+
+function sameCredentials(one: Config, other: Config): boolean {
+  return one.vCenters.every(({ user, password, sessionManager, noCredential }, index) => {
+    const after = other.vCenters[index]
+    return (
+      after?.user === user &&
+      after.sessionManager === sessionManager &&
+      after.password.equals(password) &&
+      messageOf(after.noCredential) === messageOf(noCredential)
+    )
+  })
+}
+
+function messageOf(missing: VCenterConfig['noCredential']): string | undefined {
+  return missing?.state === 'failed' ? missing.message : missing?.state
+}

@@ -1,0 +1,84 @@
+import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
+
+/** The CPI's controllers by their former names, which its manifests use, and by their own. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['cloud-node', 'cloud-node-controller'],
+  ['cloud-node-lifecycle', 'cloud-node-lifecycle-controller'],
+  ['service', 'service-lb-controller'],
+  ['route', 'node-route-controller'],
+])
+
+export interface ChosenControllers {
+  /** Nodes are initialised and kept current. */
+  readonly node: boolean
+  /** Nodes whose VM is gone are deleted, and those whose VM is off are tainted. */
+  readonly lifecycle: boolean
+  /** Services of type LoadBalancer, and routes; Rollcall supports neither. */
+  readonly services: boolean
+  readonly routes: boolean
+  /** Whether the list only excludes controllers: with such a list the CPI itself runs nothing. */
+  readonly onlyOut: boolean
+  /** What the person who wrote it should know. */
+  readonly warnings: readonly string[]
+}
+
+const EMPTY = '--controllers is empty, so no Node is handled, as in the CPI: write * for all'
+
+/**
+ * Reads `--controllers`: `*` is all, a name is that one, `-NAME` excludes that one from `*`. Where two items contradict each
+ * other, the first counts. With exclusions alone, without `*`, the CPI runs nothing at all. The person who wrote that meant the
+ * rest to run, so here it does.
+ *
+ * @param lists the values of the flag, each with its items
+ */
+export function chooseControllers(lists: readonly (readonly string[])[]): Result<ChosenControllers> {
+  const items = lists.flat()
+  if (lists.length === 0)
+    return ok({ node: true, lifecycle: true, services: true, routes: true, onlyOut: false, warnings: [] })
+  if (items.length === 0)
+    return ok({
+      node: false,
+      lifecycle: false,
+      services: false,
+      routes: false,
+      onlyOut: false,
+      warnings: [EMPTY],
+    })
+  const known = [...NAMES.keys(), ...NAMES.values()]
+  for (const item of items) {
+    const name = item.replace(/^-/, '')
+    if (item === '*' || known.includes(name)) continue
+    const near = didYouMean(name, known)
+    const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
+    return failed(`--controllers: unknown controller: ${hint}`)
+  }
+  const chosen = items.map((item) => (item.startsWith('-') ? `-${fullName(item.slice(1))}` : fullName(item)))
+  const onlyOut = chosen.every((item) => item.startsWith('-'))
+  const star = onlyOut || chosen.includes('*')
+  const isOn = (name: string) => chosen.find((item) => item === name || item === `-${name}`)
+  const on = (name: string) => (isOn(name) ?? (star ? name : `-${name}`)) === name
+  return ok({
+    node: on('cloud-node-controller'),
+    lifecycle: on('cloud-node-lifecycle-controller'),
+    services: on('service-lb-controller'),
+    routes: on('node-route-controller'),
+    onlyOut,
+    warnings: [
+      ...(onlyOut
+        ? [
+            '--controllers only excludes controllers; the CPI would run nothing, but Rollcall runs the rest: write *, before it',
+          ]
+        : []),
+      ...['service-lb-controller', 'node-route-controller'].flatMap((name) =>
+        isOn(name) === name
+          ? [`--controllers: ${name} is not supported; if you need it, run the CPI for it`]
+          : [],
+      ),
+    ],
+  })
+}
+
+function fullName(name: string): string {
+  return NAMES.get(name) ?? name
+}

@@ -1,0 +1,264 @@
+import * as v from 'valibot'
+import { hasEffect, SKIP_DELETION } from '../../config/settings/environment.ts'
+import type { LeaseName } from '../../kubernetes/lease.ts'
+import { chooseControllers } from '../arguments/controllers.ts'
+import { readCSV } from '../arguments/csv.ts'
+import { bool } from '../arguments/kinds.ts'
+import { FLAGS } from '../arguments/table.ts'
+import { type ConfigKey, type ConfigMount, findKey, mountsOf, Volume, VolumeMount } from './config-mount.ts'
+
+/** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
+export interface Workload {
+  readonly kind: 'DaemonSet' | 'Deployment'
+  readonly namespace: string
+  readonly name: string
+  readonly account: string
+  readonly images: readonly string[]
+  /** Command and arguments of all containers. */
+  readonly words: readonly string[]
+  /** What is mounted from a ConfigMap or a Secret. */
+  readonly mounts: readonly ConfigMount[]
+  /** The names of the environment variables that it is given. */
+  readonly variables: readonly string[]
+  /** Where it is given more of them, by whatever names: `ConfigMap cpi`. */
+  readonly variableSources: readonly string[]
+  /** How many Pods there are. */
+  readonly pods: number
+  /** Whether all of them are of the present template, as far as its controller has looked. */
+  readonly upToDate: boolean
+}
+
+const count = v.nullish(v.number(), 0)
+const words = v.nullish(v.array(v.string()), [])
+const reference = v.nullish(v.object({ name: v.optional(v.string(), '') }))
+const WorkloadObject = v.object({
+  metadata: v.object({ namespace: v.string(), name: v.string(), generation: count }),
+  spec: v.object({
+    template: v.object({
+      spec: v.object({
+        serviceAccountName: v.optional(v.string(), ''),
+        containers: v.array(
+          v.object({
+            image: v.optional(v.string(), ''),
+            command: words,
+            args: words,
+            env: v.nullish(v.array(v.object({ name: v.string() })), []),
+            envFrom: v.nullish(v.array(v.object({ configMapRef: reference, secretRef: reference })), []),
+            volumeMounts: v.nullish(v.array(VolumeMount), []),
+          }),
+        ),
+        volumes: v.nullish(v.array(Volume), []),
+      }),
+    }),
+  }),
+  status: v.optional(
+    v.object({
+      observedGeneration: v.nullish(v.number()),
+      // Of a DaemonSet.
+      currentNumberScheduled: count,
+      numberMisscheduled: count,
+      updatedNumberScheduled: count,
+      // Of a Deployment.
+      replicas: count,
+      updatedReplicas: count,
+    }),
+    {},
+  ),
+})
+
+/** Undefined for anything else. */
+export function parseWorkload(kind: Workload['kind'], object: unknown): Workload | undefined {
+  const parsed = v.safeParse(WorkloadObject, object)
+  if (!parsed.success) return undefined
+  const { metadata, spec, status } = parsed.output
+  const { namespace, name, generation } = metadata
+  const { containers, serviceAccountName, volumes } = spec.template.spec
+  // Pods on Nodes that the DaemonSet does not mean any more are never counted as updated.
+  const [current, updated, strays] =
+    kind === 'DaemonSet'
+      ? [status.currentNumberScheduled, status.updatedNumberScheduled, status.numberMisscheduled]
+      : [status.replicas, status.updatedReplicas]
+  return {
+    kind,
+    namespace,
+    name,
+    account: serviceAccountName,
+    images: containers.map(({ image }) => image),
+    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
+    mounts: containers.flatMap(({ volumeMounts }) => mountsOf(volumeMounts ?? [], volumes ?? [])),
+    variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
+    variableSources: containers.flatMap(({ envFrom }) =>
+      (envFrom ?? []).flatMap(({ configMapRef, secretRef }) => [
+        ...(configMapRef ? [`ConfigMap ${configMapRef.name}`] : []),
+        ...(secretRef ? [`Secret ${secretRef.name}`] : []),
+      ]),
+    ),
+    pods: (current ?? 0) + (strays ?? 0),
+    // Where nobody has looked at it yet, it has no Pods.
+    upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
+  }
+}
+
+/**
+ * A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`: without its comments, and at what ends a command. Its quotes
+ * part nothing that matters here.
+ */
+function wordsIn(word: string): readonly string[] {
+  if (/^-|^\S*$/.test(word)) return [word]
+  const script = word.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ' ')
+  return script.replaceAll(/['"]/g, '').split(/[\s;&|()]+/)
+}
+
+/** As `kube-system/cloud-controller-manager`. */
+export function textOf({ namespace, name }: LeaseName): string {
+  return `${namespace}/${name}`
+}
+
+/** The CPI's own, and that of every other manager that is told no other name (`cloud-provider/options`, v0.36). */
+export const DEFAULT_LEASE: LeaseName = {
+  namespace: FLAGS['leader-elect-resource-namespace'].default,
+  name: FLAGS['leader-elect-resource-name'].default,
+}
+
+/** What a manager, or this controller, does to Nodes. */
+export interface NodeControllers {
+  /** Initialises them and keeps them current, as `cloud-node`. */
+  readonly node: boolean
+  /** Deletes and taints them, as `cloud-node-lifecycle`. */
+  readonly lifecycle: boolean
+}
+
+/** A cloud controller manager that is set up in the cluster. */
+export interface Manager
+  extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate' | 'variableSources'> {
+  /** Undefined where leader election is switched off. */
+  readonly lease: LeaseName | undefined
+  /** By `--controllers`. */
+  readonly controllers: NodeControllers
+  /** Whether it serves Services of type LoadBalancer, and routes; by `--controllers`, too. */
+  readonly serves: { readonly services: boolean; readonly routes: boolean }
+  /** Whether its environment keeps it from deleting Nodes. */
+  readonly skipsDeletion: boolean
+  /** The names of its other environment variables that count more than the file. */
+  readonly variables: readonly string[]
+  /** As given; undefined where they are not. */
+  readonly flags: {
+    readonly cloudProvider: string | undefined
+    readonly controllers: string | undefined
+    readonly nodeLabels: string | undefined
+    readonly cloudConfig: string | undefined
+  }
+  /** Where the text of the file of `--cloud-config` is. */
+  readonly config: ConfigKey | undefined
+}
+
+export interface Managers {
+  /** The vSphere CPI, as a rule once. */
+  readonly cpi: readonly Manager[]
+  /** Another cloud's, by the same flags: the default name of its Lease is the same. */
+  readonly others: readonly Manager[]
+}
+
+/**
+ * Tells the vSphere CPI from other clouds' managers by image and arguments: the Lease tells nothing, since all have the same
+ * default name.
+ */
+export function findManagers(workloads: readonly Workload[]): Managers {
+  const theirs = workloads.filter(
+    ({ name, account, images, words }) => ![name, account, ...images, ...words].some(isRollcall),
+  )
+  const isCPI = ({ images, words }: Workload) =>
+    images.some((image) =>
+      // The CSI driver's images were in the same place, cloud-provider-vsphere/csi, and have copies of that name.
+      /cloud-provider-vsphere(?![/-]csi\b)|vsphere-cloud-controller|cloud-provider-for-vsphere/.test(image),
+    ) ||
+    words.some((word) => /vsphere-cloud-controller-manager/.test(word)) ||
+    valuesOf(words, 'cloud-provider').at(-1) === 'vsphere'
+  const isManager = ({ images, words }: Workload) =>
+    [...images, ...words].some((each) => /cloud-controller-manager/.test(each)) ||
+    // With `external` it is one of Kubernetes' own programs, which leaves Nodes to such a manager.
+    valuesOf(words, 'cloud-provider').some((value) => value !== 'external')
+  return {
+    cpi: theirs.filter(isCPI).map(managerOf),
+    others: theirs.filter((each) => isManager(each) && !isCPI(each)).map(managerOf),
+  }
+}
+
+function isRollcall(word: string): boolean {
+  return word.includes('rollcall')
+}
+
+function managerOf(workload: Workload): Manager {
+  const { kind, namespace, name, words, mounts, variables, variableSources, pods, upToDate } = workload
+  const last = (flag: string) => valuesOf(words, flag).at(-1)
+  // Both add up over several flags, and a comma parts their items; an empty list of controllers is one, too.
+  const all = (flag: string) => {
+    const values = valuesOf(words, flag)
+    return values.length === 0 ? undefined : values.filter((value) => value !== '').join(',')
+  }
+  const elects = bool.parse(last('leader-elect') ?? 'true')
+  const [controllers, cloudConfig] = [all('controllers'), last('cloud-config')]
+  // A script with several command lines may run any of them.
+  const isOneOfMany = valuesOf(words, 'cloud-provider').length > 1
+  const { node, lifecycle, services, routes } = isOneOfMany ? ALL : controllersOf(controllers)
+  return {
+    kind,
+    namespace,
+    name,
+    pods,
+    upToDate,
+    variableSources,
+    controllers: { node, lifecycle },
+    serves: { services, routes },
+    skipsDeletion: variables.includes(SKIP_DELETION.name),
+    variables: variables.filter((name) => hasEffect(name) && name !== SKIP_DELETION.name),
+    flags: {
+      cloudProvider: last('cloud-provider'),
+      controllers,
+      nodeLabels: all('node-labels') || undefined,
+      cloudConfig,
+    },
+    config: cloudConfig === undefined ? undefined : findKey(mounts, cloudConfig),
+    lease:
+      elects.ok && !elects.value
+        ? undefined
+        : {
+            namespace: last('leader-elect-resource-namespace') ?? DEFAULT_LEASE.namespace,
+            name: last('leader-elect-resource-name') ?? DEFAULT_LEASE.name,
+          },
+  }
+}
+
+const ALL = { node: true, lifecycle: true, services: true, routes: true }
+const NONE = { node: false, lifecycle: false, services: false, routes: false }
+
+/** As `IsControllerEnabled` of k8s.io/controller-manager has it (v0.36.3). What cannot be read may be anything. */
+function controllersOf(controllers: string | undefined): typeof ALL {
+  const items = readCSV(controllers ?? '')
+  const chosen = items.ok ? chooseControllers(controllers === undefined ? [] : [items.value]) : items
+  if (!chosen.ok) return ALL
+  return chosen.value.onlyOut ? NONE : chosen.value
+}
+
+/** Whether it initialises, deletes or taints Nodes. */
+export function handlesNodes({ controllers: { node, lifecycle } }: Pick<Manager, 'controllers'>): boolean {
+  return node || lifecycle
+}
+
+/** As `DaemonSet kube-system/vsphere-cpi`. */
+export function nameOf({ kind, namespace, name }: Pick<Manager, 'kind' | 'namespace' | 'name'>): string {
+  return `${kind} ${namespace}/${name}`
+}
+
+/**
+ * The values of a flag, in either form, as often as it is given. Unlike `parseFlags` it passes over flags that it does not
+ * know: the CPI may be of any version, and the words may begin with a command.
+ */
+function valuesOf(words: readonly string[], flag: string): readonly string[] {
+  return words.flatMap((word, index) => {
+    const [name = '', inline] = word.split(/=(.*)/s)
+    if (name.replace(/^--?/, '').replaceAll('_', '-') !== flag || !name.startsWith('-')) return []
+    const value = inline ?? words[index + 1]
+    return value === undefined ? [] : [value]
+  })
+}

@@ -1,0 +1,452 @@
+import t from 'tap'
+import { hasFailed, linesJSON, printLines, type Status } from '../../../agent/shared/diagnosis.ts'
+import { parseSpec } from '../../../agent/shared/node-report.ts'
+import { completeSpec } from '../../../manifests/testing/sample-report.ts'
+import { findManagers, parseWorkload } from '../../cpi/interlock/find-cpi.ts'
+import { type CPIObjectChanges, cpiObject } from '../../cpi/interlock/testing/cpi-object.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
+import type { ClusterFacts, DoctorFacts, VCenterFacts } from './facts.ts'
+import { judge } from './judge.ts'
+import type { Looked } from './look.ts'
+import { POLICIES } from './look-at-policies.ts'
+import { REPORT_FIELDS } from './report-fields.ts'
+
+const NOW = Date.parse('2026-11-23T12:00:00Z')
+const DAY = 24 * 3_600_000
+const seen = <T>(value: T) => ({ ok: true, value }) as const
+const broken = (message: string): Looked<never> => ({ ok: false, message, denied: false })
+const denied = (message: string): Looked<never> => ({ ok: false, message, denied: true })
+const noPermission = (message: string): Looked<never> => ({
+  ok: false,
+  message,
+  denied: false,
+  noPermission: true,
+})
+const at = (minutesAgo: number) => new Date(NOW - minutesAgo * 60_000).toISOString()
+
+const node: Node = {
+  name: 'worker-1',
+  uid: completeSpec.nodeUID,
+  resourceVersion: '1',
+  creationTimestamp: at(60),
+  deleting: false,
+  deletingSince: undefined,
+  finalizers: [],
+  labels: {},
+  labelCount: 0,
+  providedNodeIP: undefined,
+  hasCSIDriver: false,
+  taints: [],
+  providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b',
+  addresses: [],
+  systemUUID: '',
+  ready: { status: 'True', lastHeartbeatTime: at(0) },
+  deletionAnnotation: undefined,
+  vmAnnotation: undefined,
+}
+const report: NodeReport = {
+  name: node.name,
+  uid: 'r',
+  resourceVersion: '1',
+  generation: 1,
+  reportedAt: at(2),
+  spec: parseSpec(completeSpec),
+  status: {},
+}
+const nodesSeen = (nodes: readonly Node[], reports: readonly NodeReport[]) =>
+  seen({ nodes, reports: new Map(reports.map((each) => [each.name, each])) })
+
+const vCenter: VCenterFacts = {
+  name: 'main',
+  server: 'vc.example.com:443',
+  trust: 'ca',
+  dns: seen(['192.0.2.1']),
+  tcp: seen(undefined),
+  tls: seen({ expiresAt: NOW + 200 * DAY }),
+  noCredential: undefined,
+  login: seen({ alone: undefined }),
+  sessions: seen({ all: 12, own: 2 }),
+  privileges: seen([{ state: 'proven' } as const]),
+  datacenters: seen({ wanted: ['dc-1'], seen: [{ moref: 'datacenter-1', path: ['dc-1'] }] }),
+  categories: seen({ wanted: ['k8s-zone'], found: new Map([['k8s-zone', 2]]) }),
+  skew: seen(0),
+}
+const noCPI = { cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [] }
+const cluster: ClusterFacts = {
+  user: 'admin',
+  skew: 400,
+  version: seen('v1.36.1'),
+  reportFields: seen(REPORT_FIELDS),
+  ownReportPolicy: { state: 'in-force' },
+  policies: POLICIES.map(({ name, since }) => ({
+    name,
+    ...(since === undefined ? {} : { since }),
+    state: seen('bound' as const),
+  })),
+  controllerRights: seen({ account: 'kube-system/rollcall-controller', missing: [] }),
+  agentRights: seen({ account: 'kube-system/rollcall-agent', missing: [] }),
+  lease: {
+    name: 'kube-system/rollcall-controller',
+    record: seen({ holder: 'a', durationSeconds: 15, acquireTime: '', renewTime: at(0), transitions: 0 }),
+  },
+  nodes: nodesSeen([node], [report]),
+  interlock: { state: 'open' },
+  interlockRemarks: [],
+  cpi: seen(noCPI),
+}
+const good: DoctorFacts = {
+  now: NOW,
+  configuration: seen({
+    path: 'vsphere.conf',
+    vCenters: ['main'],
+    warnings: [],
+    identity: { require: 'reported', exempt: undefined },
+    requireGiven: true,
+  }),
+  cluster: seen(cluster),
+  vCenters: [vCenter],
+}
+
+/** The lines that are not ok. */
+const wrong = (facts: DoctorFacts) => judge(facts).filter(({ status }) => status !== 'ok')
+
+function cpi(args: readonly string[], changes: CPIObjectChanges = {}) {
+  const status = { currentNumberScheduled: 1, updatedNumberScheduled: 1 }
+  const workload = parseWorkload('DaemonSet', cpiObject(args, { status, ...changes }))
+  return findManagers(workload === undefined ? [] : [workload])
+}
+
+t.test('where all is well, every line is ok', async (t) => {
+  t.same(wrong(good), [])
+  t.notOk(hasFailed(judge(good)))
+})
+
+t.test(
+  'two servers that say they are one vCenter are told, and several accounts of one are not',
+  async (t) => {
+    const instanceUUID = '5c9a0000-0000-4000-8000-00000000000e'
+    const one = { ...vCenter, identity: { instanceUUID, server: 'vc.example.com 443' } }
+    const twin = {
+      ...one,
+      name: 'twin',
+      server: 'clone.example.com:443',
+      identity: { instanceUUID, server: 'clone.example.com 443' },
+    }
+    t.match(wrong({ ...good, vCenters: [one, twin] }), [
+      {
+        check: 'vCenters main, twin: identity',
+        status: 'warn',
+        message: /main \(vc\.example\.com:443\), twin \(clone\.example\.com:443\) say that they are one/,
+      },
+    ])
+    for (const identity of [one.identity, { ...twin.identity, instanceUUID: 'another' }])
+      t.same(wrong({ ...good, vCenters: [one, { ...twin, identity }] }), [])
+  },
+)
+
+type Row = readonly [check: string, status: Status, says: RegExp]
+
+const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
+  [{ tls: seen({ expiresAt: NOW + 12 * DAY }) }, 'TLS', 'warn', /expires in 12 days; renew it/],
+  [{ trust: 'thumbprint', tls: seen({ expiresAt: NOW - 2 * DAY }) }, 'TLS', 'warn', /expired 2 days ago/],
+  [{ trust: 'insecure' }, 'TLS', 'warn', /not checked.*configure caFile or thumbprint/],
+  [{ login: { ok: false, message: 'refused' } }, 'login', 'fail', /refused/],
+  [{ sessions: noPermission('no') }, 'sessions', 'skip', /^the vCenter account .*does not need to/],
+  [{ sessions: seen({ all: 500, own: 450 }) }, 'sessions', 'warn', /450 of this account.*of its own/],
+  [{ sessions: seen({ all: 2500, own: 1 }) }, 'sessions', 'warn', /2500 are open/],
+  [
+    {
+      privileges: seen([
+        { state: 'proven' },
+        { state: 'unproven', failure: { vCenter: '', reason: 'PrivilegeMissing', message: 'lacks this' } },
+        { state: 'unproven', failure: { vCenter: '', reason: 'PrivilegeMissing', message: 'and that' } },
+      ] as const),
+    },
+    'privileges',
+    'fail',
+    /^lacks this; the same for 1 more/,
+  ],
+  [{ datacenters: noPermission('NoPermission') }, 'datacenters', 'warn', /cannot be read/],
+  [{ datacenters: seen({ wanted: [], seen: [] }) }, 'datacenters', 'fail', /sees no datacenter/],
+  [
+    {
+      datacenters: seen({
+        wanted: ['dc'],
+        seen: [
+          { moref: 'd-1', path: ['a', 'dc'] },
+          { moref: 'd-2', path: ['b', 'dc'] },
+        ],
+      }),
+    },
+    'datacenters',
+    'warn',
+    /ambiguous: \/a\/dc, \/b\/dc; write the path/,
+  ],
+  [
+    { categories: seen({ wanted: ['k8s-zone'], found: new Map() }) },
+    'tag categories',
+    'fail',
+    /no tag category k8s-zone; create it, .*global permission/,
+  ],
+  [
+    { categories: seen({ wanted: ['k8s-zone'], found: new Map([['k8s-zone', 0]]) }) },
+    'tag categories',
+    'warn',
+    /no tags in the category/,
+  ],
+  [
+    { categories: noPermission('vc answers to tagging/category with HTTP status 403') },
+    'tag categories',
+    'fail',
+    /^the vCenter account may not read tags.*status 403; give it Read-only as a global permission/,
+  ],
+  [{ skew: seen(-30_000) }, 'clock', 'warn', /30 s behind/],
+  [{ skew: seen(90_000) }, 'clock', 'fail', /90 s ahead of/],
+]
+for (const [change, check, status, message] of ofVCenter)
+  t.test(`vCenter: ${check} ${message.source}`, async (t) => {
+    const lines = wrong({ ...good, vCenters: [{ ...vCenter, ...change }] })
+    t.match(lines, [{ check: `vCenter main: ${check}`, status, message }])
+    t.equal(lines.length, 1)
+  })
+
+const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
+  [{ reportFields: seen(undefined) }, 'CRD', 'fail', /apply crd\.yaml/],
+  [{ reportFields: seen(REPORT_FIELDS.slice(1)) }, 'CRD', 'fail', /lacks spec\.nodeUID/],
+  [{ reportFields: seen([...REPORT_FIELDS, 'spec.new']) }, 'CRD', 'warn', /newer/],
+  [{ version: seen('v1.30.4') }, 'Kubernetes version', 'fail', /1\.31 is needed/],
+  [{ version: seen('main') }, 'Kubernetes version', 'warn', /"main"/],
+  [
+    { ownReportPolicy: { state: 'not-in-force', message: 'reports may be forged' } },
+    'admission policies',
+    'fail',
+    /forged/,
+  ],
+  [
+    {
+      controllerRights: seen({
+        account: 'kube-system/rollcall-controller',
+        missing: [{ verb: 'list', on: 'secrets', namespace: 'kube-system', name: 'vsphere' }],
+      }),
+    },
+    'RBAC of the controller',
+    'fail',
+    /may not list secrets vsphere in kube-system; .*credentials\.example\.yaml/,
+  ],
+  [
+    { agentRights: denied('POST /x was answered with 403 Forbidden: a long story') },
+    'RBAC of the agents',
+    'skip',
+    /^this account may not look \(POST \/x\); use/,
+  ],
+  [{ lease: { name: 'ns/l', record: seen(undefined) } }, 'Lease', 'fail', /no replica holds the Lease ns\/l/],
+  [{ lease: { name: 'ns/l', record: broken('cut off') } }, 'Lease', 'fail', /cut off/],
+  [{ skew: -61_000 }, "API server's clock", 'fail', /61 s behind/],
+  [
+    { nodes: nodesSeen([node], []) },
+    'agents',
+    'fail',
+    /^1 of 1 Nodes without a report from an agent \(worker-1\)/,
+  ],
+  [
+    { nodes: nodesSeen([node], [{ ...report, reportedAt: at(20) }]) },
+    'agents',
+    'warn',
+    /have not reported for 15 minutes/,
+  ],
+  [
+    { nodes: nodesSeen([{ ...node, uid: 'new' }], [report]) },
+    'agents',
+    'fail',
+    /former Nodes .*; restart the agents/,
+  ],
+  [{ interlock: { state: 'held', message: 'left to the CPI' } }, 'vSphere CPI', 'fail', /left to the CPI/],
+  [{ interlock: undefined }, 'vSphere CPI', 'warn', /took too long/],
+  [{ interlockRemarks: ['cannot tell'] }, 'vSphere CPI', 'warn', /cannot tell/],
+  [
+    { cpi: seen({ ...noCPI, ...cpi(['--cloud-provider=vsphere-paravirtual']) }) },
+    'vSphere CPI',
+    'fail',
+    /DaemonSet kube-system\/cpi .*Supervisor/,
+  ],
+  [
+    { cpi: seen({ ...noCPI, ...cpi([], { env: [{ name: 'SKIP_NODE_DELETION', value: '' }] }) }) },
+    'vSphere CPI',
+    'warn',
+    /SKIP_NODE_DELETION.*"deletion: off"/,
+  ],
+  [
+    {
+      interlock: { state: 'held', message: 'left to the CPI' },
+      cpi: seen({ ...noCPI, ...cpi([], { env: [{ name: 'SKIP_NODE_DELETION', value: '' }] }) }),
+    },
+    'vSphere CPI',
+    'fail',
+    /left to the CPI; .* has SKIP_NODE_DELETION.*"deletion: off"/,
+  ],
+  [
+    { cpi: seen({ ...noCPI, ...cpi([], { envFrom: [{ configMapRef: { name: 'own' } }] }) }) },
+    'vSphere CPI',
+    'warn',
+    /from ConfigMap own: look there for SKIP_NODE_DELETION; .*"deletion: off"/,
+  ],
+  [
+    {
+      cpi: seen({
+        ...noCPI,
+        ...cpi(['--leader-elect=false'], { namespace: 'cloud', status: { currentNumberScheduled: 1 } }),
+      }),
+    },
+    'vSphere CPI',
+    'fail',
+    /DaemonSet cloud\/cpi handles Nodes as well, but the controller does not see it/,
+  ],
+  [
+    { cpi: seen({ ...noCPI, loadBalancers: ['default/web'] }) },
+    'LoadBalancer Services',
+    'warn',
+    /default\/web: nothing serves/,
+  ],
+  [{ cpi: seen({ ...noCPI, routedNodes: ['worker-1'] }) }, 'routes', 'warn', /nothing maintains them/],
+]
+for (const [change, check, status, message] of ofCluster)
+  t.test(`cluster: ${check} ${message.source}`, async (t) => {
+    const lines = wrong({ ...good, cluster: seen({ ...cluster, ...change }) })
+    t.match(lines, [{ check, status, message }])
+    t.equal(lines.length, 1)
+  })
+
+t.test('policies: what is missing, and what an older API server cannot have', async (t) => {
+  const without = (name: string, state: 'missing' | 'only warns') =>
+    cluster.policies.map((each) => (each.name === name ? { ...each, state: seen(state) } : each))
+  const judged = (change: Partial<ClusterFacts>) =>
+    wrong({ ...good, cluster: seen({ ...cluster, ...change }) })
+  t.match(judged({ policies: without('delete-node.rollcall.dev', 'missing') }), [
+    { status: 'fail', message: /delete-node\.rollcall\.dev is missing; apply/ },
+  ])
+  t.match(judged({ policies: without('update-node.rollcall.dev', 'only warns') }), [
+    { status: 'fail', message: /only warns or audits/ },
+  ])
+  const older = { policies: without('restore-labels.rollcall.dev', 'missing') }
+  t.same(judged({ ...older, version: seen('v1.34.2') }), [])
+  t.equal(judged(older).length, 1)
+  const unseen = cluster.policies.map((each) => ({ ...each, state: denied('') }))
+  t.same(judged({ policies: unseen }), [], 'the trial is enough')
+  const cannotTry = {
+    state: 'not-in-force',
+    message: 'x may not impersonate y',
+  } as const
+  t.match(judged({ policies: unseen, ownReportPolicy: cannotTry }), [{ status: 'skip' }])
+})
+
+t.test('a machine whose clock is wrong does not make the cluster look silent', async (t) => {
+  for (const minutes of [-30, 30]) {
+    const skew = minutes * 60_000
+    const lines = wrong({ ...good, now: NOW - skew, vCenters: [], cluster: seen({ ...cluster, skew }) })
+    t.match(lines, [{ check: "API server's clock", status: 'fail' }])
+    t.equal(lines.length, 1)
+  }
+  const checks = judge(good).map(({ check }) => check)
+  t.ok(checks.indexOf("API server's clock") < checks.indexOf('Lease'), 'what is to be mended comes first')
+  const silent = seen({ ...cluster, skew: 30 * 60_000 })
+  t.match(wrong({ ...good, vCenters: [], cluster: silent }), [{}, { check: 'Lease' }, { check: 'agents' }])
+})
+
+t.test(
+  'how much a Node must prove depends on how the controller is started, unless the file says it',
+  async (t) => {
+    const identity = { require: 'reported', exempt: undefined } as const
+    const configuration = seen({ path: '', vCenters: [], warnings: [], identity, requireGiven: false })
+    t.match(wrong({ ...good, configuration }), [
+      {
+        check: 'agents',
+        status: 'warn',
+        message: /^1 of 1 Nodes with an agent that reports; every Node needs one unless/,
+      },
+    ])
+    const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
+    t.match(wrong({ ...good, cluster: silent, configuration }), [
+      {
+        check: 'agents',
+        status: 'warn',
+        message: /unless .*the CPI's arguments.* under "identity"; then look at/,
+      },
+    ])
+  },
+)
+
+t.test('Nodes that need no agent', async (t) => {
+  const configured = (require: 'asserted' | 'reported') =>
+    seen({
+      path: '',
+      vCenters: [],
+      warnings: [],
+      identity: { require, exempt: undefined },
+      requireGiven: true,
+    })
+  const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
+  t.same(wrong({ ...good, cluster: silent, configuration: configured('asserted') }), [])
+  for (const other of [
+    { ...node, providerID: 'aws://i-1' },
+    { ...node, providerID: undefined },
+    { ...node, deleting: true },
+  ])
+    t.same(wrong({ ...good, cluster: seen({ ...cluster, nodes: nodesSeen([other], []) }) }), [])
+  const waiting = {
+    ...node,
+    providerID: undefined,
+    taints: [{ key: TAINT_UNINITIALIZED, effect: 'NoSchedule' }],
+  }
+  t.match(wrong({ ...good, cluster: seen({ ...cluster, nodes: nodesSeen([waiting], []) }) }), [
+    { check: 'agents', status: 'fail' },
+  ])
+})
+
+t.test('a CPI that serves Services is no stray', async (t) => {
+  const beside = {
+    ...noCPI,
+    ...cpi(['--controllers=service,route']),
+    loadBalancers: ['a/b'],
+    routedNodes: ['n'],
+  }
+  t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(beside) }) }), [])
+  const idle = { ...beside, ...cpi(['--controllers=-cloud-node,-cloud-node-lifecycle']) }
+  t.match(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(idle) }) }), [
+    { check: 'LoadBalancer Services', status: 'warn', message: /nothing serves/ },
+    { check: 'routes', status: 'warn', message: /nothing maintains/ },
+  ])
+  const fromElsewhere = cpi(['--controllers=service,route'], { envFrom: [{ configMapRef: { name: 'own' } }] })
+  t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen({ ...noCPI, ...fromElsewhere }) }) }), [])
+})
+
+t.test('what depends on a line that fails is skipped because of it', async (t) => {
+  const { name, server, trust, noCredential } = vCenter
+  const away = { name, server, trust, noCredential, dns: broken('no such name') }
+  const lines = wrong({ ...good, vCenters: [away] })
+  t.equal(lines.filter(({ status }) => status === 'fail').length, 1)
+  t.equal(lines.filter(({ message }) => message.includes('because of "vCenter main: DNS"')).length, 9)
+  const noAPI = judge({ ...good, cluster: broken('refused') })
+  t.equal(noAPI.filter(({ message }) => message.includes('because of "API server"')).length, 11)
+  const noFile = judge({ ...good, vCenters: [], configuration: { ok: false, problems: ['a', 'b'] } })
+  t.match(noFile.slice(0, 2), [
+    { check: 'configuration', message: 'a' },
+    { check: 'configuration', message: 'b' },
+  ])
+  t.match(
+    noFile.find(({ check }) => check === 'vCenters'),
+    { status: 'skip', message: /because of "configuration"/ },
+  )
+})
+
+t.test('the two forms', async (t) => {
+  const lines = [
+    { check: 'a', status: 'ok', message: 'fine' },
+    { check: 'longer', status: 'fail', message: 'bad\u001b[31m' },
+  ] as const
+  t.equal(
+    printLines(lines),
+    'ok    a       fine\nfail  longer  bad\u{fffd}[31m\n\n1 ok, 0 warn, 1 fail, 0 skip\n',
+  )
+  t.same(JSON.parse(linesJSON(lines)), { ok: false, checks: lines })
+})

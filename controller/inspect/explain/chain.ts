@@ -1,0 +1,179 @@
+import type { Condition, ConditionType } from '../../../agent/shared/node-report.ts'
+import { age } from '../../lib/format-time.ts'
+import { isAgentless } from '../../loops/node/decide/agentless.ts'
+import { describeBound } from '../../loops/node/decide/describe-vm.ts'
+import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
+import { previousStatus } from '../../loops/node/facts/previous-status.ts'
+import { deletionHangs } from '../../loops/node/facts/removal.ts'
+import type { NodeReport } from '../../types/node.ts'
+import type { NodePlan } from '../plan/node-plan.ts'
+import type { ChainStep, ExplainFacts, StepState } from './facts.ts'
+
+/** A kubelet renews its Lease every ten seconds; the node lifecycle controller gives it up after fifty, milliseconds. */
+const SILENT_AFTER = 50_000
+
+/** The chain of evidence, from the machine to the decision. */
+export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
+  const { node, report } = facts
+  const { vm } = previousStatus(report, node)
+  const seen = vm === undefined ? [] : [`last seen as ${describeBound(vm)}${placeOf(vm)}`]
+  return [
+    nodeStep(facts),
+    kubeletStep(facts),
+    ...(facts.reportsRead ? [reportStep(facts)] : []),
+    ...conditionStep('VM', 'VMFound', facts, seen),
+    ...conditionStep('copies', 'VMUnique', facts),
+    ...conditionStep('identity', 'IdentityVerified', facts),
+    ...conditionStep('topology', 'TopologyResolved', facts),
+    ...conditionStep('addresses', 'AddressesResolved', facts),
+    ...conditionStep('initialised', 'Initialized', facts),
+    ...conditionStep('provable', 'DeletionPossible', facts),
+    ...conditionStep('deletion', 'DeletionPending', facts),
+    ...(facts.fresh === undefined ? [] : [wouldStep(facts.fresh.plan)]),
+  ]
+}
+
+function nodeStep({ node, now }: ExplainFacts): ChainStep {
+  const { ready, providerID, uid, creationTimestamp, deletionAnnotation, taints } = node
+  const hangs = deletionHangs(node)
+  const since = ready?.lastTransitionTime ? ` for ${age(ready.lastTransitionTime, now)}` : ''
+  return {
+    name: 'Node',
+    state: ready?.status === 'True' ? 'ok' : 'no',
+    says: [
+      `registered ${age(creationTimestamp, now)} ago, UID ${uid}; Ready is ${ready?.status ?? 'not told'}${since}; provider ID ${providerID ?? 'none'}`,
+      ...(hasUninitializedTaint(node) ? ['has the taint of Nodes that wait for a cloud provider'] : []),
+      ...taints
+        .filter(({ key }) => TOLD_TAINTS.test(key))
+        .map(({ key, effect }) => `has the taint ${key}:${effect}`),
+      ...(deletionAnnotation === undefined ? [] : [`rollcall.dev/deletion=${deletionAnnotation}`]),
+      ...(hangs === undefined ? [] : [hangs]),
+    ],
+  }
+}
+
+/** Those that Rollcall sets, and those by which an autoscaler removes a machine. */
+const TOLD_TAINTS =
+  /^(node\.cloudprovider\.kubernetes\.io\/shutdown|node\.kubernetes\.io\/out-of-service|ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupted)$/
+
+function kubeletStep({ kubelet, now }: ExplainFacts): ChainStep {
+  if (kubelet === 'unread')
+    return { name: 'kubelet', state: 'unknown', says: ['its Lease could not be read'] }
+  if (kubelet === undefined)
+    return {
+      name: 'kubelet',
+      state: 'unknown',
+      says: ['has no Lease in kube-node-lease: it has not run yet'],
+    }
+  const silent = !(now - Date.parse(kubelet.renewTime) < SILENT_AFTER)
+  const says = `renewed its Lease ${age(kubelet.renewTime, now)} ago`
+  return {
+    name: 'kubelet',
+    state: silent ? 'no' : 'ok',
+    says: [silent ? `${says}, and has been silent since` : says],
+  }
+}
+
+function reportStep({ node, report, now }: ExplainFacts): ChainStep {
+  const step = (state: StepState, ...says: readonly string[]): ChainStep => ({ name: 'report', state, says })
+  if (report === undefined) return step('no', `there is no NodeReport named ${node.name}`)
+  const { spec, reportedAt } = report
+  if (!spec.ok) return step('no', ...spec.problems.map((problem) => `the NodeReport is invalid: ${problem}`))
+  const { nodeUID, agentVersion, machine, interfaces, claim, unreadable = [] } = spec.value
+  if (isAgentless(spec.value))
+    return step('unknown', 'made by the controller: no agent has reported from this node')
+  const macs = interfaces.map(({ mac }) => mac).join(', ')
+  const when = reportedAt === undefined ? '' : `, ${age(reportedAt, now)} ago`
+  return step(
+    nodeUID === node.uid ? 'ok' : 'no',
+    `of agent ${agentVersion}${when}: BIOS UUID ${machine.serialUUID ?? 'not read'}, MACs ${macs || 'none'}`,
+    ...(nodeUID === node.uid ? [] : [`it is about a former Node of this name, UID ${nodeUID}`]),
+    claim.written
+      ? 'the claim is written into guestinfo'
+      : `the claim is not written: ${claim.reason}: ${claim.message}`,
+    ...unreadable.map(({ fact, reason, message }) => `it could not read ${fact}: ${reason}: ${message}`),
+    ...undecided(report, node.uid),
+  )
+}
+
+function undecided({ status, generation }: NodeReport, uid: string): readonly string[] {
+  if (status.nodeUID !== uid) return ['no leader has decided on it yet']
+  const { observedGeneration } = status
+  return observedGeneration === undefined || observedGeneration >= generation
+    ? []
+    : ['it has changed since a leader last decided on it']
+}
+
+function conditionStep(
+  name: string,
+  type: ConditionType,
+  { node, report, fresh, now }: ExplainFacts,
+  more: readonly string[] = [],
+): readonly ChainStep[] {
+  const find = (conditions: readonly Condition[] = []) => conditions.find((each) => each.type === type)
+  const written = find(previousStatus(report, node).conditions)
+  const current = find(fresh?.decision?.status?.conditions)
+  const changed =
+    current !== undefined &&
+    (current.status !== written?.status || current.reason !== written.reason) &&
+    !REASONS_OF_LEADER.has(written?.reason ?? '')
+  if (written === undefined && !changed && more.length === 0) return []
+  return [
+    {
+      name,
+      state: written === undefined ? 'unknown' : stateOf(written),
+      says: [
+        ...(written === undefined
+          ? []
+          : [`${wordsOf(written)} (for ${age(written.lastTransitionTime, now)})`]),
+        ...more,
+        ...(changed ? [`asked now: ${wordsOf(current)}`] : []),
+      ],
+    },
+  ]
+}
+
+/** What only the leader can know: a look at vCenter says nothing against it. */
+const REASONS_OF_LEADER: ReadonlySet<string> = new Set([
+  'PolicyNotInForce',
+  'NodePatchRefused',
+  'NodeWritesSlow',
+  'ReportRefused',
+  'DeletionRefused',
+])
+
+function stateOf({ type, status }: Condition): StepState {
+  if (status === 'Unknown') return 'unknown'
+  // The only condition that is bad when True.
+  return (status === 'True') === (type !== 'DeletionPending') ? 'ok' : 'no'
+}
+
+function wordsOf({ reason, message }: Condition): string {
+  return `${reason}: ${message}`
+}
+
+function placeOf({
+  datacenter,
+  cluster,
+  host,
+}: {
+  datacenter?: string
+  cluster?: string
+  host?: string
+}): string {
+  const places = [
+    ...(datacenter === undefined ? [] : [`datacenter ${datacenter}`]),
+    ...(cluster === undefined ? [] : [`cluster ${cluster}`]),
+    ...(host === undefined ? [] : [`host ${host}`]),
+  ]
+  return places.length === 0 ? '' : `, ${places.join(', ')}`
+}
+
+/** What the leader would do now. */
+function wouldStep({ changes }: NodePlan): ChainStep {
+  const says = changes.map(({ what, from, to }) => {
+    if (to === undefined) return `would take ${what} away: ${from}`
+    return from === undefined ? `would set ${what}: ${to}` : `would change ${what}: ${from} -> ${to}`
+  })
+  return { name: 'plan', state: 'ok', says: says.length === 0 ? ['would change nothing'] : says }
+}

@@ -1,0 +1,288 @@
+/** Stories as a leader leaves them: what `decide` says of the facts is what is explained. */
+import t from 'tap'
+import {
+  after,
+  BIOS_UUID,
+  decide,
+  facts,
+  NODE_UID,
+  NOW,
+  node,
+  report,
+  settled,
+  spec,
+  vm,
+} from '../../../test/fixtures/facts.ts'
+import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
+import { planOf } from '../plan/node-plan.ts'
+import { explainNode } from './explain-node.ts'
+import type { ExplainFacts, Explanation } from './facts.ts'
+import { explanationJSON, printExplanation } from './print-explanation.ts'
+
+const RENEWED = {
+  holder: 'worker-1',
+  durationSeconds: 40,
+  acquireTime: '',
+  renewTime: '2026-03-01T09:59:52.000000Z',
+  transitions: 0,
+}
+
+function explain(of: Pick<NodeFacts, 'node' | 'report'>, changes: Partial<ExplainFacts> = {}): Explanation {
+  return explainNode({
+    node: of.node,
+    report: of.report,
+    reportsRead: true,
+    kubelet: RENEWED,
+    leader: 'a leads',
+    asked: changes.fresh !== undefined,
+    fresh: undefined,
+    assumed: [],
+    unknown: [],
+    now: NOW,
+    ...changes,
+  })
+}
+
+/** What one look of the leader's own code at these facts gives. */
+function look(before: NodeFacts): ExplainFacts['fresh'] {
+  const decision = decide(before)
+  const { node, report } = after(before, decision)
+  return {
+    decision,
+    plan: planOf({ before: before.node, after: node, report, decision, settings: before.settings }),
+  }
+}
+
+const decided = (before: NodeFacts) => after(before, decide(before))
+const initialised = () => decided(settled())
+const none = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [] } as const }]
+const missing = (changes: Partial<NodeFacts> = {}) => {
+  const { node, report } = initialised()
+  const silent = { ...node, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:50:00Z' } }
+  return facts({ node: silent, report, lookups: none, ...changes })
+}
+const step = ({ chain }: Explanation, name: string) => chain.find((each) => each.name === name)
+const item = ({ deletion }: Explanation, name: string) => deletion?.find((each) => each.name === name)
+
+/** With the condition DeletionPending as it is here. */
+function pending(status: 'True' | 'Unknown' | 'False', reason: string, message: string) {
+  const before = missing()
+  const { report: of } = decided(before)
+  const conditions = (of?.status.conditions ?? []).map((each) =>
+    each.type === 'DeletionPending' ? { ...each, status, reason, message } : each,
+  )
+  return { node: before.node, report: of && { ...of, status: { ...of.status, conditions } } }
+}
+
+t.test('a verified Node: every link holds, and what would change that', async (t) => {
+  const found = explain(initialised())
+  t.equal(found.summary, 'is initialised as VM "worker-1" of vCenter vc1, identity proven')
+  t.ok(found.chain.every(({ state }) => state === 'ok'))
+  t.match(step(found, 'kubelet'), { says: ['renewed its Lease 8s ago'] })
+  t.match(step(found, 'report')?.says, [
+    /of agent 0\.1\.0, 5s ago: BIOS UUID 420e3f74-.*, MACs 00:50:56:8e:00:01/,
+  ])
+  t.match(step(found, 'VM')?.says, [
+    /^VMFound: BIOS UUID/,
+    /^last seen as VM "worker-1" \(vm-42\) in vCenter vc1, datacenter DC0, cluster cluster-a, host esx-1$/,
+  ])
+  t.equal(found.deletion, undefined)
+  t.match(found.changes, [/powered off/, /the Node is deleted/])
+})
+
+t.test('no report', async (t) => {
+  const found = explain({ node: node(), report: undefined })
+  t.match(found.summary, /^waits for a cloud provider: there is no NodeReport/)
+  t.match(step(found, 'report'), { state: 'no' })
+  t.match(found.changes, [/field-selector spec\.nodeName=worker-1/])
+})
+
+t.test(
+  'a report of a former Node, an invalid one, one of the controller, one that is not decided on',
+  async (t) => {
+    const former = { ok: true, value: spec({ nodeUID: NODE_UID.replace('1', '2') }) } as const
+    t.match(step(explain({ node: node(), report: report({ spec: former }) }), 'report'), {
+      state: 'no',
+      says: [/./, /about a former Node/],
+    })
+    const broken = { ok: false, problems: ['spec.machine: expected Object, got nothing'] } as const
+    t.match(step(explain({ node: node(), report: report({ spec: broken }) }), 'report')?.says, [
+      /spec\.machine/,
+    ])
+    const agentless = facts().report
+    const claim = { written: false, reason: 'NoAgent', message: '' }
+    const made = { ...agentless, ...report({ spec: { ok: true, value: spec({ claim }) } }) }
+    t.match(step(explain({ node: node(), report: made }), 'report'), { state: 'unknown' })
+    t.match(step(explain({ node: node(), report: report() }), 'report')?.says.at(-1), 'no leader has decided')
+    const { node: known, report: old } = initialised()
+    const newer = old && { ...old, generation: 7 }
+    t.match(step(explain({ node: known, report: newer }), 'report')?.says.at(-1), 'it has changed since')
+  },
+)
+
+t.test('what the agent could not read is told', async (t) => {
+  const unreadable = [{ fact: 'machine.serialUUID', reason: 'PermissionDenied', message: 'not root' }]
+  const blind = report({ spec: { ok: true, value: spec({ unreadable, machine: {} }) } })
+  t.match(step(explain({ node: node(), report: blind }), 'report')?.says, [
+    /BIOS UUID not read/,
+    /claim is written/,
+    'it could not read machine.serialUUID: PermissionDenied: not root',
+  ])
+})
+
+t.test('a refusal is in the words of the leader, with the reason in the summary', async (t) => {
+  const found = explain(decided(facts({ vms: [vm({ nics: [{ mac: '00:50:56:00:00:99' }] })] })))
+  t.equal(found.summary, 'waits for a cloud provider: MACsContradict')
+  t.match(step(found, 'identity'), { state: 'no', says: [/^MACsContradict: /] })
+  t.match(found.changes, ['what to do about MACsContradict: docs/reasons.md', /within five minutes/])
+})
+
+t.test('a CPI that handles Nodes', async (t) => {
+  const found = explain(decided(facts({ interlock: { state: 'held', message: 'stop the CPI' } })))
+  t.equal(found.summary, 'waits for a cloud provider: CPIRuns')
+  t.match(step(found, 'identity'), { state: 'ok' })
+  t.match(step(found, 'initialised'), { state: 'no', says: [/^CPIRuns: stop the CPI/] })
+})
+
+t.test('a VM that is missing: by the leader alone, the proofs are not known one by one', async (t) => {
+  const found = explain(decided(missing()))
+  t.equal(found.summary, 'is kept, as it is unknown whether its VM is gone: NotConfirmed')
+  t.match(step(found, 'deletion'), { state: 'unknown' })
+  t.match(item(found, 'CanaryFound'), { state: 'unknown', why: /--config/ })
+  t.match(item(found, 'NodeNotReady'), { state: 'ok' })
+  t.match(item(found, 'Confirmed'), { state: 'unknown', why: 'only the leader knows' })
+  t.match(item(found, 'NotDryRun'), { state: 'unknown', why: /--config/ })
+  t.match(found.changes, [/./, /annotate node worker-1 rollcall\.dev\/deletion=hold/, /delete node worker-1/])
+})
+
+t.test('vCenter was asked, and nothing was probed', async (t) => {
+  const back = initialised()
+  const found = [
+    explain(decided(missing()), { asked: true }),
+    explain(decided(missing()), { fresh: look(facts({ node: back.node, report: back.report })) }),
+  ]
+  for (const each of found)
+    for (const name of ['CanaryFound', 'NotDryRun'])
+      t.match(item(each, name), { state: 'unknown', why: /^nothing was probed: a vCenter has not answered/ })
+})
+
+t.test('a VM that is proven gone: what comes before the first reason holds', async (t) => {
+  const found = explain(pending('True', 'BrakeEngaged', 'the deletion brake is engaged: ...'))
+  t.equal(found.summary, 'is kept for now, although its VM is gone: BrakeEngaged')
+  t.match(step(found, 'deletion'), { state: 'no' })
+  for (const name of ['CanaryFound', 'BIOSUUIDNowhere', 'DeletionOn', 'SeenOrWanted'])
+    t.match(item(found, name), { state: 'ok' }, name)
+  t.match(item(found, 'BrakeReleased'), { state: 'no', why: /BrakeEngaged/ })
+  const undecided = explain(pending('True', 'BrakeUndecided', 'the deletion brake has not engaged, and ...'))
+  t.match(item(undecided, 'BrakeReleased'), { state: 'no', why: /BrakeUndecided/ })
+  t.match(item(found, 'LeaderSettled'), { state: 'unknown' })
+  t.match(item(explain(pending('True', 'NotConfirmed', '')), 'Confirmed'), {
+    why: /NotConfirmed.*may be this/,
+  })
+  t.ok(explain(pending('True', 'VMGone', '')).deletion?.every(({ state }) => state === 'ok'))
+  t.equal(explain(pending('False', 'VMExists', 'it is there')).deletion, undefined)
+})
+
+t.test('what the cluster shows decides on the annotation and on Ready', async (t) => {
+  const gone = pending('True', 'DeletionHeld', '')
+  const held = explain({ ...gone, node: { ...gone.node, deletionAnnotation: 'hold' } })
+  t.match(item(held, 'NotHeld'), { state: 'no', why: /rollcall\.dev\/deletion=hold keeps it/ })
+  const ready = { status: 'True', lastHeartbeatTime: '' }
+  t.match(item(explain({ ...gone, node: { ...gone.node, ready } }), 'NodeNotReady'), { state: 'no' })
+})
+
+t.test('one look at vCenter answers for each proof, and for no more than that', async (t) => {
+  const gone = pending('True', 'NotConfirmed', 'it takes 3 such answers in a row, over 5m')
+  const lacks = (names: readonly string[]) => {
+    const fresh = look(missing())
+    const deletionUnmet = names.map(
+      (name) => ({ name, reason: 'NotConfirmed', message: `${name} lacks` }) as const,
+    )
+    return fresh && { ...fresh, decision: fresh.decision && { ...fresh.decision, deletionUnmet } }
+  }
+  const found = explain(gone, { fresh: lacks(['PrivilegesProven', 'DeletionOn', 'Confirmed']) })
+  t.match(item(found, 'PrivilegesProven'), { state: 'no', why: 'PrivilegesProven lacks' })
+  t.match(item(found, 'CanaryFound'), { state: 'ok' })
+  t.match(item(found, 'DeletionOn'), { state: 'no' })
+  t.match(
+    item(found, 'Confirmed'),
+    { state: 'unknown' },
+    'a first look never confirms, and the leader had more',
+  )
+  t.match(item(found, 'KubeletSilent'), { state: 'ok' }, 'the leader says so')
+  const said = {
+    ...gone,
+    report: pending('True', 'NotConfirmed', 'gone, and kept for now: Confirmed lacks').report,
+  }
+  t.match(
+    item(explain(said, { fresh: lacks(['Confirmed']) }), 'Confirmed'),
+    { state: 'no' },
+    'the leader, too',
+  )
+})
+
+t.test('what vCenter says now, where the leader has not written that', async (t) => {
+  const before = facts({ node: node(), report: report() })
+  const found = explain(before, { fresh: look(before) })
+  t.match(step(found, 'VM'), { state: 'unknown', says: [/^asked now: VMFound: /] })
+  t.match(
+    step(found, 'plan')?.says.join('\n'),
+    /would set providerID: vsphere:\/\/[\s\S]*would take taints away/,
+  )
+  const steady = initialised()
+  const same = explain(steady, { fresh: look(facts({ node: steady.node, report: steady.report })) })
+  t.match(step(same, 'plan')?.says, ['would change nothing'])
+  t.notMatch(JSON.stringify(same), 'asked now')
+})
+
+t.test('what only the leader can know is not contradicted', async (t) => {
+  const { node: known, report: of } = initialised()
+  const conditions = (of?.status.conditions ?? []).map((each) =>
+    each.type === 'Initialized' ? { ...each, status: 'False' as const, reason: 'NodePatchRefused' } : each,
+  )
+  const refused = { node: known, report: of && { ...of, status: { ...of.status, conditions } } }
+  t.notMatch(JSON.stringify(explain(refused, { fresh: look(facts(refused)) })), 'asked now')
+})
+
+t.test('what could not be read', async (t) => {
+  const found = explain(
+    { node: node(), report: undefined },
+    {
+      reportsRead: false,
+      kubelet: 'unread',
+      assumed: ['by this file'],
+      unknown: ['NodeReports cannot be read: 403'],
+    },
+  )
+  t.match(found.summary, 'NodeReports cannot be read')
+  t.equal(step(found, 'report'), undefined)
+  t.match(step(found, 'kubelet'), { state: 'unknown' })
+  t.match(printExplanation(found), /^! by this file$/m)
+  t.match(printExplanation(found), /^! NodeReports cannot be read: 403$/m)
+})
+
+t.test('a silent kubelet, and one that never ran', async (t) => {
+  const silent = { ...RENEWED, renewTime: '2026-03-01T09:50:00.000000Z' }
+  t.match(step(explain(initialised(), { kubelet: silent }), 'kubelet'), {
+    state: 'no',
+    says: ['renewed its Lease 10m ago, and has been silent since'],
+  })
+  t.match(step(explain(initialised(), { kubelet: { ...silent, renewTime: '' } }), 'kubelet'), { state: 'no' })
+  t.match(step(explain(initialised(), { kubelet: undefined }), 'kubelet'), { state: 'unknown' })
+})
+
+t.test('nothing that strangers wrote controls the terminal', async (t) => {
+  const evil = '\u001b]0;x\u0007\u202e\n'
+  const { node: known, report: of } = initialised()
+  const named = { ...of?.status.vm, name: evil, host: evil } as NonNullable<
+    NonNullable<typeof of>['status']['vm']
+  >
+  const text = printExplanation(
+    explain(
+      { node: { ...known, providerID: evil }, report: of && { ...of, status: { ...of.status, vm: named } } },
+      { unknown: [evil] },
+    ),
+  )
+  t.notMatch(text, /[^\n -~\ufffd]/)
+  t.equal(JSON.parse(explanationJSON(explain(initialised()))).node, 'worker-1')
+})

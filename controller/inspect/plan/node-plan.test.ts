@@ -1,0 +1,144 @@
+import t from 'tap'
+import type { IdentityLevel } from '../../../agent/shared/node-report.ts'
+import { boundVM, NODE_UID, node, report, SETTINGS } from '../../../test/fixtures/facts.ts'
+import type { Decision } from '../../loops/node/decide/decision.ts'
+import type { Node } from '../../types/node.ts'
+import { createClusterCopy } from './cluster-copy.ts'
+import { planOf } from './node-plan.ts'
+import { changesSomething, isWhole, printPlan } from './print-plan.ts'
+
+const LIFECYCLE = { deletion: 'on', unbound: 'report' } as const
+const notReady = { status: 'Unknown', lastHeartbeatTime: '' }
+const unseen = boundVM({ moref: '', vCenterInstanceUUID: '' })
+
+function missing(vm = boundVM()): Decision {
+  const request = { nodeUID: NODE_UID, vm, others: [], lifeSign: '', agentSign: undefined, volumes: false }
+  const probePlan = { request, due: true, missing: true } as const
+  return { state: 'initialized', events: [], requeue: false, probePlan }
+}
+
+t.test('a deletion is planned where only proof and time are wanting', async (t) => {
+  const cases: readonly [
+    string,
+    Partial<Node>,
+    Decision,
+    { deletion: 'on' | 'off'; unbound: 'report' | 'delete' },
+    boolean,
+  ][] = [
+    ['its VM is missing', {}, missing(), LIFECYCLE, true],
+    ['deletion is off', {}, missing(), { ...LIFECYCLE, deletion: 'off' }, false],
+    ['a person holds it', { deletionAnnotation: 'hold' }, missing(), LIFECYCLE, false],
+    ['a person lets it go', { deletionAnnotation: 'proceed' }, missing(), LIFECYCLE, true],
+    ['it is Ready', { ready: { ...notReady, status: 'True' } }, missing(), LIFECYCLE, false],
+    ['it was never bound', {}, missing(unseen), LIFECYCLE, false],
+    ['it was never bound, and may go', {}, missing(unseen), { ...LIFECYCLE, unbound: 'delete' }, true],
+    [
+      'its VM is off',
+      {},
+      { ...missing(), probePlan: { request: missing().probePlan?.request ?? never(), due: false } },
+      LIFECYCLE,
+      false,
+    ],
+  ]
+  for (const [what, changes, decision, lifecycle, expected] of cases) {
+    const before = node({ ready: notReady, ...changes })
+    const plan = planOf({
+      before,
+      after: before,
+      report: undefined,
+      decision,
+      settings: { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, ...lifecycle } },
+    })
+    t.equal(
+      plan.changes.some((change) => change.what === 'deletion'),
+      expected,
+      what,
+    )
+  }
+})
+
+function never(): never {
+  throw new Error('there is no request')
+}
+
+t.test('what a Node lacks for a higher level is told', async (t) => {
+  const plannedAs = (level: IdentityLevel | undefined) => {
+    const before = node({ name: `is-${level}` })
+    const condition = {
+      type: 'IdentityVerified',
+      status: 'True',
+      reason: 'Reported',
+      message: 'why',
+      lastTransitionTime: '',
+    } as const
+    const decision: Decision = {
+      state: 'initialized',
+      ...(level === undefined ? {} : { level }),
+      events: [],
+      requeue: false,
+      status: { conditions: [condition] },
+    }
+    return planOf({ before, after: before, report: report(), decision, settings: SETTINGS })
+  }
+  const nodes = ([undefined, 'asserted', 'reported', 'proven'] as const).map(plannedAs)
+  t.same(
+    nodes.map(({ lacks }) => lacks),
+    [undefined, 'why', 'why', undefined],
+  )
+  const text = printPlan({ nodes, remarks: [] })
+  t.match(text, /^Nodes that need an agent to reach reported: 1 \(is-asserted\)$/m)
+  t.match(text, /^Nodes that need a claim by their VM to reach proven: 1 \(is-reported\); /m)
+  t.notMatch(printPlan({ nodes: [plannedAs('proven')], remarks: [] }), /Nodes that need/)
+})
+
+t.test('a running Node that would be refused is named, with the reason', async (t) => {
+  const before = node()
+  const condition = {
+    type: 'VMFound',
+    status: 'False',
+    reason: 'AmbiguousUUID',
+    message: 'two VMs',
+    lastTransitionTime: '',
+  } as const
+  const decision: Decision = {
+    state: 'refused',
+    events: [],
+    requeue: false,
+    status: { conditions: [condition] },
+  }
+  const plan = planOf({ before, after: before, report: report(), decision, settings: SETTINGS })
+  t.same(plan.remarks, ['AmbiguousUUID: two VMs'])
+  const whole = { nodes: [plan], remarks: [] }
+  t.equal(changesSomething(whole), false)
+  t.match(printPlan(whole), /! AmbiguousUUID: two VMs\n\nno change to any of 1 Nodes\n$/)
+  t.equal(isWhole(whole), true)
+  t.equal(isWhole({ ...whole, remarks: ['vCenter vc1 did not answer in time'] }), false)
+})
+
+t.test('a Node that waits for its agent is named, for nothing else can be told of it', async (t) => {
+  const before = node()
+  const refusal = { condition: 'IdentityVerified', reason: 'NoReport' } as const
+  const decision: Decision = { state: 'waiting', refusal, events: [], requeue: false }
+  const plan = planOf({ before, after: before, report: undefined, decision, settings: SETTINGS })
+  t.match(printPlan({ nodes: [plan], remarks: [] }), /^ {2}! NoReport: waiting for its agent to report/m)
+})
+
+t.test('the copy takes writes as the API server does, and tells of each', async (t) => {
+  const told: string[] = []
+  const copy = createClusterCopy({
+    onNode: (name, current) => void told.push(`${name} ${current.deletionAnnotation ?? '-'}`),
+    onReport: (name) => void told.push(`report of ${name}`),
+  })
+  const before = node({ labels: { a: '1', b: '2' }, deletionAnnotation: 'proceed' })
+  copy.add(before)
+  copy.addReport(report())
+  const seen = { uid: before.uid, resourceVersion: before.resourceVersion }
+  const written = await copy.writer.patchNode(before.name, seen, {
+    labels: { a: null, c: '3' },
+    annotations: { 'rollcall.dev/deletion': null },
+  })
+  t.match(written, { outcome: 'written', object: { labels: { b: '2', c: '3' }, deletion: undefined } })
+  t.not(copy.nodes.get(before.name)?.resourceVersion, before.resourceVersion)
+  t.same(told, [`${before.name} proceed`, `report of ${report().name}`, `${before.name} -`])
+  t.same(await copy.writer.patchNode('nobody', seen, {}), { outcome: 'gone' })
+})

@@ -1,0 +1,125 @@
+import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
+import type { DecisionConfig } from '../../config/config.ts'
+import type { Decision } from '../../loops/node/decide/decision.ts'
+import type { ProbeRequest } from '../../loops/node/decide/lifecycle/evidence.ts'
+import { mayGoUnseen, type UnseenFacts } from '../../loops/node/decide/lifecycle/unseen.ts'
+import { machineUUID } from '../../loops/node/facts/machine-uuid.ts'
+import { isUnseen } from '../../loops/node/facts/machines.ts'
+import { mayProceed } from '../../loops/node/facts/removal.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import { LABEL_IDENTITY_LEVEL } from '../../types/well-known.ts'
+
+/** One thing that would be another. A list of addresses or taints is one text, as `kubectl` prints it. */
+export interface Change {
+  /** `labels.KEY`, `addresses`, `taints`, `providerID`, `annotation` (`rollcall.dev/deletion`) or `deletion`. */
+  readonly what: string
+  /** Undefined where it is not there. */
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
+/** What would become of one Node. */
+export interface NodePlan {
+  readonly name: string
+  /** How strongly its VM would be known; undefined where it would not. */
+  readonly level: IdentityLevel | undefined
+  /** The label that shows the level is Rollcall's own, and not among these. */
+  readonly changes: readonly Change[]
+  /** Whether the label that shows the level would change. */
+  readonly levelLabel: boolean
+  /** Why its level is not a higher one; undefined where it is `proven`, or where there is none, which the remarks explain. */
+  readonly lacks: string | undefined
+  /** What is not as it should be, or is not known: a condition's reason and message. */
+  readonly remarks: readonly string[]
+}
+
+export interface PlannedNode {
+  readonly before: Node
+  readonly after: Node
+  readonly report: NodeReport | undefined
+  readonly decision: Decision | undefined
+  readonly settings: Pick<DecisionConfig, 'identity' | 'lifecycle'>
+}
+
+/** Compares a Node with what the leader would make of it. */
+export function planOf({ before, after, report, decision, settings }: PlannedNode): NodePlan {
+  const labels = [...new Set([...Object.keys(before.labels), ...Object.keys(after.labels)])].sort()
+  const label = (key: string) => change(`labels.${key}`, before.labels[key], after.labels[key])
+  const request = decision?.probePlan?.missing === true ? decision.probePlan.request : undefined
+  const conditions = conditionsOf(report, decision)
+  const goes =
+    request !== undefined &&
+    mayGo(request, { node: before, machineUUID: machineUUID(before, report, settings.identity), settings })
+  return {
+    name: before.name,
+    level: decision?.level,
+    changes: [
+      ...labels.filter((key) => key !== LABEL_IDENTITY_LEVEL).flatMap(label),
+      ...change('providerID', before.providerID, after.providerID),
+      ...change('addresses', addressText(before), addressText(after)),
+      ...change('taints', taintText(before), taintText(after)),
+      ...change('annotation', before.deletionAnnotation, after.deletionAnnotation),
+      ...(goes ? change('deletion', undefined, 'once its VM is proven gone') : []),
+    ],
+    levelLabel: label(LABEL_IDENTITY_LEVEL).length > 0,
+    lacks:
+      decision?.level === 'asserted' || decision?.level === 'reported'
+        ? conditions.find(({ type }) => type === 'IdentityVerified')?.message
+        : undefined,
+    remarks: [
+      ...conditions.flatMap(({ type, status, reason, message }) =>
+        isTold(type, status, request !== undefined, decision) ? [`${reason}: ${message}`] : [],
+      ),
+      // Without a report there are no conditions.
+      ...(decision?.refusal?.reason === 'NoReport' ? [NO_REPORT] : []),
+    ],
+  }
+}
+
+/** Whether nothing but time and proof is missing: what only a person or another configuration can change holds it otherwise. */
+function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: UnseenFacts): boolean {
+  const { node, settings } = facts
+  if (settings.lifecycle.deletion !== 'on' || node.ready?.status === 'True') return false
+  if (node.deletionAnnotation !== undefined && !mayProceed(node)) return false
+  return !isUnseen(vm) || mayGoUnseen({ bound: false }, facts)
+}
+
+function conditionsOf(report: NodeReport | undefined, decision: Decision | undefined): readonly Condition[] {
+  return decision?.status?.conditions ?? report?.status.conditions ?? []
+}
+
+const NO_REPORT = 'NoReport: waiting for its agent to report; nothing more is known until then'
+
+/** Conditions of which anything but True is worth telling. */
+const WANTED: readonly ConditionType[] = [
+  'VMFound',
+  'VMUnique',
+  'IdentityVerified',
+  'TopologyResolved',
+  'AddressesResolved',
+]
+
+function isTold(
+  type: ConditionType,
+  status: Condition['status'],
+  missing: boolean,
+  decision: Decision | undefined,
+): boolean {
+  if (type === 'DeletionPending') return missing
+  return status !== 'True' && (WANTED.includes(type) || type === decision?.refusal?.condition)
+}
+
+function change(what: string, from: string | undefined, to: string | undefined): readonly Change[] {
+  return from === to ? [] : [{ what, from, to }]
+}
+
+function addressText({ addresses }: Node): string | undefined {
+  return addresses.map(({ type, address }) => `${type}=${address}`).join(', ') || undefined
+}
+
+function taintText({ taints }: Node): string | undefined {
+  return (
+    taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`).join(', ') ||
+    undefined
+  )
+}

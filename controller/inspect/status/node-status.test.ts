@@ -1,0 +1,160 @@
+/** Each state as a leader leaves it: what `decide` says of the facts is what is read here. */
+import t from 'tap'
+import {
+  after,
+  BIOS_UUID,
+  boundVM,
+  decide,
+  facts,
+  node,
+  report,
+  SETTINGS,
+  settled,
+  spec,
+  vm,
+} from '../../../test/fixtures/facts.ts'
+import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
+import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
+import { statusOf } from './node-status.ts'
+
+const of = ({ node, report }: Pick<NodeFacts, 'node' | 'report'>) => statusOf(node, report)
+/** After the leader has decided on these facts. */
+const decided = (before: NodeFacts) => of(after(before, decide(before)))
+const lookups = (...vms: ReturnType<typeof vm>[]) => [
+  { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms } as const },
+]
+const initialised = () => {
+  const first = settled()
+  return after(first, decide(first))
+}
+
+t.test('a verified Node has nothing pending', async (t) => {
+  t.same(of(initialised()), {
+    name: 'worker-1',
+    state: 'initialised',
+    pending: undefined,
+    level: 'proven',
+    vCenter: 'vc1',
+    datacenter: 'DC0',
+    cluster: 'cluster-a',
+    host: 'esx-1',
+    vm: 'worker-1',
+    power: 'on',
+    zone: 'zone-a',
+    region: 'region-1',
+    ready: 'True',
+    brakeEngagedFor: undefined,
+  })
+})
+
+t.test('what a Node waits for is the reason of the leader', async (t) => {
+  t.match(decided(facts({ vms: [] })), {
+    state: 'waiting',
+    pending: { condition: 'Initialized', reason: 'NoVMWithUUID' },
+    power: undefined,
+  })
+  t.match(decided(facts({ interlock: { state: 'held', message: 'a CPI' } })), {
+    state: 'waiting',
+    pending: { reason: 'CPIRuns', message: 'a CPI' },
+  })
+})
+
+t.test('without a report, or one that nobody has decided on', async (t) => {
+  t.match(statusOf(node(), undefined), { state: 'waiting', pending: { reason: 'NoReport' } })
+  t.match(statusOf(node({ taints: [], providerID: 'aws:///i-1' }), undefined), {
+    state: 'unmanaged',
+    pending: { reason: 'ForeignProviderID' },
+  })
+  t.match(statusOf(node({ taints: [] }), undefined), { state: 'unmanaged', pending: undefined })
+  t.match(statusOf(node(), report()), { state: 'waiting', pending: { message: /no leader has decided/ } })
+  const former = { ok: true, value: spec({ nodeUID: '22222222-2222-4333-8444-555555555555' }) } as const
+  t.match(statusOf(node(), report({ spec: former })), { pending: { reason: 'ReportOfFormerNode' } })
+  const broken = { ok: false, problems: ['spec.machine: expected Object, got nothing'] } as const
+  t.match(statusOf(node(), report({ spec: broken })), { pending: { reason: 'ReportInvalid' } })
+})
+
+t.test('the status of a former Node of that name is nothing about this one', async (t) => {
+  const { node, report } = initialised()
+  const anew = { ...node, uid: '22222222-2222-4333-8444-555555555555' }
+  t.match(statusOf(anew, report), { level: undefined, vCenter: undefined, power: undefined })
+})
+
+t.test('a VM that is off', async (t) => {
+  const { node, report } = initialised()
+  for (const [powerState, power] of [
+    ['poweredOff', 'off'],
+    ['suspended', 'suspended'],
+  ] as const) {
+    const off = facts({ node, report, lookups: lookups(vm({ powerState })) })
+    t.match(decided(off), { state: 'VM off', power, level: 'proven' })
+  }
+})
+
+t.test('a VM that is missing: not told yet, held, being deleted', async (t) => {
+  const { node, report } = initialised()
+  const silent = { ...node, ready: { status: 'Unknown', lastHeartbeatTime: '' } }
+  const missing = (changes: Partial<NodeFacts> = {}) =>
+    facts({ node: silent, report, lookups: lookups(), ...changes })
+  t.match(decided(missing()), {
+    state: 'VM missing',
+    pending: { condition: 'DeletionPending', reason: 'NotConfirmed' },
+    power: undefined,
+  })
+  const { status = {} } = decide(missing())
+  const gone = (reason: string) => ({
+    node: silent,
+    report: report && {
+      ...report,
+      status: {
+        ...status,
+        brakeEngagedFor: 'vc1',
+        conditions: (status.conditions ?? []).map((each) =>
+          each.type === 'DeletionPending' ? { ...each, status: 'True' as const, reason } : each,
+        ),
+      },
+    },
+  })
+  t.match(of(gone('BrakeEngaged')), {
+    state: 'VM gone',
+    pending: { reason: 'BrakeEngaged' },
+    brakeEngagedFor: 'vc1',
+  })
+  t.match(of({ ...gone('VMGone'), node: { ...silent, deleting: true } }), { state: 'deleting' })
+})
+
+t.test('what is contradicted or cannot be verified now is doubted', async (t) => {
+  const { node, report } = initialised()
+  const alone = {
+    state: 'unknown',
+    failure: { vCenter: 'vc1', reason: 'NoPermission', message: 'may not be read' },
+    alone: true,
+  } as const
+  const unreadable = facts({ node, report, lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: alone }] })
+  t.match(decided(unreadable), { state: 'doubted', pending: { reason: 'NoPermission' }, level: 'proven' })
+})
+
+t.test('what holds nothing up is told of a Node that runs', async (t) => {
+  const { node, report } = initialised()
+  const failure = { vCenter: 'vc1', reason: 'PrivilegeMissing', message: 'System.View is missing' } as const
+  const provable = [{ state: 'unproven', failure } as const]
+  t.match(decided(facts({ node, report, provable })), {
+    state: 'initialised',
+    pending: { condition: 'DeletionPossible', reason: 'PrivilegeMissing' },
+  })
+  const settings = { ...SETTINGS, labels: { zone: undefined, region: undefined } }
+  t.match(decided(facts({ node, report, settings })), { pending: undefined }, 'no labels are asked for')
+})
+
+t.test('words of strangers are no names of ours', async (t) => {
+  const { node, report } = initialised()
+  const conditions = (report?.status.conditions ?? []).map((each) =>
+    each.type === 'VMFound' ? { ...each, reason: 'constructor' } : each,
+  )
+  t.match(of({ node, report: report && { ...report, status: { ...report.status, conditions } } }), {
+    power: undefined,
+  })
+  t.match(of({ node: { ...node, taints: [{ key: TAINT_UNINITIALIZED, effect: 'NoSchedule' }] }, report }), {
+    state: 'waiting',
+    vm: boundVM().name,
+  })
+})

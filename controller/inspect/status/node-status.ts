@@ -1,0 +1,156 @@
+/** What the cluster itself says of one Node, without a question to vCenter. Pure. */
+import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
+import { isAgentless } from '../../loops/node/decide/agentless.ts'
+import { hasUninitializedTaint, needsInitialization } from '../../loops/node/facts/needs-initialization.ts'
+import { previousStatus } from '../../loops/node/facts/previous-status.ts'
+import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import type { Reason } from '../../types/reasons.ts'
+import { LABEL_REGION, LABEL_ZONE } from '../../types/well-known.ts'
+
+export const STATES = [
+  /** It waits for a cloud provider. */
+  'waiting',
+  'initialised',
+  /** It runs on what was verified before, which cannot be verified now or is contradicted. */
+  'doubted',
+  'VM off',
+  /** Whether its VM is gone cannot be told. */
+  'VM missing',
+  'VM gone',
+  /** The API server is deleting it. */
+  'deleting',
+  /** Rollcall leaves it alone: another provider's, or without a report. */
+  'unmanaged',
+] as const
+
+export type Power = 'on' | 'off' | 'suspended'
+
+export interface NodeStatus {
+  readonly name: string
+  readonly state: (typeof STATES)[number]
+  /** What is pending or holds it, as the leader said it; nothing where all is well. */
+  readonly pending: Pending | undefined
+  readonly level: IdentityLevel | undefined
+  readonly vCenter: string | undefined
+  readonly datacenter: string | undefined
+  readonly cluster: string | undefined
+  readonly host: string | undefined
+  /** Its name in vCenter. */
+  readonly vm: string | undefined
+  /** As last decided; undefined where that is not known. */
+  readonly power: Power | undefined
+  readonly zone: string | undefined
+  readonly region: string | undefined
+  /** Of the condition Ready. */
+  readonly ready: string
+  /** The vCenter for which the brake holds it. */
+  readonly brakeEngagedFor: string | undefined
+}
+
+export interface Pending {
+  /** Of the condition that says so; undefined where no condition does. */
+  readonly condition: ConditionType | undefined
+  readonly reason: string
+  readonly message: string
+}
+
+/** @param report undefined where there is none, or where reports cannot be read */
+export function statusOf(node: Node, report: NodeReport | undefined): NodeStatus {
+  const { vm, identityLevel, topology, brakeEngagedFor, conditions = [] } = previousStatus(report, node)
+  return {
+    name: node.name,
+    ...judge(node, report, conditions),
+    level: identityLevel,
+    vCenter: vm?.vCenter,
+    datacenter: vm?.datacenter,
+    cluster: vm?.cluster,
+    host: vm?.host,
+    vm: vm?.name,
+    // Of a VM that the Node was never verified to be, nothing is followed.
+    power: identityLevel === undefined ? undefined : powerOf(conditions),
+    zone: node.labels[LABEL_ZONE] ?? topology?.zone,
+    region: node.labels[LABEL_REGION] ?? topology?.region,
+    ready: node.ready?.status ?? 'Unknown',
+    brakeEngagedFor,
+  }
+}
+
+type Judgement = Pick<NodeStatus, 'state' | 'pending'>
+
+function judge(node: Node, report: NodeReport | undefined, conditions: readonly Condition[]): Judgement {
+  if (node.deleting) return { state: 'deleting', pending: undefined }
+  if (report === undefined) return withoutReport(node)
+  const find = (type: ConditionType) => conditions.find((each) => each.type === type)
+  const deletion = find('DeletionPending')
+  if (deletion !== undefined && deletion.status !== 'False')
+    return { state: deletion.status === 'True' ? 'VM gone' : 'VM missing', pending: pendingOf(deletion) }
+  const initialized = find('Initialized')
+  if (needsInitialization(node)) {
+    const pending = initialized?.status === 'False' ? pendingOf(initialized) : undefined
+    return { state: 'waiting', pending: pending ?? undecided(node, report, conditions) }
+  }
+  const doubted = [find('VMFound'), find('IdentityVerified')].find((each) => each?.status !== 'True')
+  if (doubted !== undefined) return { state: 'doubted', pending: pendingOf(doubted) }
+  const found = find('VMFound')
+  if (found !== undefined && isOff(found)) return { state: 'VM off', pending: pendingOf(found) }
+  // It runs, and something is to be told all the same.
+  const told = (
+    ['VMUnique', 'AddressesResolved', 'TopologyResolved', 'Initialized', 'DeletionPossible'] as const
+  )
+    .map(find)
+    .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'NotConfigured')
+  return { state: 'initialised', pending: told ? pendingOf(told) : undecided(node, report, conditions) }
+}
+
+function withoutReport(node: Node): Judgement {
+  const scheme = judgeProviderID(node.providerID, undefined)
+  if (scheme === 'foreign') {
+    const message = "its provider ID is another provider's"
+    return { state: 'unmanaged', pending: { condition: undefined, reason: 'ForeignProviderID', message } }
+  }
+  if (!hasUninitializedTaint(node)) return { state: 'unmanaged', pending: undefined }
+  const message = 'there is no NodeReport with its name: check its agent'
+  return { state: 'waiting', pending: { condition: undefined, reason: 'NoReport', message } }
+}
+
+/** Why a report has no conditions that are about this Node. */
+function undecided(node: Node, { spec }: NodeReport, conditions: readonly Condition[]): Pending | undefined {
+  if (conditions.length > 0) return undefined
+  const say = (reason: Reason, message: string) => ({ condition: undefined, reason, message })
+  if (!spec.ok) return say('ReportInvalid', spec.problems.join('; '))
+  if (isAgentless(spec.value)) return say('NoReport', 'no agent reports from it, and nothing was verified')
+  if (spec.value.nodeUID !== node.uid)
+    return say(
+      'ReportOfFormerNode',
+      `the report is about a former Node of this name, UID ${spec.value.nodeUID}`,
+    )
+  return say('NotConfirmed', 'no leader has decided on its report yet')
+}
+
+function pendingOf({ type, reason, message }: Condition): Pending {
+  return { condition: type, reason, message }
+}
+
+const POWER: Readonly<Partial<Record<string, Power>>> = {
+  VMFound: 'on',
+  VMRuns: 'on',
+  VMPoweredOff: 'off',
+  VMSuspended: 'suspended',
+}
+
+function isOff({ reason }: Condition): boolean {
+  const power = Object.hasOwn(POWER, reason) ? POWER[reason] : undefined
+  return power === 'off' || power === 'suspended'
+}
+
+function powerOf(conditions: readonly Condition[]): Power | undefined {
+  const found = conditions.find(({ type }) => type === 'VMFound')
+  // Of a VM that is not found, the last that was said is not what is so now.
+  if (found?.status !== 'True' || conditions.some(isMissing)) return undefined
+  return Object.hasOwn(POWER, found.reason) ? POWER[found.reason] : undefined
+}
+
+function isMissing({ type, status }: Condition): boolean {
+  return type === 'DeletionPending' && status !== 'False'
+}

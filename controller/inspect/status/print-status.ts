@@ -1,0 +1,98 @@
+import { escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
+import { count } from '../../lib/listed.ts'
+import { textTable } from '../../lib/text-table.ts'
+import { type NodeStatus, STATES } from './node-status.ts'
+
+/** All that `status` says. */
+export interface ClusterStatus {
+  /** Who leads, or that nobody does. */
+  readonly leader: string
+  /** By vCenter, cluster, host and name. */
+  readonly nodes: readonly NodeStatus[]
+  /** What could not be read, and why. */
+  readonly unknown: readonly string[]
+}
+
+/** Where a table is printed; without limits for a file or a pipe. */
+export interface Screen {
+  readonly columns: number
+  readonly rows: number
+}
+
+const HEADER = ['VCENTER', 'CLUSTER', 'HOST', 'NODE', 'IDENTITY', 'ZONE', 'POWER', 'STATE', 'PENDING']
+const MAX_LINE = 1024
+
+/** Nodes that no vCenter is known for come last. */
+export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
+  const keys = ({ vCenter, cluster, host, name }: NodeStatus) => [vCenter, cluster, host, name]
+  return nodes.toSorted((a, b) => {
+    const theirs = keys(b)
+    for (const [index, ours] of keys(a).entries()) {
+      const other = theirs[index]
+      if (ours === other) continue
+      if (ours === undefined || other === undefined) return ours === undefined ? 1 : -1
+      return ours.localeCompare(other, 'en', { numeric: true })
+    }
+    return 0
+  })
+}
+
+/** For people: a table, how many Nodes are in which state, and what could not be read. Ends with a newline. */
+export function printStatus({ leader, nodes, unknown }: ClusterStatus, screen?: Screen): string {
+  const below = [summary(nodes), ...brakes(nodes), leader, ...unknown.map((each) => `! ${each}`)]
+  const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
+  const table = textTable(HEADER, shown.map(cells))
+  const lines = [...(nodes.length === 0 ? [] : [...table, ...note, '']), ...below]
+  const width = Math.min(screen?.columns ?? MAX_LINE, MAX_LINE)
+  return `${lines.map((line) => printable(line, width)).join('\n')}\n`
+}
+
+/** For programs: one object in one line, and a newline. */
+export function statusJSON(status: ClusterStatus): string {
+  return `${escapeUnprintable(JSON.stringify(status))}\n`
+}
+
+function cells(node: NodeStatus): readonly (string | undefined)[] {
+  const { vCenter, cluster, host, name, level, zone, power, state, pending } = node
+  return [vCenter, cluster, host, name, level, zone, power, state, pending?.reason]
+}
+
+function summary(nodes: readonly NodeStatus[]): string {
+  const counts = STATES.flatMap((state) => {
+    const { length } = nodes.filter((node) => node.state === state)
+    return length === 0 ? [] : [`${length} ${state}`]
+  })
+  const held = nodes.some(({ pending }) => pending !== undefined)
+  const next = held ? '; why: rollcall-controller explain NODE' : ''
+  return counts.length === 0
+    ? 'there are no Nodes'
+    : `${count(nodes.length, 'Node')}: ${counts.join(', ')}${next}`
+}
+
+function brakes(nodes: readonly NodeStatus[]): readonly string[] {
+  const held = Map.groupBy(nodes, ({ brakeEngagedFor }) => brakeEngagedFor)
+  return [...held].flatMap(([vCenter, { length }]) =>
+    vCenter === undefined
+      ? []
+      : [`the brake on deletions is engaged for ${count(length, 'Node')} of vCenter ${vCenter}`],
+  )
+}
+
+/** Where the screen is too small, what is well is left out first. */
+function fit(
+  nodes: readonly NodeStatus[],
+  lines: number,
+): { readonly shown: readonly NodeStatus[]; readonly note: readonly string[] } {
+  if (nodes.length <= lines) return { shown: nodes, note: [] }
+  const rank = ({ pending }: NodeStatus) => (pending === undefined ? 1 : 0)
+  const names = new Set(
+    nodes
+      .toSorted((a, b) => rank(a) - rank(b))
+      .slice(0, Math.max(1, lines - 1))
+      .map(({ name }) => name),
+  )
+  return {
+    shown: nodes.filter(({ name }) => names.has(name)),
+    note: [`and ${nodes.length - names.size} more`],
+  }
+}

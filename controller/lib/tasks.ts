@@ -1,0 +1,74 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+
+/** Something that goes on until its signal aborts. */
+export type Task = (signal: AbortSignal) => Promise<void>
+
+/**
+ * Runs tasks side by side until the signal aborts or one of them ends by itself; then the others are told to stop and
+ * all are awaited.
+ *
+ * @throws the first failure
+ */
+export async function runTogether(tasks: readonly Task[], signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const abort = (): void => stop.abort()
+  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  const failures: unknown[] = []
+  await Promise.all(
+    tasks.map(async (task) => {
+      try {
+        await task(stop.signal)
+      } catch (error) {
+        failures.push(error)
+      } finally {
+        abort()
+      }
+    }),
+  )
+  signal.removeEventListener('abort', abort)
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Between two looks whether what goes on has an answer, milliseconds. */
+const POLL_INTERVAL = 50
+
+/**
+ * Lets something run that goes on by itself, until it has an answer or the time is over.
+ *
+ * @param answer undefined while there is none
+ * @param within milliseconds
+ * @throws what it throws
+ */
+export async function firstAnswer<T>(
+  run: Task,
+  answer: () => T | undefined,
+  within: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const end = clock.monotonic() + within
+  const wait: Task = async (signal) => {
+    while (answer() === undefined && clock.monotonic() < end && !signal.aborted)
+      await clock.sleep(POLL_INTERVAL, signal)
+  }
+  await runTogether([run, wait], signal)
+  return answer()
+}
+
+/** Resolves when the signal aborts, at once if it already has. The listener stays as long as the signal does. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** Repeats the work every `interval` milliseconds, give or take a tenth, so that several do not coincide. */
+export function every(interval: number, work: Task, clock: Clock, random: () => number): Task {
+  return async (signal) => {
+    for (;;) {
+      await clock.sleep(interval * (0.9 + 0.2 * random()), signal)
+      if (signal.aborted) return
+      await work(signal)
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import type { Clock } from '../../../../agent/shared/clock.ts'
+import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
+import { aborted } from '../../../lib/tasks.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
+import type { NodeEvent } from '../decide/node-events.ts'
+
+/** A status that was decided and is not on record yet. */
+export interface PendingStatus {
+  readonly node: Node
+  /** As the API server has it: the version to be written over. */
+  readonly report: NodeReport
+  readonly status: NodeReportStatus
+  /** To be recorded when the status stands. */
+  readonly events: readonly NodeEvent[]
+}
+
+export interface StatusQueueOptions {
+  /** Writes one. Not called twice at once for the same Node. */
+  readonly write: (name: string, pending: PendingStatus, signal: AbortSignal) => Promise<void>
+  /** A write threw: the status no longer waits. Not called for what the end of the work cuts off. */
+  readonly onError: (name: string, error: unknown, pending: PendingStatus) => void
+  readonly clock: Clock
+}
+
+/** Statuses that wait, by the names of their Nodes. */
+export interface StatusQueue {
+  /** One that takes the place of another for the same Node keeps its turn. */
+  put(name: string, pending: PendingStatus): void
+  delete(name: string): void
+  /** Resolves when none is being written for this Node, with the one that waits then. */
+  settled(name: string): Promise<PendingStatus | undefined>
+  /**
+   * Writes until the signal aborts. Then what waits is written at once; what is not written two seconds later is cut off
+   * and dropped. Not to be called twice.
+   */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
+const QUIET = 100
+/**
+ * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
+ * as Nodes still lose their taint, one is written at a time, so that those wait little longer.
+ */
+const PATIENCE = 15_000
+const CONCURRENCY = 8
+/** How long the last statuses may take at the end, milliseconds: the next leader waits for the Lease meanwhile. */
+const LAST_WRITES = 2_000
+
+/**
+ * Where many Nodes are initialised at once, they lose their taint before the statuses are written: a status costs the API
+ * server as much as both patches of a Node, and nobody waits for it. In the order in which they were decided. A
+ * status that is lost with the process follows from the Node again, as long as its VM is there. When the work ends, those that
+ * wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else knows which it was.
+ */
+export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
+  const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
+  const active = new Map<string, Promise<void>>()
+  let lastPut = -Infinity
+  let ending = false
+  let wake: () => void = () => undefined
+
+  /** Milliseconds until one that waits since then may be written; infinite where another must be written first. */
+  function left(since: number): number {
+    if (active.size >= CONCURRENCY) return Number.POSITIVE_INFINITY
+    if (ending) return 0
+    const quiet = lastPut + QUIET
+    return (active.size === 0 ? Math.min(quiet, since + PATIENCE) : quiet) - clock.monotonic()
+  }
+
+  /** Resolves after so many milliseconds, or once something has changed. */
+  async function pause(ms: number): Promise<void> {
+    const changed = new AbortController()
+    wake = () => changed.abort()
+    await (Number.isFinite(ms) ? clock.sleep(ms, changed.signal) : aborted(changed.signal))
+  }
+
+  function next():
+    | { readonly name: string; readonly pending: PendingStatus; readonly since: number }
+    | undefined {
+    for (const [name, entry] of waiting) if (!active.has(name)) return { name, ...entry }
+    return undefined
+  }
+
+  async function work(name: string, pending: PendingStatus, signal: AbortSignal): Promise<void> {
+    try {
+      await write(name, pending, signal)
+    } catch (error) {
+      if (!ending) onError(name, error, pending)
+    }
+    active.delete(name)
+    // Another may have taken its place meanwhile.
+    if (waiting.get(name)?.pending === pending) waiting.delete(name)
+    wake()
+  }
+
+  return {
+    put(name, pending) {
+      const since = waiting.get(name)?.since
+      if (since === undefined) lastPut = clock.monotonic()
+      waiting.set(name, { pending, since: since ?? lastPut })
+      wake()
+    },
+    delete(name) {
+      waiting.delete(name)
+    },
+    async settled(name) {
+      for (let writing = active.get(name); writing !== undefined; writing = active.get(name)) await writing
+      return waiting.get(name)?.pending
+    },
+    async run(signal) {
+      const cutOff = new AbortController()
+      const done = new AbortController()
+      const end = aborted(signal).then(async () => {
+        ending = true
+        wake()
+        await clock.sleep(LAST_WRITES, done.signal)
+        cutOff.abort()
+        wake()
+      })
+      while (!cutOff.signal.aborted && !(signal.aborted && waiting.size === 0)) {
+        const oldest = next()
+        const wait = oldest === undefined ? Number.POSITIVE_INFINITY : left(oldest.since)
+        if (oldest === undefined || wait > 0) await pause(wait)
+        else active.set(oldest.name, work(oldest.name, oldest.pending, cutOff.signal))
+      }
+      done.abort()
+      await Promise.all([...active.values(), end])
+    },
+  }
+}

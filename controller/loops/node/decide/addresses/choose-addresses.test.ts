@@ -1,0 +1,630 @@
+import t from 'tap'
+import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../../../test/fixtures/facts.ts'
+import type { NodesConfig } from '../../../../config/config.ts'
+import type { Node } from '../../../../types/node.ts'
+import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { commonMACs } from '../identity/mac.ts'
+import type { Family } from './candidate-addresses.ts'
+import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
+
+type Interfaces = NodeReportSpec['interfaces']
+type Entry = Interfaces[number]['addresses'][number]
+
+const SECOND_MAC = '00:50:56:8e:00:02'
+
+function nic(addresses: Entry[], changes: Partial<Interfaces[number]> = {}): Interfaces[number] {
+  return { name: 'ens192', mac: MAC, defaultRoute: true, addresses, ...changes }
+}
+
+function guestNIC(addresses: string[], changes: Partial<GuestNIC> = {}): GuestNIC {
+  return {
+    mac: MAC,
+    network: 'VM Network',
+    deviceConfigID: 4000,
+    addresses: addresses.map((address) => ({ address, prefixLength: 24 })),
+    ...changes,
+  }
+}
+
+const V4: Entry = { address: '10.0.0.5', prefixLength: 24 }
+const V6: Entry = { address: '2001:db8::5', prefixLength: 64 }
+const DHCPV6: Entry = { address: '2001:db8::dead', prefixLength: 128 }
+const BOTH: Family[] = ['ipv4', 'ipv6']
+
+const ROWS: {
+  name: string
+  interfaces: Interfaces
+  changes?: Partial<NodeReportSpec>
+  nodeIP?: string
+  guestNICs?: GuestNIC[]
+  staticAddresses?: string[]
+  nics?: { mac: string }[]
+  running?: string[]
+  families?: Family[]
+  expect: string[]
+}[] = [
+  { name: 'one address', interfaces: [nic([V4])], expect: ['10.0.0.5'] },
+  { name: 'IPv4 alone where nothing else is configured', interfaces: [nic([V6, V4])], expect: ['10.0.0.5'] },
+  {
+    name: 'both families, IPv4 first',
+    interfaces: [nic([V6, V4])],
+    families: BOTH,
+    expect: ['10.0.0.5', '2001:db8::5'],
+  },
+  {
+    name: 'both families, IPv6 first',
+    interfaces: [nic([V4, V6])],
+    families: ['ipv6', 'ipv4'],
+    expect: ['2001:db8::5', '10.0.0.5'],
+  },
+  {
+    name: 'IPv6 first where the kubelet prefers it',
+    interfaces: [nic([V4, V6])],
+    nodeIP: '::',
+    families: BOTH,
+    expect: ['2001:db8::5', '10.0.0.5'],
+  },
+  {
+    name: 'both given by the kubelet, its order',
+    interfaces: [nic([V4, V6])],
+    nodeIP: '2001:db8::5,10.0.0.5',
+    families: BOTH,
+    expect: ['2001:db8::5', '10.0.0.5'],
+  },
+  {
+    name: 'one given by the kubelet is a choice of family too',
+    interfaces: [nic([V4, V6])],
+    nodeIP: '10.0.0.5',
+    families: BOTH,
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'IPv6 only, the temporary one passed over',
+    interfaces: [nic([{ address: '2001:db8::dead', prefixLength: 64, temporary: true }, V6])],
+    families: ['ipv6'],
+    expect: ['2001:db8::5'],
+  },
+  {
+    name: 'a deprecated address passed over',
+    interfaces: [nic([{ ...V4, address: '10.0.0.4', deprecated: true }, V4])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a virtual IP with a host prefix listed first',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }, V4])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a virtual IP listed first as secondary',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 24, secondary: true }, V4])],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a host prefix alone is an address (routed to the host, DHCPv6)',
+    interfaces: [nic([{ address: '10.0.0.7', prefixLength: 32 }])],
+    expect: ['10.0.0.7'],
+  },
+  {
+    name: 'the kubelet may choose what looks virtual',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }, V4])],
+    nodeIP: '10.0.0.100',
+    expect: ['10.0.0.100'],
+  },
+  {
+    name: 'the default route decides between two vNICs',
+    interfaces: [
+      nic([{ address: '192.168.9.5', prefixLength: 24 }], {
+        name: 'storage',
+        mac: SECOND_MAC,
+        defaultRoute: false,
+      }),
+      nic([V4]),
+    ],
+    nics: [{ mac: MAC }, { mac: SECOND_MAC }],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a statically configured address comes first',
+    interfaces: [nic([{ ...V4, address: '10.0.0.4' }, V4])],
+    changes: { cloudInit: { addresses: ['10.0.0.5/24'] } },
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'the static ones keep their order, whatever they look like',
+    interfaces: [nic([V4, { address: '10.0.0.7', prefixLength: 32, secondary: true }])],
+    changes: { cloudInit: { addresses: ['10.0.0.7/24', '10.0.0.5/24'] } },
+    expect: ['10.0.0.7'],
+  },
+  {
+    name: 'without an agent vCenter shows which address is static',
+    interfaces: [],
+    guestNICs: [guestNIC(['10.0.0.4', '10.0.0.5'])],
+    staticAddresses: ['10.0.0.5/24'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'an interface that is no vNIC is no candidate',
+    interfaces: [
+      nic([{ address: '10.244.0.1', prefixLength: 24 }], { name: 'cni0', mac: '0a:58:0a:f4:00:01' }),
+      nic([V4]),
+    ],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'link-local and loopback are none',
+    interfaces: [
+      nic([{ address: 'fe80::1', prefixLength: 64 }, { address: '127.0.0.1', prefixLength: 8 }, V4]),
+    ],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a zone, an octal and a decimal spelling are no addresses',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['fd00::1%eth0', '010.0.0.5', '167772165', '10.0.0.6'])],
+    expect: ['10.0.0.6'],
+  },
+  {
+    name: 'VMware Tools stand in for an agent that sees nothing',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['10.0.0.6'])],
+    expect: ['10.0.0.6'],
+  },
+  {
+    name: 'what Tools mark as no vNIC is none',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['10.0.0.6'], { deviceConfigID: -1 })],
+    expect: [],
+  },
+  {
+    name: 'a MAC that no vNIC has',
+    interfaces: [nic([])],
+    guestNICs: [guestNIC(['10.0.0.6'], { mac: '0a:00:00:00:00:01' })],
+    expect: [],
+  },
+  {
+    name: 'a running Node keeps a family that one look misses',
+    interfaces: [nic([V4])],
+    families: BOTH,
+    running: ['10.0.0.5', '2001:db8::5'],
+    expect: ['10.0.0.5', '2001:db8::5'],
+  },
+  {
+    name: 'and keeps it while Tools report the other family alone, as after a reboot',
+    interfaces: [],
+    families: BOTH,
+    running: ['10.0.0.5', '2001:db8::5'],
+    guestNICs: [guestNIC(['10.0.0.5'])],
+    expect: ['10.0.0.5', '2001:db8::5'],
+  },
+  {
+    name: 'and follows them to another address of that family',
+    interfaces: [],
+    families: BOTH,
+    running: ['10.0.0.5', '2001:db8::5'],
+    guestNICs: [guestNIC(['10.0.0.5', '2001:db8::6'])],
+    expect: ['10.0.0.5', '2001:db8::6'],
+  },
+  {
+    name: 'a renewed lease replaces the address',
+    interfaces: [nic([{ ...V4, address: '10.0.0.8' }])],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.8'],
+  },
+  {
+    name: 'but not while Tools still report it, and the agent another NIC',
+    interfaces: [
+      nic([], { defaultRoute: false }),
+      nic([{ address: '192.168.9.5', prefixLength: 24 }], { mac: SECOND_MAC }),
+    ],
+    nics: [{ mac: MAC }, { mac: SECOND_MAC }],
+    guestNICs: [guestNIC(['10.0.0.5']), guestNIC(['192.168.9.5'], { mac: SECOND_MAC })],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'nor while Tools still report it, and the agent a virtual IP alone',
+    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }])],
+    guestNICs: [guestNIC(['10.0.0.5', '10.0.0.100'])],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'a deprecated address gives way, though Tools report it',
+    interfaces: [
+      nic([
+        { ...V4, deprecated: true },
+        { ...V4, address: '10.0.0.8' },
+      ]),
+    ],
+    guestNICs: [guestNIC(['10.0.0.5', '10.0.0.8'])],
+    running: ['10.0.0.5'],
+    expect: ['10.0.0.8'],
+  },
+  {
+    name: 'a running Node keeps the address that another order would not have chosen',
+    interfaces: [nic([V4, { ...V4, address: '10.0.0.8' }])],
+    running: ['10.0.0.8'],
+    expect: ['10.0.0.8'],
+  },
+  {
+    name: 'but not a virtual IP',
+    interfaces: [nic([V4, { address: '10.0.0.100', prefixLength: 32 }])],
+    running: ['10.0.0.100'],
+    expect: ['10.0.0.5'],
+  },
+  {
+    name: 'unless it is static',
+    interfaces: [nic([V4, { address: '10.0.0.100', prefixLength: 32 }])],
+    changes: { cloudInit: { addresses: ['10.0.0.5/24', '10.0.0.100/24'] } },
+    running: ['10.0.0.100'],
+    expect: ['10.0.0.100'],
+  },
+  {
+    name: 'an IPv6 address with a host prefix comes last (DHCPv6 beside SLAAC)',
+    interfaces: [nic([DHCPV6, V6])],
+    families: ['ipv6'],
+    expect: ['2001:db8::5'],
+  },
+  {
+    name: 'and moves no Node that runs on it',
+    interfaces: [nic([DHCPV6, V6])],
+    families: ['ipv6'],
+    running: ['2001:db8::dead'],
+    expect: ['2001:db8::dead'],
+  },
+  {
+    name: 'a family that is no longer configured goes',
+    interfaces: [nic([V4, V6])],
+    running: ['10.0.0.5', '2001:db8::5'],
+    expect: ['10.0.0.5'],
+  },
+]
+
+type Context = Omit<AddressContext, 'macs'>
+
+function chosen(spec: NodeReportSpec, vm: VirtualMachine, context: Context) {
+  return chooseAddresses(spec, vm, { ...context, macs: commonMACs(spec, vm) })
+}
+
+function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4']): Context {
+  const settings = { ...SETTINGS, ipFamilies: { vc1: families } }
+  return { node: node(changes), settings, before: [], holder: () => undefined }
+}
+
+for (const row of ROWS) {
+  t.test(row.name, async (t) => {
+    const { addresses } = chosen(
+      spec({ interfaces: row.interfaces, ...row.changes }),
+      vm({
+        nics: row.nics ?? [{ mac: MAC }],
+        guestNICs: row.guestNICs ?? [],
+        staticAddresses: row.staticAddresses ?? [],
+      }),
+      context(
+        {
+          providedNodeIP: row.nodeIP,
+          ...(row.running === undefined
+            ? {}
+            : {
+                taints: [],
+                providerID: `vsphere://${BIOS_UUID}`,
+                addresses: row.running.flatMap((address) => [
+                  { type: 'InternalIP', address },
+                  { type: 'ExternalIP', address },
+                ]),
+              }),
+        },
+        row.families,
+      ),
+    )
+    const of = (type: string) => addresses?.filter((a) => a.type === type).map(({ address }) => address) ?? []
+    t.same(of('InternalIP'), row.expect)
+    t.same(of('ExternalIP'), row.expect, 'external is internal where nothing is configured')
+    t.equal(of('Hostname').length, row.expect.length > 0 ? 1 : 0)
+  })
+}
+
+t.test('the hostname is the kubelet’s own, else the guest’s, else the Node’s name', async (t) => {
+  const hostname = (own: { type: string; address: string }[], guest?: string, name = 'worker-1') => {
+    const { hostname: _, ...rest } = spec()
+    const { addresses } = chosen(
+      guest === undefined ? rest : { ...rest, hostname: guest },
+      vm(),
+      context({ name, addresses: own }),
+    )
+    return addresses?.[0]?.address
+  }
+  t.equal(hostname([{ type: 'Hostname', address: 'kubelet' }], 'guest'), 'kubelet')
+  t.equal(hostname([], 'guest'), 'guest')
+  t.equal(hostname([], undefined), 'worker-1')
+  t.equal(hostname([{ type: 'Hostname', address: 'x'.repeat(300) }], 'guest'), 'guest')
+  t.equal(hostname([{ type: 'Hostname', address: 'a b' }], '-'), 'worker-1')
+  t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], '10.0.0.9'), 'worker-1', 'another’s address')
+  t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], 'guest', '10.0.0.9'), '10.0.0.9', 'its name')
+  const taken = { name: 'worker-2', deletingSince: undefined, finalizers: [] }
+  const holder = (address: string) => (address === 'worker-2' ? taken : undefined)
+  const other = [{ type: 'Hostname', address: 'Worker-2' }]
+  const { addresses } = chosen(spec(), vm(), { ...context({ addresses: other }), holder })
+  t.match(addresses, [{ type: 'Hostname', address: 'worker-1' }], 'another Node’s, in other letters')
+})
+
+t.test('a malformed choice of the kubelet is refused, not guessed', async (t) => {
+  for (const providedNodeIP of ['10.0.0.5,10.0.0.6', 'eth0', '10.0.0.5,', '127.0.0.1']) {
+    const { addresses, condition } = chosen(spec(), vm(), context({ providedNodeIP }))
+    t.equal(addresses, undefined, providedNodeIP)
+    t.match(condition, { status: 'False', reason: 'ProvidedIPMalformed', message: /--node-ip/ })
+  }
+})
+
+t.test('an address that another Node was verified with is not taken over', async (t) => {
+  const nic = (...addresses: string[]) =>
+    spec({
+      interfaces: [
+        {
+          name: 'ens192',
+          mac: MAC,
+          defaultRoute: true,
+          addresses: addresses.map((address) => ({ address, prefixLength: 24 })),
+        },
+      ],
+    })
+  const victim = { name: 'victim', deletingSince: undefined, finalizers: [] }
+  const holder = (address: string) => (address === '10.0.0.7' ? victim : undefined)
+  const one = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
+  t.equal(one.addresses?.[1]?.address, '10.0.0.5', 'another one does')
+  t.match(one, {
+    holders: ['victim'],
+    condition: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
+  })
+
+  const none = chosen(nic('10.0.0.7'), vm(), { ...context({}), holder })
+  t.match(none, { addresses: undefined, holders: ['victim'], condition: { reason: 'AddressOfAnotherNode' } })
+
+  const wanted = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), {
+    ...context({ providedNodeIP: '10.0.0.7' }),
+    holder,
+  })
+  t.match(
+    wanted,
+    { addresses: undefined, condition: { reason: 'AddressOfAnotherNode' } },
+    'the kubelet does not decide',
+  )
+
+  const before = [{ type: 'InternalIP', address: '10.0.0.7' }] as const
+  const kept = chosen(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
+  t.match(kept, { holders: [], condition: { status: 'True' } }, 'who had it before keeps it')
+
+  const byGuest = chosen(
+    nic(),
+    vm({
+      guestNICs: [
+        {
+          mac: MAC,
+          network: 'n',
+          deviceConfigID: 4000,
+          addresses: [{ address: '10.0.0.7', prefixLength: 24 }],
+        },
+      ],
+    }),
+    { ...context({}), holder },
+  )
+  t.match(byGuest, { addresses: undefined, holders: ['victim'] }, 'nor on the word of VMware Tools')
+
+  const leaving = { ...victim, deletingSince: '2026-03-01T09:00:00Z', finalizers: ['a.io/b', 'c'] }
+  const { message } = chosen(nic('10.0.0.7'), vm(), { ...context({}), holder: () => leaving }).condition
+  t.match(message, '10.0.0.7 (of Node victim); Node victim is being deleted since 2026-03-01T09:00:00Z')
+  t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
+  t.notMatch(message, /delete the other Node/, 'which changes nothing')
+})
+
+t.test('an address that VMware Tools may not be asked for is said to be missing for that', (t) => {
+  const { condition } = chosen(
+    spec({ interfaces: [] }),
+    vm({ guestNICs: [], unreadable: ['guestNICs'] }),
+    context({ addresses: [] }),
+  )
+  t.match(condition, { reason: 'NoAddress', message: /account may not read guest\.net/ })
+  t.end()
+})
+
+function resolve(changes: {
+  readonly interfaces?: Interfaces
+  readonly vm?: Partial<VirtualMachine>
+  readonly node?: Partial<Node>
+  readonly families?: readonly Family[]
+  readonly nodes?: Partial<NodesConfig>
+}) {
+  const { interfaces = [nic([V4, V6])], families, nodes, ...of } = changes
+  const { settings, ...rest } = context(of.node ?? {}, families)
+  return chosen(spec({ interfaces }), vm(of.vm), {
+    ...rest,
+    settings: { ...settings, nodes: { ...settings.nodes, ...nodes } },
+  })
+}
+
+const both = (...list: string[]) =>
+  ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
+const HOSTNAME = { type: 'Hostname', address: 'worker-1' }
+
+t.test('they stand in the order of the CPI, those of the kubelet first', async (t) => {
+  const families = BOTH
+  const ofSubnets = {
+    internalNetworkSubnetCidr: ['10.0.0.0/8'],
+    externalNetworkSubnetCidr: ['192.0.2.0/24'],
+  }
+  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }, V6])]
+  const cases: readonly [Parameters<typeof resolve>[0], { type: string; address: string }[]][] = [
+    [{ families }, [HOSTNAME, ...both('10.0.0.5', '2001:db8::5')]],
+    [{ families, node: { providedNodeIP: '10.0.0.5' } }, [...both('10.0.0.5'), HOSTNAME]],
+    [
+      { families, node: { providedNodeIP: '2001:db8::5,10.0.0.5' } },
+      [...both('2001:db8::5', '10.0.0.5'), HOSTNAME],
+    ],
+    [
+      { interfaces, families: ['ipv4'], nodes: ofSubnets, node: { providedNodeIP: '192.0.2.5' } },
+      [{ type: 'ExternalIP', address: '192.0.2.5' }, HOSTNAME, { type: 'InternalIP', address: '10.0.0.5' }],
+    ],
+  ]
+  for (const [changes, expected] of cases)
+    t.same(resolve(changes).addresses, expected, JSON.stringify(changes.node))
+})
+
+t.test('a family that is missing is told, and a new Node waits for it unless it need not', async (t) => {
+  const interfaces = [nic([V4])]
+  const families = BOTH
+  const waits = resolve({ interfaces, families })
+  t.match(waits, { awaitsAddresses: true, condition: { status: 'False', reason: 'FamilyMissing' } })
+  t.match(waits.condition.message, /10\.0\.0\.5 .*asks for IPv6 too.*waits.*nodes\.requireAllFamilies/)
+  t.same(waits.addresses, [HOSTNAME, ...both('10.0.0.5')], 'the one that is there is written')
+  const goes = resolve({ interfaces, families, nodes: { requireAllFamilies: false } })
+  t.match(goes, { awaitsAddresses: false, condition: { reason: 'FamilyMissing', message: /is added once/ } })
+  t.same(goes.addresses, waits.addresses)
+  const chosen = resolve({ interfaces, families, node: { providedNodeIP: '10.0.0.5' } })
+  t.match(chosen, { awaitsAddresses: false, condition: { status: 'True' } }, 'the kubelet has chosen one')
+})
+
+t.test('what ipFamily leaves out is told', async (t) => {
+  t.match(resolve({}).condition, { status: 'True', message: /2001:db8::5 is left out.*IPv6/ })
+  t.match(resolve({ interfaces: [nic([V6])] }), {
+    addresses: undefined,
+    condition: { reason: 'NoAddress', message: /no IPv4 address.*vc1.*2001:db8::5; write ipv6 there/ },
+  })
+})
+
+t.test('a choice of the kubelet that the configuration forbids is refused', async (t) => {
+  const other = resolve({ node: { providedNodeIP: '10.0.0.5,2001:db8::5' } })
+  t.match(other, {
+    addresses: undefined,
+    condition: { status: 'False', reason: 'ProvidedIPOfOtherFamily', message: /2001:db8::5 .*vc1 \(ipv4\)/ },
+  })
+  const nodes = {
+    excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'],
+    excludeExternalNetworkSubnetCidr: ['10.0.0.0/8'],
+  }
+  const node = { providedNodeIP: '10.0.0.5' }
+  t.match(resolve({ node, nodes }), { addresses: undefined, condition: { reason: 'ProvidedIPExcluded' } })
+  t.match(resolve({ nodes }), {
+    addresses: undefined,
+    condition: { reason: 'NoAddress', message: /excluded \(10\.0\.0\.5\)/ },
+  })
+})
+
+t.test('against subnets the choice of the kubelet stands, where it is not excluded', async (t) => {
+  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }])]
+  const node = { providedNodeIP: '192.0.2.5' }
+  const nodes = { internalNetworkSubnetCidr: ['10.0.0.0/8'] }
+  const internal = { type: 'InternalIP', address: '192.0.2.5' }
+  t.same(resolve({ interfaces, node, nodes }).addresses, [internal, HOSTNAME])
+  const excluded = { ...nodes, excludeInternalNetworkSubnetCidr: ['192.0.2.0/24'] }
+  t.same(resolve({ interfaces, node, nodes: excluded }).addresses, [
+    { type: 'ExternalIP', address: '192.0.2.5' },
+    HOSTNAME,
+    { type: 'InternalIP', address: '10.0.0.5' },
+  ])
+})
+
+t.test('the choice of the kubelet moves the other kind only where it must', async (t) => {
+  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }])]
+  const nodes = { excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'] }
+  const node = { providedNodeIP: '192.0.2.5' }
+  t.same(resolve({ interfaces, node, nodes }).addresses, [
+    { type: 'InternalIP', address: '192.0.2.5' },
+    HOSTNAME,
+    { type: 'ExternalIP', address: '10.0.0.5' },
+  ])
+  t.same(resolve({ interfaces, node }).addresses, [...both('192.0.2.5'), HOSTNAME])
+})
+
+t.test('the choice of the kubelet does not wait for a network', async (t) => {
+  const nodes = { internalVmNetworkName: 'x' }
+  const machine = { nics: [{ mac: MAC }] }
+  const internal = { type: 'InternalIP', address: '10.0.0.5' }
+  const chosen = { nodes, vm: machine, node: { providedNodeIP: '10.0.0.5' } }
+  t.same(resolve(chosen).addresses, [internal, HOSTNAME])
+  t.same(resolve({ ...chosen, families: BOTH }).addresses, [internal, HOSTNAME], 'nor for the other family')
+  const addresses = [HOSTNAME, ...both('10.0.0.5')]
+  const running = { ...chosen.node, taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }
+  t.same(resolve({ ...chosen, node: running }).addresses, [...both('10.0.0.5'), HOSTNAME], 'both stay')
+  const excluded = { ...nodes, excludeInternalNetworkSubnetCidr: ['10.0.0.0/24'] }
+  const other = { interfaces: [nic([V4, { ...V4, address: '10.1.0.5' }])], nodes: excluded }
+  t.match(resolve({ ...chosen, ...other }), {
+    addresses: undefined,
+    condition: { reason: 'NetworkUnknown' },
+  })
+})
+
+t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
+  const interfaces = [nic([V4, { ...V4, address: '10.0.0.8' }])]
+  const node = { addresses: [HOSTNAME, ...both('10.0.0.8')] }
+  t.same(resolve({ interfaces, node }).addresses, [HOSTNAME, ...both('10.0.0.5')])
+})
+
+t.test('the ExternalIP of a running Node follows its InternalIP, unless it has its own', async (t) => {
+  const running = { taints: [], providerID: `vsphere://${BIOS_UUID}` }
+  const internal = { type: 'InternalIP', address: '10.0.0.5' }
+  const external = { type: 'ExternalIP', address: '10.0.0.5' }
+  const own = { type: 'ExternalIP', address: '192.168.9.5' }
+  const guestNICs = [guestNIC(['192.168.9.5', '10.0.0.5'])]
+  const after = (...addresses: { type: string; address: string }[]) =>
+    resolve({ interfaces: [], vm: { guestNICs }, node: { ...running, addresses: [HOSTNAME, ...addresses] } })
+      .addresses
+  t.same(after(internal), [HOSTNAME, internal, external])
+  t.same(after(internal, own), [HOSTNAME, internal, own])
+  t.same(after(internal, { ...own, address: '192.168.9.6' }), [HOSTNAME, internal, external], 'gone')
+})
+
+t.test('what is not seen stays only where the configuration allows it', async (t) => {
+  const addresses = [HOSTNAME, ...both('10.0.0.5')]
+  const running = { taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }
+  const [internal, external] = both('10.0.0.5')
+  const cases: readonly [Partial<NodesConfig>, unknown][] = [
+    [{}, addresses],
+    [{ excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'] }, [HOSTNAME, external]],
+    [{ excludeExternalNetworkSubnetCidr: ['10.0.0.0/8'] }, [HOSTNAME, internal]],
+    [{ externalIP: 'none' }, [HOSTNAME, internal]],
+    [{ externalIP: 'none', externalNetworkSubnetCidr: ['10.0.0.0/8'] }, addresses],
+    [{ externalIP: 'none', externalVmNetworkName: 'public' }, addresses],
+  ]
+  for (const [nodes, expected] of cases)
+    t.same(resolve({ interfaces: [], node: running, nodes }).addresses, expected, JSON.stringify(nodes))
+})
+
+t.test('a kubelet that writes other addresses on a running Node brings none in', async (t) => {
+  const running = {
+    taints: [],
+    providerID: `vsphere://${BIOS_UUID}`,
+    addresses: [HOSTNAME, ...both('10.0.0.8')],
+  }
+  const before = [
+    { type: 'InternalIP', address: '10.0.0.5' },
+    { type: 'ExternalIP', address: '10.0.0.5' },
+  ] as const
+  const choose = (...addresses: Entry[]) =>
+    chosen(spec({ interfaces: [nic(addresses)] }), vm(), { ...context(running), before }).addresses
+  t.same(choose(), [HOSTNAME, ...both('10.0.0.5')], 'neither while none is seen')
+  t.same(choose({ ...V4, address: '10.0.0.8' }, V4), [HOSTNAME, ...both('10.0.0.5')], 'nor by preference')
+})
+
+t.test('a network is known by VMware Tools, or by the hardware', async (t) => {
+  const interfaces = [nic([V4]), nic([{ ...V4, address: '10.1.0.5' }], { mac: SECOND_MAC })]
+  const nodes = { internalVmNetworkName: 'net-b' }
+  const internal = [HOSTNAME, { type: 'InternalIP', address: '10.1.0.5' }]
+  const nics = [{ mac: MAC }, { mac: SECOND_MAC }]
+  const told = [guestNIC([], { network: 'net-a' }), guestNIC([], { mac: SECOND_MAC, network: 'Net-B' })]
+  t.same(resolve({ interfaces, nodes, vm: { nics, guestNICs: told } }).addresses, internal)
+  const wired = [
+    { mac: MAC, network: 'net-a' },
+    { mac: SECOND_MAC, network: 'net-b' },
+  ]
+  t.same(resolve({ interfaces, nodes, vm: { nics: wired } }).addresses, internal)
+  t.match(resolve({ interfaces, nodes, vm: { nics } }), {
+    addresses: undefined,
+    condition: { status: 'False', reason: 'NetworkUnknown', message: /10\.0\.0\.5, 10\.1\.0\.5.*Tools/ },
+  })
+  const neither = { internalVmNetworkName: 'net-x', externalVmNetworkName: 'net-y' }
+  t.match(resolve({ interfaces, nodes: neither, vm: { nics: wired } }), {
+    addresses: undefined,
+    condition: { reason: 'InOtherNetworks', message: /net-a, net-b/ },
+  })
+})

@@ -1,0 +1,224 @@
+import type { NodeAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import type { DecisionConfig } from '../../../../config/config.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { needsInitialization } from '../../facts/needs-initialization.ts'
+import { type ConditionValue, no } from '../condition-value.ts'
+import { addressList } from './address-list.ts'
+import type { CandidateAddress, Family } from './candidate-addresses.ts'
+import {
+  type AddressType,
+  type Discovered,
+  discover,
+  mayBecome,
+  mayStay,
+  sameNetwork,
+} from './internal-and-external.ts'
+import * as because from './messages.ts'
+import { type NodeIPs, parseProvidedNodeIP } from './provided-node-ip.ts'
+import { type AddressHolders, kept, type Taken, usableAddresses } from './usable-addresses.ts'
+
+export interface AddressContext extends AddressHolders {
+  /** See `commonMACs`. */
+  readonly macs: readonly string[]
+  readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
+}
+
+export interface Addresses {
+  /** Undefined where none can be written; an initialised Node then keeps those it has. */
+  readonly addresses: readonly NodeAddress[] | undefined
+  /** Whether a new Node has to wait for more, by the configuration. */
+  readonly awaitsAddresses: boolean
+  /** Nodes that hold the addresses which were left out. */
+  readonly holders: readonly string[]
+  readonly condition: ConditionValue
+}
+
+interface OfFamily extends Discovered {
+  readonly family: Family
+}
+
+/**
+ * A Node's addresses in the CPI's order: the Hostname, then an InternalIP for each family of `ipFamily`, then an ExternalIP for
+ * each, chosen by its precedence (see `discover`); those that the kubelet gives (`--node-ip`) go first.
+ *
+ * The kubelet's own choice wins where it is one of the machine's verified addresses and not excluded. A running Node keeps
+ * the address that it has where the configuration does not prefer another: an order that changes moves no Node.
+ */
+export function chooseAddresses(
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  context: AddressContext,
+): Addresses {
+  const { node, macs, settings } = context
+  const { nodes } = settings
+  const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
+  const { current, free, taken, networks } = usableAddresses(spec, vm, macs, context)
+  const holders = [...new Set(taken.map(({ holder }) => holder.name))]
+  const none = (condition: ConditionValue): Addresses => ({
+    addresses: undefined,
+    awaitsAddresses: true,
+    holders,
+    condition,
+  })
+
+  const provided = parseProvidedNodeIP(node.providedNodeIP)
+  if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
+  const nodeIPs = provided.value
+  const refusal = refuseProvided(nodeIPs, { free, taken, configured, nodes, vm })
+  if (refusal !== undefined) return none(refusal)
+  if (isInOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
+
+  const asked = free.filter(({ address }) => nodeIPs.addresses.some((each) => each.address === address))
+  const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))
+  const found: OfFamily[] = []
+  for (const family of withPreferredFirst(configured, nodeIPs)) {
+    const wanted = nodeIPs.addresses.find((each) => each.family === family)?.address
+    const ofFamily = free.filter((candidate) => candidate.family === family)
+    const has = (kind: AddressType) => current.filter((each) => each.kind === kind && each.family === family)
+    const internals = has('InternalIP').map(({ address }) => address)
+    const externals = has('ExternalIP').map(({ address }) => address)
+    const search = (first: string | undefined) =>
+      discover(
+        {
+          internal: preferred(ofFamily, first, internals),
+          // The first address is both: without an ExternalIP that is there, the InternalIP comes first here too.
+          external: preferred(ofFamily, first, [...externals, ...internals]),
+        },
+        nodes,
+      )
+    const unasked = search(undefined)
+    // As in the CPI, the kubelet's choice moves nothing where it would be taken anyway.
+    const discovered = unasked && !takes(unasked, wanted) ? search(wanted) : unasked
+    if (discovered === undefined && !decided) return none(because.networkUnknown(ofFamily, vm))
+    const known = discovered ?? undecided(ofFamily, wanted, externals, nodes)
+    const { internal, external } = withProvided(known, ofFamily, wanted, nodes)
+    const keep = (kind: AddressType) => {
+      const [first] = has(kind)
+      return first && kept(first, [...free, ...taken], spec, vm, context)
+    }
+    found.push({
+      family,
+      internal: internal ?? keep('InternalIP'),
+      external: external ?? keep('ExternalIP'),
+    })
+  }
+
+  const there = found.filter(({ internal, external }) => internal !== undefined || external !== undefined)
+  const leftOut = free.filter(({ family }) => !configured.includes(family))
+  if (there.length === 0)
+    return none(
+      taken.length > 0 ? because.ofAnotherNode(taken) : because.noAddress(spec, vm, { free, configured }),
+    )
+  const chosen = there.flatMap(({ internal, external }) => [
+    ...(internal === undefined ? [] : [{ type: 'InternalIP', address: internal.address } as const]),
+    ...(external === undefined ? [] : [{ type: 'ExternalIP', address: external.address } as const]),
+  ])
+  // The kubelet's choice of one family is a choice against the other, which is not waited for.
+  const required = nodeIPs.addresses.length === 0 ? configured : []
+  const missing = required.filter((family) => !there.some((each) => each.family === family))
+  return {
+    addresses: addressList(spec, chosen, nodeIPs, context),
+    awaitsAddresses: missing.length > 0 && nodes.requireAllFamilies,
+    holders,
+    condition:
+      taken.length > 0
+        ? because.ofAnotherNode(taken)
+        : missing.length > 0
+          ? because.familyMissing(missing, there, nodes.requireAllFamilies && needsInitialization(node))
+          : because.resolved(there, leftOut),
+  }
+}
+
+/** As in the CPI. The configuration has families for every vCenter. */
+const DEFAULT_FAMILIES: readonly Family[] = ['ipv4']
+
+/** Why the kubelet's choice cannot be followed. The CPI fails a Node for the same, and keeps a running one as it is. */
+function refuseProvided(
+  { addresses }: NodeIPs,
+  {
+    free,
+    taken,
+    configured,
+    nodes,
+    vm,
+  }: {
+    readonly free: readonly CandidateAddress[]
+    readonly taken: readonly Taken[]
+    readonly configured: readonly Family[]
+    readonly nodes: DecisionConfig['nodes']
+    readonly vm: VirtualMachine
+  },
+): ConditionValue | undefined {
+  for (const { address, family } of addresses) {
+    const candidate = free.find((each) => each.address === address)
+    const other = taken.find((each) => each.address === address)
+    if (other !== undefined) return because.ofAnotherNode([other])
+    if (candidate === undefined) return because.providedNotOnVM(address, free)
+    if (!configured.includes(family)) return because.providedOfOtherFamily(address, configured, vm)
+    if (!mayBecome('InternalIP', candidate, nodes) && !mayBecome('ExternalIP', candidate, nodes))
+      return because.providedExcluded(address)
+  }
+  return undefined
+}
+
+/** Whether both networks are named and the VM is known to be in neither: the CPI then takes no address at all. */
+function isInOtherNetworks(
+  networks: readonly (string | undefined)[],
+  { internalVmNetworkName: internal, externalVmNetworkName: external }: DecisionConfig['nodes'],
+): boolean {
+  if (internal === undefined || external === undefined || networks.length === 0) return false
+  return networks.every(
+    (name) => name !== undefined && !sameNetwork(name, internal) && !sameNetwork(name, external),
+  )
+}
+
+function withPreferredFirst(configured: readonly Family[], { preferred: first }: NodeIPs): readonly Family[] {
+  return first === undefined
+    ? configured
+    : configured.toSorted((a, b) => Number(b === first) - Number(a === first))
+}
+
+/** The kubelet's address first, then those that the Node has, unless they look virtual, then the others in their order. */
+function preferred(
+  candidates: readonly CandidateAddress[],
+  wanted: string | undefined,
+  current: readonly string[],
+): readonly CandidateAddress[] {
+  const rank = ({ address, virtual }: CandidateAddress) => {
+    if (address === wanted) return -1
+    const place = virtual ? -1 : current.indexOf(address)
+    return place === -1 ? current.length : place
+  }
+  return candidates.toSorted((a, b) => rank(a) - rank(b))
+}
+
+function takes({ internal, external }: Discovered, wanted: string | undefined): boolean {
+  return wanted === undefined || internal?.address === wanted || external?.address === wanted
+}
+
+/** Where the network's name would decide and nobody knows it: the kubelet's address, and the ExternalIP that the Node has. */
+function undecided(
+  candidates: readonly CandidateAddress[],
+  wanted: string | undefined,
+  has: readonly string[],
+  nodes: DecisionConfig['nodes'],
+): Discovered {
+  return {
+    internal: candidates.find((each) => each.address === wanted && mayBecome('InternalIP', each, nodes)),
+    external: candidates.find((each) => has.includes(each.address) && mayStay('ExternalIP', each, nodes)),
+  }
+}
+
+/** The kubelet's address becomes one of the two, if need be against subnets and networks, but not where it is excluded. */
+function withProvided(
+  found: Discovered,
+  candidates: readonly CandidateAddress[],
+  wanted: string | undefined,
+  nodes: DecisionConfig['nodes'],
+): Discovered {
+  const candidate = candidates.find(({ address }) => address === wanted)
+  if (candidate === undefined || takes(found, wanted)) return found
+  return mayBecome('InternalIP', candidate, nodes)
+    ? { ...found, internal: candidate }
+    : { ...found, external: candidate }
+}

@@ -1,0 +1,132 @@
+import type { NodeAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import type { NodesConfig } from '../../../../config/config.ts'
+import type { Node } from '../../../../types/node.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { needsInitialization } from '../../facts/needs-initialization.ts'
+import type { AddressHolder } from '../node-facts.ts'
+import {
+  type CandidateAddress,
+  candidateAddresses,
+  type Family,
+  fromGuestNet,
+  parseAddress,
+} from './candidate-addresses.ts'
+import { type AddressType, mayStay } from './internal-and-external.ts'
+
+/** An address that is another Node's. */
+export type Taken = CandidateAddress & { readonly holder: AddressHolder }
+
+export interface AddressHolders {
+  readonly node: Node
+  /** The addresses that this Node was verified with before. */
+  readonly before: readonly NodeAddress[]
+  /** Another Node that holds this address or this host name (lower case). */
+  readonly holder: (address: string) => AddressHolder | undefined
+}
+
+export interface CurrentAddress {
+  readonly kind: AddressType
+  readonly family: Family
+  /** Canonical text. */
+  readonly address: string
+}
+
+export interface UsableAddresses {
+  /** What a running Node has already. */
+  readonly current: readonly CurrentAddress[]
+  /** What this Node may have, best first. */
+  readonly free: readonly CandidateAddress[]
+  readonly taken: readonly Taken[]
+  /** See `candidateAddresses`. */
+  readonly networks: readonly (string | undefined)[]
+}
+
+/**
+ * The addresses that are seen on a machine and those that its Node has already, without those of other Nodes.
+ *
+ * @param macs see `commonMACs`
+ */
+export function usableAddresses(
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  macs: readonly string[],
+  holders: AddressHolders,
+): UsableAddresses {
+  const { candidates, networks } = candidateAddresses(spec, vm, macs)
+  const current = currentAddresses(holders)
+  return { current, networks, ...sortOut([...missed(candidates, spec, vm, current), ...candidates], holders) }
+}
+
+/**
+ * A running Node's addresses: those that it was verified with, since a kubelet can write others; where it never was, those
+ * that it has from another provider. A new Node has only what its kubelet wrote.
+ */
+function currentAddresses({ node, before }: AddressHolders): readonly CurrentAddress[] {
+  if (needsInitialization(node)) return []
+  const known: Node['addresses'] = before.length > 0 ? before : node.addresses
+  return known.flatMap(({ type, address }) => {
+    if (type !== 'InternalIP' && type !== 'ExternalIP') return []
+    const parsed = parseAddress(address)
+    return parsed === undefined ? [] : [{ kind: type, ...parsed }]
+  })
+}
+
+/**
+ * The addresses of a running Node that the agent misses and VMware Tools still report: a link that flaps or a lease that
+ * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missed.
+ */
+function missed(
+  seen: readonly CandidateAddress[],
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  current: readonly CurrentAddress[],
+): readonly CandidateAddress[] {
+  if (current.length === 0) return []
+  const byAgent = spec.interfaces.flatMap(({ addresses }) =>
+    addresses.map(({ address }) => parseAddress(address)?.address),
+  )
+  return fromGuestNet(spec, vm).filter(
+    ({ address }) =>
+      current.some((each) => each.address === address) &&
+      !byAgent.includes(address) &&
+      !seen.some((each) => each.address === address),
+  )
+}
+
+/**
+ * A report cannot take an address from the Node that was verified with it: traffic for one node, above all the API
+ * server's to its kubelet, would reach another. The Node that had the address first keeps it.
+ */
+function sortOut(
+  candidates: readonly CandidateAddress[],
+  { before, holder }: AddressHolders,
+): Pick<UsableAddresses, 'free' | 'taken'> {
+  const free: CandidateAddress[] = []
+  const taken: Taken[] = []
+  for (const candidate of candidates) {
+    const { address } = candidate
+    const other = before.some((own) => own.address === address) ? undefined : holder(address)
+    if (other === undefined) free.push(candidate)
+    else taken.push({ ...candidate, holder: other })
+  }
+  return { free, taken }
+}
+
+/**
+ * Keeps an address of a running Node that is not seen any more, where the configuration still allows it. It is removed
+ * only when VMware Tools report other addresses of its family but not this one either
+ * (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
+ */
+export function kept(
+  { kind, family, address }: CurrentAddress,
+  seen: readonly CandidateAddress[],
+  spec: NodeReportSpec,
+  vm: VirtualMachine,
+  context: AddressHolders & { readonly settings: { readonly nodes: NodesConfig } },
+): CandidateAddress | undefined {
+  if (seen.some((each) => each.address === address)) return undefined
+  const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
+  if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
+  const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
+  return mayStay(kind, candidate, context.settings.nodes) ? sortOut([candidate], context).free[0] : undefined
+}

@@ -1,0 +1,114 @@
+/** What is said of the search for a Node's VM. */
+import {
+  type BoundVM,
+  FACT_SERIAL_UUID,
+  type NodeReportSpec,
+} from '../../../../../agent/shared/node-report.ts'
+import { ANNOTATION_VM } from '../../../../types/node.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import type { MachineUUID } from '../../facts/machine-uuid.ts'
+import { type ConditionValue, no, unknown } from '../condition-value.ts'
+import { describeBound, describeVM } from '../describe-vm.ts'
+import type { NodeFacts } from '../node-facts.ts'
+
+export function noSystemUUID(): ConditionValue {
+  return no(
+    'NoSystemUUID',
+    "no agent has reported a BIOS UUID, and the Node's status.nodeInfo.systemUUID is not one; run an agent, or check what the kubelet reads from the firmware",
+  )
+}
+
+/** The agent's own reason goes into the message only: what a stranger wrote must not become a metric's label. */
+export function noSerial(spec: NodeReportSpec): ConditionValue {
+  const cause = spec.unreadable?.find(({ fact }) => fact === FACT_SERIAL_UUID)
+  return no(
+    'NoSerial',
+    cause === undefined
+      ? 'the report has no BIOS UUID from product_serial; the agent must run as root on a VMware VM to read it'
+      : `the agent could not read the BIOS UUID: ${cause.message} (${cause.reason})`,
+  )
+}
+
+export function noVM({ uuids }: MachineUUID, { lookups }: NodeFacts): ConditionValue {
+  const searched = lookups.filter((lookup) => uuids.includes(lookup.uuid))
+  const names = [...new Set(searched.map(({ vCenter }) => vCenter))].join(', ')
+  return no(
+    'NoVMWithUUID',
+    `no VM with BIOS UUID ${uuids.join(' or ')} is visible in vCenter ${names}; check that the VM exists and that the vCenter account has System.Read on it, or delete the Node if its machine is gone`,
+  )
+}
+
+/** For a VM whose datastore is away vCenter knows little more than the name: nothing about it can be checked. */
+export function unreadable(vm: VirtualMachine): ConditionValue {
+  return unknown(
+    'VMUnreadable',
+    `vCenter cannot read the configuration of ${describeVM(vm)}, which is ${vm.connectionState}; bring its host and datastore back`,
+  )
+}
+
+export function isTemplate(vm: VirtualMachine): ConditionValue {
+  return no(
+    'VMIsTemplate',
+    `BIOS UUID ${vm.biosUUID} belongs to the template ${describeVM(vm)}, which cannot run a node; find the running VM that shares its UUID and give it one of its own`,
+  )
+}
+
+export function ambiguous({ uuids }: MachineUUID, vms: readonly VirtualMachine[]): ConditionValue {
+  return no(
+    'AmbiguousUUID',
+    `BIOS UUID ${uuids.join(' or ')} belongs to ${vms.length} VMs: ${listed(vms)}; give each copy its own UUID (power off, then set uuid.bios)`,
+  )
+}
+
+export function claimShownTwice(vms: readonly VirtualMachine[]): ConditionValue {
+  return no(
+    'AmbiguousUUID',
+    `${vms.length} VMs show the claim of this Node: ${listed(vms)}; whoever made the copies may read the configuration of the VM: remove the copies, then restart the agent, which writes a new claim`,
+  )
+}
+
+function listed(vms: readonly VirtualMachine[]): string {
+  return vms.slice(0, 4).map(describeVM).join(', ')
+}
+
+/**
+ * For a Node whose VM is not found while others have its UUID.
+ *
+ * @param likely those of them that may be the Node's; a command is given only where it is one
+ */
+export function heldBy(
+  bound: BoundVM,
+  others: readonly VirtualMachine[],
+  likely: readonly VirtualMachine[],
+  name: string,
+): ConditionValue {
+  const [only, second] = likely
+  const uuid = second === undefined ? only?.instanceUUID : undefined
+  const annotate =
+    uuid === undefined || uuid === bound.instanceUUID
+      ? ''
+      : `. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${uuid}`
+  const have = others.length === 1 ? 'has its BIOS UUID' : 'have its BIOS UUID'
+  return no(
+    'UUIDOfAnotherVM',
+    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${listed(likely.length > 0 ? likely : others)} ${have}; the Node stays what it was until its VM is proven gone and its agent reports again${annotate}`,
+  )
+}
+
+export function claimDecides(vm: VirtualMachine, twin: VirtualMachine): ConditionValue {
+  return unknown(
+    'AmbiguousUUID',
+    `${describeVM(vm)} and ${describeVM(twin)}, which is ${twin.powerState}, have the same BIOS UUID and MAC addresses, and neither shows the claim yet; that takes seconds to minutes, otherwise give the copy its own UUID`,
+  )
+}
+
+/** For a VM that fits while others that may fit as well are not known. */
+export function fitsWithoutClaim(
+  vm: VirtualMachine,
+  { reason, message }: Pick<ConditionValue, 'reason' | 'message'>,
+): ConditionValue {
+  return unknown(
+    reason,
+    `${describeVM(vm)} fits, but shows no claim of this Node, and there may be another such VM: ${message}`,
+  )
+}

@@ -1,0 +1,535 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { claimDigest, formatClaim } from '../../../../../agent/shared/node-report.ts'
+import {
+  after,
+  BIOS_UUID,
+  BOOT_ID,
+  boundVM,
+  decide,
+  type FactChanges,
+  facts,
+  known,
+  NODE_UID,
+  report,
+  settled,
+  spec,
+  vm,
+} from '../../../../../test/fixtures/facts.ts'
+import { absence, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { MOVES } from './moves.ts'
+
+const MINUTE = 60_000
+const REBOOT = { nodeUID: NODE_UID, bootID: '77777777-8888-4777-8666-555555555555', nonce: 'f'.repeat(32) }
+const copy = vm({ moref: 'vm-43', name: 'copy', instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b' })
+const rebooted = { ...copy, claim: formatClaim(REBOOT) }
+const off = vm({ powerState: 'poweredOff' })
+const failure = { vCenter: 'vc1', reason: 'Unreachable' as const, message: 'it does not answer' }
+
+/** The facts of a Node that was proven to be vm-42 an hour ago. */
+function before(changes: FactChanges = {}): NodeFacts {
+  const first = settled()
+  return settled({ node: first.node, ...changes, now: first.now + 60 * MINUTE })
+}
+
+/** The same after its machine has booted, with a report that says so. */
+function withReport(facts: NodeFacts, claim: typeof REBOOT): NodeFacts {
+  const value = spec({ bootID: claim.bootID, claim: { ...spec().claim, digest: claimDigest(claim) } })
+  return known({ ...facts, report: report({ ...facts.report, generation: 2, spec: { ok: true, value } }) })
+}
+
+const showing = (vms: readonly VirtualMachine[]) => facts({ vms }).lookups
+
+/** Decides again and again with what was decided before, until nothing changes. */
+function settle(facts: NodeFacts): NodeFacts {
+  let now = facts
+  for (let turn = 0; turn < 4; turn += 1) now = after(now, decide(now))
+  return now
+}
+
+function movedTo(facts: NodeFacts): string | undefined {
+  return settle(facts).report?.status.vm?.moref
+}
+
+/** First these VMs are shown, then the Node's machine boots and those. */
+function thenReboots(first: FactChanges, second: FactChanges): NodeFacts {
+  const seen = settle(before(first))
+  return withReport(known({ ...seen, ...before(second), report: seen.report, node: seen.node }), REBOOT)
+}
+
+/** Another vCenter has a VM with its UUID. */
+const elsewhere = probe({
+  vCenter: 'vc2',
+  vCenterInstanceUUID: 'two',
+  biosUUID: { state: 'found', vm: seenVM({ moref: 'vm-77' }) },
+})
+
+/** Complete evidence that vm-42 is gone, an hour after it was bound. */
+const gone = () => absence(before())
+const departed = { since: 0, last: 300_000, times: 3, spoke: true }
+
+/** For each move, what it is for, and the attacks that look most like it. */
+const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<string, NodeFacts> }> = {
+  RegisteredAgain: {
+    moves: before({ vms: [vm({ moref: 'vm-43' })] }),
+    stays: {
+      'a copy that took its instance UUID while it was away': before({
+        vms: [vm({ moref: 'vm-43', claim: undefined })],
+      }),
+      'beside the VM that shows the claim elsewhere': before({
+        vms: [
+          vm({ moref: 'vm-43', claim: undefined }),
+          { ...copy, moref: 'vm-9', vCenter: { name: 'vc2', instanceUUID: 'two' } },
+        ],
+      }),
+      'of another vCenter': before({
+        vms: [vm({ moref: 'vm-43', vCenter: { name: 'vc2', instanceUUID: 'two' } })],
+      }),
+      'while the VM itself is there, even off': before({ vms: [vm({ moref: 'vm-43' }), off] }),
+    },
+  },
+  Annotated: {
+    moves: before({
+      vms: [vm(), copy],
+      node: { ...settled().node, vmAnnotation: copy.instanceUUID },
+    }),
+    stays: {
+      'a word that names another VM': before({
+        vms: [vm(), copy],
+        node: { ...settled().node, vmAnnotation: NODE_UID },
+      }),
+      'two of them have the instance UUID': before({
+        vms: [vm(), copy, { ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
+      }),
+      'it has the instance UUID itself': before({
+        vms: [
+          vm(),
+          { ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } },
+        ],
+        node: { ...settled().node, vmAnnotation: vm().instanceUUID },
+      }),
+      'it has the instance UUID itself, and is not found': before({
+        vms: [{ ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        node: { ...settled().node, vmAnnotation: vm().instanceUUID },
+      }),
+      'a word that was obeyed before': obeyed({ vms: [vm(), copy] }),
+      'while a vCenter does not answer': before({
+        lookups: [
+          ...showing([vm(), copy]),
+          { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
+        ],
+        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
+      }),
+      'of a VM with other MAC addresses': before({
+        vms: [vm(), { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }],
+        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
+      }),
+    },
+  },
+  Gone: {
+    moves: before({ vms: [copy], evidence: { ...gone(), departed } }),
+    stays: {
+      'its machine is silent': before({
+        vms: [copy],
+        evidence: { ...gone(), departed: { ...departed, spoke: false } },
+      }),
+      'too few answers': before({
+        vms: [copy],
+        evidence: { ...gone(), departed: { ...departed, times: 2 } },
+      }),
+      'over too short a time': before({
+        vms: [copy],
+        evidence: { ...gone(), departed: { ...departed, since: 1 } },
+      }),
+      'two copies': before({
+        vms: [copy, { ...copy, moref: 'vm-44', instanceUUID: undefined }],
+        evidence: { ...gone(), departed },
+      }),
+      'it is there after all': before({ vms: [copy, vm()], evidence: { ...gone(), departed } }),
+      'a copy without the claim': before({
+        vms: [{ ...copy, claim: undefined }],
+        evidence: { ...gone(), departed },
+      }),
+      'another that was found just now, and is not shown yet': before({
+        vms: [copy],
+        evidence: { ...gone(), probes: [probe(), elsewhere], departed },
+      }),
+    },
+  },
+  VCenterRemoved: {
+    moves: before({
+      vms: [{ ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+      vCenterState: () => 'unconfigured' as const,
+    }),
+    stays: {
+      'it does not answer': before({
+        vms: [{ ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        vCenterState: () => 'away' as const,
+      }),
+      'a copy without the claim': before({
+        vms: [{ ...copy, claim: undefined, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        vCenterState: () => 'unconfigured' as const,
+      }),
+      'a copy without the claim, to which its owner gave the same instance UUID': before({
+        vms: [
+          {
+            ...copy,
+            claim: undefined,
+            instanceUUID: vm().instanceUUID,
+            vCenter: { name: 'vc2', instanceUUID: 'two' },
+          },
+        ],
+        vCenterState: () => 'unconfigured' as const,
+      }),
+    },
+  },
+  FailedOver: {
+    moves: thenReboots({ vms: [off] }, { vms: [off, rebooted] }),
+    stays: {
+      'its own claim, copied': known({
+        ...settle(before({ vms: [off] })),
+        lookups: showing([off, copy]),
+      }),
+      'the claim of a boot that was seen while it ran': known({
+        ...settle(withReport(before({ vms: [vm({ claim: formatClaim(REBOOT) })] }), REBOOT)),
+        lookups: showing([off, rebooted]),
+      }),
+      'while it runs': thenReboots({ vms: [off] }, { vms: [vm(), rebooted] }),
+      'a claim that anybody can make up': thenReboots(
+        { vms: [off] },
+        { vms: [off, { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: REBOOT.bootID }) }] },
+      ),
+      'two that show it': thenReboots(
+        { vms: [off] },
+        { vms: [off, rebooted, { ...rebooted, moref: 'vm-44', instanceUUID: undefined }] },
+      ),
+    },
+  },
+  Rebuilt: {
+    moves: rebuilt({ providerID: undefined, taints: facts().node.taints }),
+    stays: {
+      'once it is initialized': rebuilt({}),
+      'with the same UUID': known({ ...before({ vms: [copy] }), node: facts().node }),
+    },
+  },
+  FirstProof: {
+    moves: known({
+      ...settled({ vms: [vm({ claim: undefined })] }),
+      ...unproven(),
+      lookups: showing([vm({ claim: undefined }), copy]),
+    }),
+    stays: {
+      'both show it': known({ ...unproven(), lookups: showing([vm(), copy]) }),
+      'its claim may not be read': known({
+        ...unproven(),
+        lookups: showing([vm({ claim: undefined, unreadable: ['claim'] }), copy]),
+      }),
+      'it was proven before': before({ vms: [vm({ claim: undefined }), copy] }),
+    },
+  },
+}
+
+/** A Node that was named vm-43 and obeyed it, and is vm-42 since then. */
+function obeyed(changes: FactChanges): NodeFacts {
+  const first = before(changes)
+  const status = { ...first.report?.status, obeyedAnnotation: copy.instanceUUID ?? '' }
+  return known({
+    ...first,
+    node: { ...first.node, vmAnnotation: copy.instanceUUID },
+    report: report({ ...first.report, status }),
+  })
+}
+
+/** A Node that was vm-42, and whose agent reports the UUID of vm-43. */
+function rebuilt(changes: Partial<NodeFacts['node']>): NodeFacts {
+  const uuid = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
+  const first = before()
+  const value = spec({ machine: { serialUUID: uuid } })
+  return known({
+    ...first,
+    node: { ...first.node, ...changes },
+    report: report({ ...first.report, generation: 2, spec: { ok: true, value } }),
+    lookups: [{ vCenter: 'vc1', uuid, lookup: { state: 'answered', vms: [{ ...copy, biosUUID: uuid }] } }],
+  })
+}
+
+/** A Node that was bound to vm-42 a moment ago, before it showed a claim. */
+function unproven(): NodeFacts {
+  const first = facts({ vms: [vm({ claim: undefined })] })
+  return after(first, decide(first))
+}
+
+for (const { name, former } of MOVES) {
+  const row = ROWS[name]
+  t.test(`a binding moves: ${name}`, async (t) => {
+    if (row === undefined) throw new Error(`${name} has no row`)
+    const first = decide(row.moves)
+    const to = first.status?.vm?.moref
+    t.equal(movedTo(row.moves), 'vm-43')
+    const { formerVMs } = settle(row.moves).report?.status ?? {}
+    if (former === 'kept') t.match(formerVMs, [{ moref: 'vm-42' }], 'what it was counts for a deletion')
+    else t.equal(formerVMs, undefined)
+    if (to === 'vm-43')
+      t.match(
+        first.events.filter(({ reason }) => reason === 'VMChanged'),
+        [{ type: former === 'same' ? 'Normal' : 'Warning' }],
+      )
+    for (const [what, facts] of Object.entries(row.stays)) t.equal(movedTo(facts), 'vm-42', `not: ${what}`)
+  })
+}
+
+t.test('of a Node that no claim can tell, the only VM that may be its own is', async (t) => {
+  const value = spec({ claim: { written: false, reason: 'ReadOnly', message: '' } })
+  const silent = (facts: NodeFacts): NodeFacts =>
+    known({ ...facts, report: report({ ...facts.report, generation: 2, spec: { ok: true, value } }) })
+  const kept = vm().instanceUUID
+  const vCenter = { name: 'vc2', instanceUUID: 'two' }
+  const there = { ...copy, claim: undefined, instanceUUID: kept, vCenter }
+  const moved = before({ vms: [there], evidence: { ...gone(), departed } })
+  t.equal(decide(silent(moved)).status?.vm?.moref, 'vm-43', 'it has moved to another vCenter')
+  const two = before({ vms: [there, { ...there, moref: 'vm-44' }], evidence: { ...gone(), departed } })
+  t.equal(movedTo(silent(two)), 'vm-42')
+  const copied = before({ vms: [{ ...copy, claim: undefined }], evidence: { ...gone(), departed } })
+  t.equal(movedTo(silent(copied)), 'vm-42', 'a copy that its owner made')
+  const removed = (instanceUUID: string | undefined): NodeFacts =>
+    silent(
+      before({
+        vms: [{ ...there, instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        vCenterState: () => 'unconfigured' as const,
+      }),
+    )
+  t.equal(movedTo(removed(vm().instanceUUID)), 'vm-43', 'its vCenter was replaced')
+  t.equal(movedTo(removed(copy.instanceUUID)), 'vm-42')
+  t.equal(movedTo(removed(undefined)), 'vm-42')
+})
+
+t.test('a copy that cannot be the machine ends nothing', async (t) => {
+  const other = { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }
+  const decision = decide(before({ vms: [other], evidence: { ...gone(), departed } }))
+  t.match(decision.status, { vm: { moref: 'vm-42' }, identityLevel: 'proven' })
+  t.match(decision.status?.conditions, [{ type: 'VMFound', reason: 'UUIDOfAnotherVM' }])
+  t.notMatch(
+    decision.status?.conditions,
+    [{ type: 'VMFound', message: /annotate/ }],
+    'nor would an annotation',
+  )
+})
+
+t.test('failed over while nobody looked, and the former VM is seen off afterwards', async (t) => {
+  const seen = withReport(before({ vms: [off] }), REBOOT)
+  t.equal(movedTo(seen), 'vm-42', 'it may take a while to show the claim')
+  t.equal(movedTo(known({ ...settle(seen), lookups: showing([off, rebooted]) })), 'vm-43')
+  t.equal(movedTo(withReport(before({ vms: [off, rebooted] }), REBOOT)), 'vm-43')
+})
+
+t.test('failed over to another site, while the former vCenter does not answer', async (t) => {
+  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const lookups = [
+    { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
+    { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
+  ] as const
+  const away = before({ lookups, vCenterState: () => 'away' as const })
+  t.equal(movedTo(away), 'vm-42', 'not with the claim of a boot that was seen before')
+  const there2 = withReport(away, REBOOT)
+  t.match(settle(there2).report?.status, { vm: { vCenter: 'vc2' }, formerVMs: [{ vCenter: 'vc1' }] })
+  const back = known({ ...settle(there2), lookups: showing([vm()]), vCenterState: () => 'answers' as const })
+  t.match(settle(back).report?.status.vm, { vCenter: 'vc2' }, 'it does not go back by itself')
+})
+
+t.test('restored while the former VM is inaccessible', async (t) => {
+  const lookups = showing([rebooted])
+  const conditions = [
+    {
+      type: 'VMFound' as const,
+      status: 'Unknown' as const,
+      reason: 'VMNotSearchable',
+      message: '',
+      lastTransitionTime: '2026-03-01T10:00:00Z',
+    },
+  ]
+  const first = before({ lookups })
+  const marked = known({
+    ...first,
+    report: report({ ...first.report, status: { ...first.report?.status, conditions } }),
+  })
+  const found = (state: 'inaccessible' | 'connected') => ({
+    ...gone(),
+    probes: [probe({ moref: { state: 'found', vm: seenVM({ connectionState: state }) } })],
+  })
+  const decided = (state: 'inaccessible' | 'connected') =>
+    decide(withReport({ ...marked, evidence: found(state) }, REBOOT)).status?.vm?.moref
+  t.equal(decided('inaccessible'), 'vm-43')
+  t.equal(decided('connected'), 'vm-42', 'it runs, and cannot be found')
+})
+
+t.test('an agent of an earlier release keeps the level, and gains none', async (t) => {
+  const old = report({
+    spec: { ok: true, value: spec({ claim: { written: true, reason: 'Written', message: '' } }) },
+  })
+  const claim = formatClaim({ nodeUID: NODE_UID, bootID: BOOT_ID })
+  const fresh = decide(facts({ report: old, vms: [vm({ claim })] }))
+  t.equal(fresh.level, 'reported')
+  t.match(
+    fresh.status?.conditions?.find(({ type }) => type === 'IdentityVerified'),
+    { message: /anybody can make it up.*ClaimOfOlderAgent/ },
+  )
+  const upgraded = before({ vms: [vm({ claim })] })
+  const proven = known({ ...upgraded, report: { ...old, status: upgraded.report?.status ?? {} } })
+  t.equal(settle(proven).report?.status.identityLevel, 'proven')
+  t.equal(settle(proven).report?.status.provenUntil, undefined)
+  for (const bootID of [undefined, REBOOT.bootID]) {
+    const other = known({
+      ...proven,
+      lookups: showing([vm({ claim: formatClaim({ nodeUID: NODE_UID, bootID }) })]),
+    })
+    t.ok(settle(other).report?.status.provenUntil, 'not with a claim of no boot, or of another')
+  }
+})
+
+t.test('a copy is told at once, by name, and once more when it is gone', async (t) => {
+  const told = before({ vms: [vm(), copy] })
+  const decision = decide(told)
+  t.equal(decision.level, 'proven')
+  t.match(decision.events, [
+    { type: 'Warning', reason: 'CopyFound', message: /"copy" \(vm-43\).*claim of VM "worker-1" \(vm-42\)/ },
+  ])
+  t.same(decision.copies, { vm: 'vc1/vm-42', copies: ['vc1/vm-43'] })
+  t.same(decide(after(told, decision)).events, [], 'not again')
+  const shut = decide(before({ vms: [off, copy] }))
+  t.ok(
+    shut.events.some(({ reason }) => reason === 'CopyFound'),
+    'also while the VM is off',
+  )
+  for (const harmless of [
+    { powerState: 'poweredOff' },
+    { template: true },
+    { connectionState: 'orphaned' },
+  ] as const)
+    t.equal(decide(before({ vms: [vm(), { ...copy, ...harmless }] })).copies, undefined)
+  const over = decide({ ...after(told, decision), lookups: showing([vm()]) })
+  t.match(
+    over.status?.conditions?.find(({ type }) => type === 'VMUnique'),
+    { status: 'True', reason: 'NoCopy' },
+  )
+})
+
+t.test('the docs have each move', async (t) => {
+  const docs = readFileSync(join(import.meta.dirname, '../../../../../docs/lifecycle.md'), 'utf8')
+  for (const { name } of MOVES) t.match(docs, new RegExp(`^\\| \`${name}\` \\|`, 'm'), name)
+})
+
+t.test('a deletion looks for each VM that the Node was', async (t) => {
+  const moved = settle(thenReboots({ vms: [off] }, { vms: [off, rebooted] }))
+  t.match(moved.machines?.machines, [{ moref: 'vm-43' }, { moref: 'vm-42' }])
+  t.match(boundVM(), { moref: 'vm-42' })
+})
+
+t.test('of a Fault Tolerance group both must have named each other', async (t) => {
+  const claims = (one: VirtualMachine, role: number): VirtualMachine => ({
+    ...one,
+    faultTolerance: { role, instanceUUIDs: [copy.instanceUUID ?? '', vm().instanceUUID ?? ''] },
+  })
+  const forged = claims(copy, 1)
+  for (const vms of [[off, forged], [vm(), forged], [forged]])
+    t.equal(movedTo(before({ vms })), 'vm-42', 'it named itself')
+  t.match(decide(facts({ vms: [vm(), { ...forged, claim: undefined }] })).status?.vm, { moref: 'vm-42' })
+  const group = settle(before({ vms: [claims(vm(), 1), claims({ ...copy, claim: undefined }, 2)] }))
+  t.match(group.report?.status.vm?.group, [copy.instanceUUID, vm().instanceUUID])
+  t.equal(movedTo(known({ ...group, lookups: showing([claims(copy, 1)]) })), 'vm-43', 'after a failover')
+})
+
+t.test('a failover and back, in either order', async (t) => {
+  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const over = settle(thenReboots({ vms: [off] }, { vms: [off, there] }))
+  t.equal(over.report?.status.vm?.moref, 'vm-43')
+  const BACK = { ...REBOOT, nonce: 'e'.repeat(32) }
+  const home = vm({ claim: formatClaim(BACK) })
+  const thereOff = { ...there, powerState: 'poweredOff' as const }
+  const offFirst = settle(known({ ...over, lookups: showing([off, thereOff]) }))
+  t.equal(movedTo(withReport(known({ ...offFirst, lookups: showing([home, thereOff]) }), BACK)), 'vm-42')
+  const onFirst = settle(withReport(known({ ...over, lookups: showing([home, there]) }), BACK))
+  t.equal(onFirst.report?.status.vm?.moref, 'vm-43', 'both run')
+  const then = settle(known({ ...onFirst, lookups: showing([home, thereOff]) }))
+  t.equal(then.report?.status.vm?.moref, 'vm-42')
+  t.match(then.report?.status.formerVMs, [{ moref: 'vm-43' }])
+})
+
+t.test('a former VM whose vCenter was taken out of the configuration is forgotten', async (t) => {
+  const over = settle(thenReboots({ vms: [off] }, { vms: [off, rebooted] }))
+  t.match(over.report?.status.formerVMs, [{ moref: 'vm-42' }])
+  const without = known({ ...over, vCenterState: () => 'unconfigured' })
+  t.equal(settle(without).report?.status.formerVMs, undefined)
+})
+
+t.test('a password of ours that expired is no failover', async (t) => {
+  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const lookups = [
+    { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
+    { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
+  ] as const
+  const refused = withReport(before({ lookups, vCenterState: () => 'refuses' }), REBOOT)
+  t.equal(movedTo(refused), 'vm-42')
+})
+
+t.test('a copy that is off and shows the claim holds up nobody', async (t) => {
+  const idle = { ...copy, powerState: 'poweredOff' as const }
+  t.match(decide(facts({ vms: [vm(), idle] })), { level: 'proven', status: { vm: { moref: 'vm-42' } } })
+  t.equal(
+    movedTo(thenReboots({ vms: [off] }, { vms: [off, rebooted, { ...rebooted, ...idle, moref: 'vm-44' }] })),
+    'vm-43',
+  )
+})
+
+t.test('whoever took a Node with a claim that anybody can make up gives it back', async (t) => {
+  const forged = { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: BOOT_ID }) }
+  const old = report({
+    spec: { ok: true, value: spec({ claim: { written: true, reason: 'Written', message: '' } }) },
+  })
+  const taken = settle(facts({ report: old, vms: [forged] }))
+  t.equal(taken.report?.status.vm?.moref, 'vm-43')
+  const upgraded = known({
+    ...taken,
+    report: report({ ...taken.report, spec: report().spec }),
+    lookups: showing([vm(), forged]),
+  })
+  t.equal(movedTo(upgraded), 'vm-42')
+})
+
+t.test('nothing that the owner of a copy does changes what a Node is', async (t) => {
+  const group = [copy.instanceUUID ?? '', vm().instanceUUID ?? '']
+  const copies: readonly VirtualMachine[] = [
+    copy,
+    rebooted,
+    { ...copy, claim: undefined },
+    { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: BOOT_ID }) },
+    { ...copy, instanceUUID: vm().instanceUUID },
+    { ...copy, faultTolerance: { role: 1, instanceUUIDs: group } },
+    { ...copy, faultTolerance: { role: 2, instanceUUIDs: group } },
+    { ...copy, template: true },
+  ]
+  const states = ['connected', 'disconnected', 'inaccessible', 'orphaned', 'invalid'] as const
+  const powers = ['poweredOn', 'poweredOff', 'suspended'] as const
+  const victims = [vm(), off, vm({ claim: undefined }), vm({ connectionState: 'disconnected' })]
+  for (const victim of victims) {
+    const alone = settle(before({ vms: [victim] }))
+    const expected = [alone.report?.status.vm?.moref, alone.node.taints, alone.node.labels]
+    for (const one of copies)
+      for (const connectionState of states)
+        for (const powerState of powers)
+          for (const first of [true, false]) {
+            const twin = { ...one, connectionState, powerState }
+            const both = settle(
+              known({ ...alone, lookups: showing(first ? [twin, victim] : [victim, twin]) }),
+            )
+            t.same(
+              [both.report?.status.vm?.moref, both.node.taints, both.node.labels],
+              expected,
+              `${victim.powerState} ${one.claim} ${connectionState} ${powerState}`,
+            )
+          }
+  }
+})

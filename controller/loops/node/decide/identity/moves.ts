@@ -1,0 +1,254 @@
+import { type BoundVM, MAX_FORMER_VMS } from '../../../../../agent/shared/node-report.ts'
+import { ANNOTATION_VM } from '../../../../types/node.ts'
+import { sameMachineUUID } from '../../../../types/uuid.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
+import { seenIn } from '../lifecycle/absence-proofs.ts'
+import { hasDeparted } from '../lifecycle/departure.ts'
+import { machineState } from '../machine-state.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { isDeadEntry, isPossible, type MachineWord, showsClaim } from './candidates.ts'
+import { judgeClaim, proves } from './claim.ts'
+
+/** What is known of a Node's VMs when it is asked whether it has become another one. */
+export interface MoveQuery {
+  /** The VM that the Node is bound to. */
+  readonly bound: BoundVM
+  /** The same as the inventories show it now; undefined where they do not. */
+  readonly boundNow: VirtualMachine | undefined
+  /** The other VMs that fit the report. */
+  readonly fits: readonly VirtualMachine[]
+  readonly word: MachineWord
+  /** Whether every vCenter has answered. */
+  readonly complete: boolean
+}
+
+/** One of them. */
+export interface MoveCandidate extends MoveQuery {
+  readonly vm: VirtualMachine
+  /** Whether no third VM fits, and every vCenter has answered. */
+  readonly alone: boolean
+  /** Whether it shows the claim that the report speaks of, and no other VM does. */
+  readonly showsClaim: boolean
+  /** Whether a person has named it and no other VM. */
+  readonly isNamed: boolean
+}
+
+/** One event after which a Node is another VM than before. */
+export interface BindingMove {
+  readonly name: string
+  /** What happened, in plain words; the Event says it. */
+  readonly what: string
+  /** The VM before: it is `gone`, it may still exist, so that a deletion has to look for it as well, or it is the `same`. */
+  readonly former: 'gone' | 'kept' | 'same'
+  allows(candidate: MoveCandidate, facts: NodeFacts): boolean
+}
+
+/**
+ * All that moves a binding to another VM. Whatever is not here changes nothing, in whatever state the bound VM is: a copy
+ * has its UUID and its MAC addresses, and whoever owns the copy chooses the moment.
+ */
+export const MOVES: readonly BindingMove[] = [
+  {
+    // While the VM is away others may take its instance UUID, which vCenter lets them set.
+    name: 'RegisteredAgain',
+    what: 'it is the same VM, registered again under another reference',
+    former: 'same',
+    allows: (candidate, facts) =>
+      candidate.boundNow === undefined &&
+      isRegisteredAgain(candidate.bound, candidate.vm) &&
+      isSameMachine(candidate, facts),
+  },
+  {
+    name: 'Annotated',
+    what: `a person has named it by the annotation ${ANNOTATION_VM}`,
+    former: 'kept',
+    allows: ({ isNamed, complete }) => isNamed && complete,
+  },
+  {
+    // As after a move to another vCenter. The machine speaks, so it is somewhere, and no longer where it was.
+    name: 'Gone',
+    what: 'its former VM is proven gone, and its machine has reported since',
+    former: 'gone',
+    allows: (candidate, facts) =>
+      candidate.boundNow === undefined &&
+      !isOvertaken(candidate, facts) &&
+      isSameMachine(candidate, facts) &&
+      hasDeparted(facts),
+  },
+  {
+    // A vCenter that was installed anew, or replaced. Only a person can take one out of the configuration.
+    name: 'VCenterRemoved',
+    what: 'the vCenter of its former VM is no longer configured',
+    former: 'gone',
+    allows: (candidate, facts) =>
+      facts.vCenterState(candidate.bound.vCenterInstanceUUID) === 'unconfigured' &&
+      isSameMachine(candidate, facts),
+  },
+  {
+    // As after a failover to another site, or a restored backup: the machine has booted there, and says so.
+    name: 'FailedOver',
+    what: 'its former VM does not run, and it shows the claim of a report that came after that',
+    former: 'kept',
+    allows: (candidate, facts) =>
+      candidate.showsClaim &&
+      runs(candidate.vm) &&
+      isAway(candidate, facts) &&
+      (isNewClaim(facts) || wasItBefore(candidate, facts) || isBoundEntryDead(candidate)),
+  },
+  {
+    // A machine that was rebuilt under its name. Once the Node is initialized, its provider ID speaks against it.
+    name: 'Rebuilt',
+    what: 'its agent reports another machine, and the Node was not initialized yet',
+    former: 'kept',
+    allows: ({ bound, word, alone, showsClaim }, { node }) =>
+      !namesBound(bound, word) && node.providerID === undefined && (alone || showsClaim),
+  },
+  {
+    // The first binding was made before vCenter showed any claim, or by a claim that anybody can make up.
+    name: 'FirstProof',
+    what: 'it is the only one that shows the claim of the report, and its former VM has never shown one',
+    former: 'kept',
+    allows: ({ vm, boundNow, showsClaim }, { previous }) =>
+      showsClaim &&
+      runs(vm) &&
+      previous.lastClaim === undefined &&
+      boundNow !== undefined &&
+      // One that is off has cleared what it showed, perhaps before anybody looked.
+      runs(boundNow) &&
+      !boundNow.unreadable.includes('claim'),
+  },
+]
+
+/** The VM to which a binding moves, and why; undefined where it stays. */
+export function moveOf(
+  query: MoveQuery,
+  facts: NodeFacts,
+): { readonly vm: VirtualMachine; readonly move: BindingMove } | undefined {
+  const { bound, boundNow, fits, word, complete } = query
+  // What cannot be the machine must not end what was verified.
+  const running = fits.filter((vm) => machineState(vm) !== 'off' && isPossible(vm, word.spec, facts))
+  const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
+    vm === boundNow ? proves(judgeClaim(vm, word.spec, facts)) : showsClaim(vm, word.spec, facts),
+  )
+  const named = facts.node.vmAnnotation === bound.instanceUUID ? undefined : namedIn(fits, facts)
+  for (const vm of running) {
+    const candidate: MoveCandidate = {
+      ...query,
+      vm,
+      alone: running.length === 1 && complete,
+      showsClaim: showing.length === 1 && showing[0] === vm,
+      isNamed: vm === named,
+    }
+    const move = MOVES.find(
+      ({ former, allows }) => (former !== 'kept' || hasRoomBeside(vm, facts)) && allows(candidate, facts),
+    )
+    if (move !== undefined) return { vm, move }
+  }
+  return undefined
+}
+
+/**
+ * The only one of these VMs that a person has named by a word that was not obeyed yet. An instance UUID is unique in one
+ * vCenter alone: somebody may give that of the annotation to a VM in another one.
+ */
+export function namedIn(
+  vms: readonly VirtualMachine[],
+  { node: { vmAnnotation }, previous }: NodeFacts,
+): VirtualMachine | undefined {
+  if (vmAnnotation === undefined || vmAnnotation === previous.obeyedAnnotation) return undefined
+  const named = vms.filter(({ instanceUUID }) => instanceUUID === vmAnnotation)
+  return named.length === 1 ? named[0] : undefined
+}
+
+/** Whether a report or a kubelet names the machine that was bound, in either byte order. */
+export function namesBound({ biosUUID }: BoundVM, { machine }: MachineWord): boolean {
+  return machine.uuids.some((uuid) => sameMachineUUID(uuid, biosUUID))
+}
+
+/** The former VMs that stay on record once the Node is this one: not those of a vCenter that a person has taken out. */
+export function formerVMsBeside(
+  vm: VirtualMachine,
+  { previous, vCenterState }: NodeFacts,
+): readonly BoundVM[] {
+  return (previous.formerVMs ?? []).filter(
+    (each) => !isBoundTo(each, vm) && vCenterState(each.vCenterInstanceUUID) !== 'unconfigured',
+  )
+}
+
+function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
+  return formerVMsBeside(vm, facts).length < MAX_FORMER_VMS
+}
+
+/** Whether the last probe has found a VM that the inventories do not show yet: it may be the Node's. */
+function isOvertaken({ fits }: MoveQuery, { lookups, evidence }: NodeFacts): boolean {
+  const shown = lookups.flatMap(({ lookup }) => (lookup.state === 'answered' ? lookup.vms : fits))
+  return (evidence?.probes ?? []).some(
+    ({ vCenterInstanceUUID, biosUUID }) =>
+      biosUUID.state === 'found' &&
+      !shown.some((vm) => vm.moref === biosUUID.vm.moref && vm.vCenter.instanceUUID === vCenterInstanceUUID),
+  )
+}
+
+/**
+ * Whether the bound VM is known not to run, and was so at an earlier look: the claim of each report that was seen before that
+ * was noted in the status as one that may be its own.
+ */
+function isAway(
+  { bound, boundNow }: MoveCandidate,
+  { previous, vCenterState, evidence }: NodeFacts,
+): boolean {
+  if (vCenterState(bound.vCenterInstanceUUID) === 'away') return true
+  if (!wasAway(previous)) return false
+  const seen =
+    boundNow ??
+    (evidence && isProbed(bound, evidence.request.vm) ? seenIn(bound, evidence.probes) : undefined)
+  return seen !== undefined && machineState(seen) !== 'runs'
+}
+
+function isProbed(bound: BoundVM, { moref, vCenterInstanceUUID }: BoundVM): boolean {
+  return bound.moref === moref && bound.vCenterInstanceUUID === vCenterInstanceUUID
+}
+
+/** Reasons of the condition VMFound for a VM that exists and is not known to run. */
+const AWAY: readonly string[] = ['VMPoweredOff', 'VMSuspended', 'VMNotConnected', 'VMNotSearchable']
+
+/** Whether the status says that the bound VM did not run when it was last looked at. */
+function wasAway({ conditions = [] }: NodeFacts['previous']): boolean {
+  return conditions.some(
+    ({ type, reason }) =>
+      (type === 'VMFound' && AWAY.includes(reason)) ||
+      // What is said of it once the level has ended.
+      (type === 'IdentityVerified' && reason === 'VMNotRunning'),
+  )
+}
+
+function wasItBefore({ vm }: MoveCandidate, { previous }: NodeFacts): boolean {
+  return previous.formerVMs?.some((each) => isBoundTo(each, vm)) === true
+}
+
+function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
+  return boundNow !== undefined && isDeadEntry(boundNow)
+}
+
+/**
+ * Whether a VM is the machine of a Node whose own VM nobody shows: it shows the claim. Where the agent writes none, it is the
+ * only one that fits and has the instance UUID, which a move keeps and no guest can see.
+ */
+function isSameMachine({ vm, bound, showsClaim, alone }: MoveCandidate, { report }: NodeFacts): boolean {
+  if (showsClaim || digestOf(report) !== undefined) return showsClaim
+  return alone && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
+}
+
+function isNewClaim({ report, previous }: NodeFacts): boolean {
+  const digest = digestOf(report)
+  return digest !== undefined && digest !== previous.lastClaim
+}
+
+function digestOf(report: NodeFacts['report']): string | undefined {
+  return report?.spec.ok === true ? report.spec.value.claim.digest : undefined
+}
+
+function runs(vm: VirtualMachine): boolean {
+  return machineState(vm) === 'runs'
+}

@@ -1,0 +1,65 @@
+import type { NodeAddress } from '../../../../agent/shared/node-report.ts'
+import { needsInitialization } from '../facts/needs-initialization.ts'
+import { chooseAddresses } from './addresses/choose-addresses.ts'
+import type { ConditionValue } from './condition-value.ts'
+import type { VerifiedIdentity } from './identity/judge-identity.ts'
+import { instanceType } from './instance-type.ts'
+import type { NodeEvent } from './node-events.ts'
+import type { NodeFacts } from './node-facts.ts'
+import { judgeLabels, type Labels } from './topology/label-changes.ts'
+import { type NodeTopology, resolveTopology } from './topology/zone-from-tags.ts'
+
+/** Zone, region, instance type and addresses of a verified Node. */
+export interface InstanceMetadata {
+  readonly topology: NodeTopology
+  readonly instanceType: string
+  readonly labels: Labels['labels']
+  readonly addresses: readonly NodeAddress[] | undefined
+  /** Whether a new Node has to wait for more addresses. */
+  readonly awaitsAddresses: boolean
+  /** Nodes that hold an address which this one wants. */
+  readonly waitsFor: readonly string[]
+  readonly conditions: {
+    readonly TopologyResolved: ConditionValue
+    readonly AddressesResolved: ConditionValue
+  }
+  readonly events: readonly NodeEvent[]
+}
+
+/** @param writes whether this controller writes them, and not another provider */
+export function judgeInstanceMetadata(
+  { spec, vm, macs, ancestry }: VerifiedIdentity,
+  facts: Pick<
+    NodeFacts,
+    'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder' | 'csiTopologyKeys'
+  >,
+  { writes }: { readonly writes: boolean },
+): InstanceMetadata {
+  const { node, previous, settings, interlock, addressHolder } = facts
+  const insists = settings.topology.required && needsInitialization(node) && writes
+  const topology = resolveTopology(ancestry, settings.labels, insists)
+  const type = instanceType(vm)
+  const { labels, condition: placed, events } = judgeLabels({ topology, instanceType: type, writes }, facts)
+  const { identityLevel, addresses: before = [] } = previous
+  const { addresses, awaitsAddresses, holders, condition } = chooseAddresses(spec, vm, {
+    node,
+    macs,
+    settings,
+    // A CPI that keeps them current may have moved the Node since.
+    before: identityLevel === undefined || interlock.state === 'held' ? [] : before,
+    holder: addressHolder,
+  })
+  return {
+    topology,
+    instanceType: type,
+    labels,
+    addresses,
+    awaitsAddresses,
+    waitsFor: holders,
+    conditions: {
+      TopologyResolved: placed,
+      AddressesResolved: condition,
+    },
+    events,
+  }
+}

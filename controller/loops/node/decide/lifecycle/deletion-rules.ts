@@ -1,0 +1,221 @@
+import type { LifecycleConfig } from '../../../../config/config.ts'
+import { duration } from '../../../../lib/format-time.ts'
+import { ANNOTATION_DELETION, type Node } from '../../../../types/node.ts'
+import { isUnseen } from '../../facts/machines.ts'
+import { mayProceed } from '../../facts/removal.ts'
+import type { Precondition, Unmet, UnmetPrecondition } from './absence-proofs.ts'
+import type { DeletionFacts } from './deletion-facts.ts'
+import { waitForRate } from './deletion-rate-limit.ts'
+import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
+import { volumesAttached } from './volumes.ts'
+
+const SIGN_OF_LIFE: Unmet = {
+  reason: 'SignOfLife',
+  message:
+    'its agent or kubelet has reported since the VM went missing, so the count starts over; check whether the VM was unregistered, or moved to a vCenter that is not configured',
+}
+
+/**
+ * What must hold before a Node is deleted, besides the proofs in each result; the most important to tell comes first. An
+ * entry added here guards every deletion and shows in `DeletionPending`.
+ */
+export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
+  {
+    name: 'DeletionOn',
+    holds: 'lifecycle.deletion is not off',
+    unmet: ({ settings }) =>
+      settings.deletion === 'off'
+        ? {
+            reason: 'DeletionOff',
+            message: 'lifecycle.deletion is off; delete the Node by hand, or set it to on',
+          }
+        : undefined,
+  },
+  { name: 'NotHeld', holds: 'no annotation keeps the Node', unmet: ({ node }) => heldBy(node) },
+  {
+    name: 'SeenOrWanted',
+    holds: 'a vCenter has shown the VM before, or that is not required',
+    unmet: neverSeen,
+  },
+  {
+    name: 'BrakeReleased',
+    holds: 'not too many VMs of its vCenter vanished at once',
+    unmet: ({ braked }) => braked,
+  },
+  {
+    name: 'NodeNotReady',
+    holds: 'the Node is not Ready',
+    unmet: ({ node }) =>
+      node.ready?.status === 'True'
+        ? {
+            reason: 'NodeReady',
+            message:
+              'the Node is Ready, so its machine runs somewhere; check whether its VM was unregistered, or moved to a vCenter that is not configured',
+          }
+        : undefined,
+  },
+  {
+    name: 'NoLifeSign',
+    holds: 'since then its agent has not reported, nor its kubelet written Ready',
+    unmet: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
+  },
+  {
+    name: 'KubeletSilent',
+    holds: 'its kubelet does not renew its Lease',
+    unmet: ({ evidence }) => heartbeat(evidence),
+  },
+  {
+    name: 'LeaderSettled',
+    holds: 'the leader has led for long enough',
+    unmet: ({ leadingFor, settings }) =>
+      leadingFor < settings.leaderAge
+        ? {
+            reason: 'LeaderTooYoung',
+            message: `this controller must lead for ${duration(settings.leaderAge)} first (lifecycle.leaderAge)`,
+          }
+        : undefined,
+  },
+  {
+    name: 'Confirmed',
+    holds: 'enough answers in a row said so, over enough time',
+    unmet({ evidence: { absent, request }, settings }) {
+      const { confirmations } = settings
+      const absentFor = absenceOf(request, settings)
+      if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
+      if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
+      return {
+        reason: 'NotConfirmed',
+        message: `it takes ${confirmations} such answers in a row, over ${duration(absentFor)}`,
+      }
+    },
+  },
+  {
+    name: 'ConfirmedJustNow',
+    holds: 'the last answer came just now',
+    unmet: ({ evidence, monotonic, now }) =>
+      !isFresh(evidence, { monotonic, now })
+        ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before the deletion' }
+        : undefined,
+  },
+  {
+    // vCenter may push only part of a mass disappearance. Without this rule those Nodes would be deleted before the
+    // others are known to be missing, and the brake can engage.
+    name: 'OthersRead',
+    holds: 'all other VMs of that vCenter have been read again since',
+    unmet: ({ othersRead }) =>
+      othersRead
+        ? undefined
+        : {
+            reason: 'NotConfirmed',
+            message: 'all other VMs are read again first, in case they vanished too',
+          },
+  },
+  {
+    name: 'VolumesDetached',
+    holds: 'no volume is attached to the Node, or the wait for them is over',
+    unmet: volumesAttached,
+  },
+  {
+    name: 'NotRefused',
+    holds: 'the API server has not refused the deletion lately',
+    unmet: ({ refused }) =>
+      refused === undefined
+        ? undefined
+        : {
+            reason: 'DeletionRefused',
+            message: `the API server refuses the deletion, which is retried every few minutes: ${refused}; look for an admission webhook or a missing right of rollcall-controller, or delete the Node by hand`,
+          },
+  },
+  {
+    name: 'RateAllows',
+    holds: 'not too many Nodes were deleted in the last minute',
+    unmet: ({ fleet, settings }) =>
+      waitForRate(fleet, settings) > 0
+        ? {
+            reason: 'RateLimited',
+            message: `lifecycle.deletionsPerMinute is ${settings.deletionsPerMinute}, and that many Nodes were deleted within the last minute`,
+          }
+        : undefined,
+  },
+  {
+    name: 'NotDryRun',
+    holds: 'lifecycle.deletion is not dry-run',
+    unmet: ({ settings }) =>
+      settings.deletion === 'dry-run'
+        ? {
+            reason: 'DryRun',
+            message: 'lifecycle.deletion is dry-run; with on, this Node would be deleted now',
+          }
+        : undefined,
+  },
+  {
+    // What the inventory shows now counts, not what has been reconciled: the Nodes of VMs that just vanished may still
+    // wait in the work queue.
+    name: 'OthersCounted',
+    holds: 'each Node whose VM is missing has been counted',
+    costly: true,
+    unmet({ uncounted }) {
+      const name = uncounted()
+      return name === undefined
+        ? undefined
+        : { reason: 'NotConfirmed', message: `the VM of Node ${name} is missing too, and is checked first` }
+    },
+  },
+]
+
+/**
+ * How many times longer a machine must be absent if no vCenter has ever shown it for its Node. Without a moref to read it
+ * cannot be told from an inaccessible VM, so it must stay absent for longer than a datastore outage: half an hour by
+ * default.
+ */
+const UNSEEN_FACTOR = 6
+
+/** For how long the machines of a request must be absent, milliseconds. */
+export function absenceOf(
+  { vm, others }: Pick<ProbeRequest, 'vm' | 'others'>,
+  { absentFor }: Pick<LifecycleConfig, 'absentFor'>,
+): number {
+  return [vm, ...others].some(isUnseen) ? UNSEEN_FACTOR * absentFor : absentFor
+}
+
+/** The preconditions that do not hold; if there are none and the proofs are complete, the Node is deleted. */
+export function unmetPreconditions(facts: DeletionFacts): readonly UnmetPrecondition[] {
+  let kept = false
+  return PRECONDITIONS.flatMap(({ name, costly, unmet }) => {
+    const found = costly && kept ? undefined : unmet(facts)
+    kept ||= found !== undefined && name !== 'VolumesDetached'
+    return found === undefined ? [] : [{ name, ...found }]
+  })
+}
+
+/** Why an annotation keeps the Node; undefined where none does. */
+export function heldBy(node: Node): Unmet | undefined {
+  const { name, deletionAnnotation } = node
+  if (deletionAnnotation === undefined || mayProceed(node)) return undefined
+  const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
+  const message =
+    deletionAnnotation === 'hold'
+      ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`
+      : `the annotation ${ANNOTATION_DELETION} is neither hold nor proceed (${deletionAnnotation.length} characters) and counts as hold; ${takeOff}`
+  return { reason: 'DeletionHeld', message }
+}
+
+/** A machine known only by its UUID may be inaccessible, or somewhere that the account may not read. */
+function neverSeen({ node, bound, goesUnseen, evidence: { request } }: DeletionFacts): Unmet | undefined {
+  const unseen = [request.vm, ...request.others].find(isUnseen)
+  if (unseen === undefined || goesUnseen) return undefined
+  return {
+    reason: 'NotBound',
+    message: `no vCenter has ever shown the machine with BIOS UUID ${unseen.biosUUID} that the Node names, so only that UUID could prove it gone; if it is gone: kubectl delete node ${node.name}${bound ? '' : ', or set lifecycle.unbound to delete'}`,
+  }
+}
+
+function heartbeat({ heartbeat, beats }: Evidence): Unmet | undefined {
+  if (beats) return SIGN_OF_LIFE
+  if (heartbeat !== undefined) return undefined
+  return {
+    reason: 'HeartbeatUnknown',
+    message:
+      "its kubelet's Lease in kube-node-lease cannot be read, so nobody knows whether the kubelet is alive; check the RBAC of rollcall-controller",
+  }
+}

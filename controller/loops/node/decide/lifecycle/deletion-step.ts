@@ -1,0 +1,167 @@
+import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
+import { swapUUID } from '../../../../types/uuid.ts'
+import { isUnseen } from '../../facts/machines.ts'
+import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
+import { describeBound } from '../describe-vm.ts'
+import type { Unmet, UnmetPrecondition } from './absence-proofs.ts'
+import type { DeletionFacts } from './deletion-facts.ts'
+import { waitForRate } from './deletion-rate-limit.ts'
+import { absenceOf, unmetPreconditions } from './deletion-rules.ts'
+import { quietTime } from './disruption-limit.ts'
+import { unmetProofsOf } from './evidence.ts'
+import { awaitsDetaching, leftForVolumes } from './volumes.ts'
+
+/** What happens to a Node whose VM is missing. */
+export interface DeletionStep {
+  /** For the condition DeletionPending. */
+  readonly condition: ConditionValue
+  /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
+  readonly unmet: readonly UnmetPrecondition[]
+  /** Whether the Node is to be deleted now. */
+  readonly deletes: boolean
+  /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
+  readonly detaches: boolean
+  /** Whether the VM is to be probed now. */
+  readonly probeDue: boolean
+  /** When to decide again if it is not, milliseconds. */
+  readonly requeueAfter: number
+}
+
+/** Least time between two probes of a VM, milliseconds, whatever is configured. */
+const LEAST = 1_000
+/**
+ * Time between probes, milliseconds: after a result that proves nothing, while volumes are attached, and while something
+ * other than vCenter holds the deletion back. Once that is gone the VM is probed at once; until then a search by UUID
+ * would notice if the VM came back.
+ */
+const PROBE_AGAIN = { unproven: 30_000, volumes: 10_000, held: 600_000 }
+/**
+ * Time until the next probe where the kubelet may live: while the Node is Ready, and after the first sign of life that came
+ * with a proof, which may be from before the VM was destroyed. It has spoken again by then if it lives. The same after a
+ * later sign where kube-controller-manager calls the kubelet silent, which it does not do of one that goes on.
+ */
+const LISTENS = 20_000
+/** The first of these doubles with each such result, up to this factor. */
+const PATIENCE = 8
+/** As a share of `absentFor`: a VM that vanishes now is known to be absent before another that vanished with it is proven gone. */
+const MOST_UNPROVEN = 0.8
+
+/** The condition before the first result. */
+export function notProbedYet(machines: readonly BoundVM[]): ConditionValue {
+  const { names, are } = describeAll(machines)
+  return unknown(
+    'NotConfirmed',
+    `no search finds ${names} any more, and the Node is kept until it is known that ${are} gone`,
+  )
+}
+
+/** All machines in words. An unseen machine is listed in both byte orders but named only once. */
+function describeAll(machines: readonly BoundVM[]): { readonly names: string; readonly are: string } {
+  const named = machines.filter(
+    (machine, index) =>
+      !isUnseen(machine) ||
+      !machines.slice(0, index).some((each) => swapUUID(each.biosUUID) === machine.biosUUID),
+  )
+  const names = named.map(describeBound).join(' and ')
+  return { names, are: named.length === 1 ? 'it is' : 'all are' }
+}
+
+/**
+ * Decides the next step towards the deletion of a Node. The evidence holds all earlier results, so each step follows from
+ * the facts alone, whatever happened in between.
+ */
+export function judgeDeletion(facts: DeletionFacts): DeletionStep {
+  const { evidence, monotonic } = facts
+  const proofs = unmetProofsOf(evidence)
+  const others = unmetPreconditions(facts)
+  const deletes = proofs.length === 0 && others.length === 0
+  const names = others.map(({ name }) => name)
+  const dueIn = evidence.askedAt + probeInterval(facts, names) - monotonic
+  // All that is missing is a newer result.
+  const detaches =
+    proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
+  const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
+  return {
+    condition: judge(facts, proofs, others),
+    unmet: [...proofs, ...others],
+    deletes,
+    detaches,
+    probeDue: !deletes && (stale || dueIn <= 0),
+    requeueAfter: Math.min(dueIn, names.includes('OthersCounted') ? LEAST : nextByTime(facts)),
+  }
+}
+
+function judge(
+  { evidence }: DeletionFacts,
+  proofs: readonly Unmet[],
+  others: ReturnType<typeof unmetPreconditions>,
+): ConditionValue {
+  const ready = others.some(({ name }) => name === 'NodeNotReady')
+  // Told only where nothing else is missing: these come and go with each result and each heartbeat.
+  const lasting = others.filter(
+    ({ name }) =>
+      others.length === 1 ||
+      (name !== 'ConfirmedJustNow' && !(ready && (name === 'NoLifeSign' || name === 'KubeletSilent'))),
+  )
+  // A brake that has not engaged comes last. If it came first, an Event would say that it holds a Node that will soon be
+  // deleted.
+  const isFirst = ({ reason }: UnmetPrecondition): boolean => reason !== 'BrakeUndecided'
+  const unmet = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
+  const [first] = unmet
+  const { names, are } = describeAll([evidence.request.vm, ...evidence.request.others])
+  const gone = are === 'it is' ? `${names} is gone` : `${names} are gone`
+  if (first === undefined) {
+    const times = evidence.absent?.times ?? 0
+    return yes('VMGone', `${gone}, as ${times} answers in a row have proven; the Node is deleted`)
+  }
+  const exists = proofs.filter(({ reason }) => reason === 'VMExists')
+  if (exists.length > 0) return no('VMExists', `the Node is kept: ${listed(exists)}`)
+  const list = listed(unmet)
+  return proofs.length > 0
+    ? unknown(first.reason, `it is unknown whether ${gone}, so the Node is kept: ${list}`)
+    : yes(first.reason, `${gone}, and the Node is kept for now: ${list}`)
+}
+
+/** A vCenter that fails leaves several proofs missing for the same reason: it is told once. */
+function listed(unmet: readonly Unmet[]): string {
+  return [...new Set(unmet.map(({ message }) => message))].join('; ')
+}
+
+/**
+ * Milliseconds between two probes.
+ *
+ * @param unmet names of the preconditions that do not hold
+ */
+export function probeInterval(
+  { node, evidence, settings }: Pick<DeletionFacts, 'node' | 'evidence' | 'settings'>,
+  unmet: readonly string[],
+): number {
+  const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
+  const ready = node.ready?.status === 'True'
+  const doubtful =
+    evidence.spokenAt === undefined
+      ? ready || evidence.beats
+      : evidence.beats && node.ready?.status === 'Unknown'
+  if (evidence.absent !== undefined && doubtful) return Math.min(interval, LISTENS)
+  if (evidence.absent === undefined) {
+    const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
+    return Math.min(again, MOST_UNPROVEN * settings.absentFor)
+  }
+  if (unmet.some((name) => COUNTED.has(name))) {
+    // However many probes came before, one is due when the proof has lasted for long enough.
+    const left = evidence.absent.since + absenceOf(evidence.request, settings) - evidence.askedAt
+    return left > 0 ? Math.min(interval, left) : interval
+  }
+  if (unmet.includes('VolumesDetached')) return PROBE_AGAIN.volumes
+  return Math.min(PROBE_AGAIN.held, quietTime(settings))
+}
+
+/** Preconditions that more results may fulfil. */
+const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
+
+/** Milliseconds until the passing of time alone may change what is missing. */
+function nextByTime(facts: DeletionFacts): number {
+  const { fleet, leadingFor, settings } = facts
+  const waits = [settings.leaderAge - leadingFor, waitForRate(fleet, settings), leftForVolumes(facts)]
+  return Math.min(Number.POSITIVE_INFINITY, ...waits.filter((ms) => ms > 0))
+}

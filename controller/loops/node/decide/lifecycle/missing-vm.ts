@@ -1,0 +1,201 @@
+import { type BoundVM, type NodeReportStatus, timestamp } from '../../../../../agent/shared/node-report.ts'
+import type { Node } from '../../../../types/node.ts'
+import type { SeenVM } from '../../../../types/vcenter-probe.ts'
+import { disruptionGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
+import { type ConditionValue, unknown } from '../condition-value.ts'
+import { deletingNode } from '../cpi-events.ts'
+import type { Deletion } from '../decision.ts'
+import { describeBound } from '../describe-vm.ts'
+import type { NodeEvent } from '../node-events.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { registeredAs, seenIn } from './absence-proofs.ts'
+import { judgeDeletion, notProbedYet } from './deletion-step.ts'
+import { brakeEngaged } from './disruption-limit.ts'
+import { type Evidence, evidenceOn, lifeSignOf, probedOf } from './evidence.ts'
+import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
+import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
+import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
+import { planProbe } from './probe-plan.ts'
+import { mayGoUnseen } from './unseen.ts'
+
+/** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */
+const LOOK = 60_000
+
+/** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
+export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleResult {
+  const { node, previous, settings, leadingFor, monotonic, now } = facts
+  const [bound] = nodeMachines.machines
+  const evidence = evidenceOn(nodeMachines, facts)
+  const there = evidence === undefined ? undefined : firstSeen(evidence)
+  const group = disruptionGroup(nodeMachines)
+  const fleet = facts.fleet(group)
+  const goesUnseen = mayGoUnseen(nodeMachines, facts)
+  const brake = judgeDisruptionLimit({
+    bound,
+    mayGo: goesUnseen || !isUnseen(bound),
+    group,
+    before: previous,
+    evidence,
+    there: there && (isRenamed(there) ? 'renamed' : 'unsearchable'),
+    fleet,
+    facts,
+  })
+  const absence = there === undefined ? { absence: brake.absence } : {}
+  const kept = { ...keptVM(previous), absenceStatus: brake.status }
+  if (evidence === undefined) {
+    const condition = notProbedYet(nodeMachines.machines)
+    return {
+      ...NOTHING,
+      ...kept,
+      deletionPending: condition,
+      probePlan: planProbe(nodeMachines, facts, { due: true, missing: true, ...absence }),
+      requeueAfter: LOOK,
+      events: brakeEvents(node, bound, brake.engages, condition),
+    }
+  }
+  const judgement = judgeDeletion({
+    node,
+    vm: bound,
+    bound: nodeMachines.bound,
+    goesUnseen,
+    evidence,
+    lifeSign: lifeSignOf(node, facts.report),
+    fleet,
+    braked: brake.holds,
+    othersRead: !facts.lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread),
+    uncounted: () => facts.uncounted(group),
+    leadingFor,
+    monotonic,
+    now,
+    refused: facts.deletionRefused,
+    settings: settings.lifecycle,
+  })
+  return {
+    ...NOTHING,
+    ...kept,
+    ...(there !== undefined && there.machine === evidence.request.vm
+      ? { vmFound: existsThoughNotFound(bound, there.vm) }
+      : {}),
+    ...(nodeMachines.bound ? registeredAgain(bound, evidence, previous) : {}),
+    deletionPending: judgement.condition,
+    deletionUnmet: judgement.unmet,
+    ...(judgement.deletes
+      ? { deletion: deletionOf(bound, brake, judgement.condition, facts.node.name) }
+      : {}),
+    ...(judgement.detaches
+      ? {
+          taints: [
+            ...node.taints.filter((taint) => !isOwnOutOfServiceTaint(taint)),
+            { ...OUT_OF_SERVICE, timeAdded: timestamp(now) },
+          ],
+        }
+      : {}),
+    confirmLease: judgement.deletes || judgement.detaches,
+    // From now on it counts as deleted. Counted as missing too, two deletions would look like four and engage the brake.
+    probePlan: planProbe(nodeMachines, facts, {
+      due: judgement.probeDue,
+      missing: true,
+      ...(judgement.deletes ? {} : absence),
+    }),
+    recheck:
+      there !== undefined || (evidence.absent !== undefined && !judgement.probeDue)
+        ? nodeMachines.machines.map(({ biosUUID }) => biosUUID)
+        : [],
+    requeueAfter: Math.min(
+      LOOK,
+      brake.requeueAfter ?? LOOK,
+      judgement.probeDue ? LOOK : judgement.requeueAfter,
+    ),
+    events: [
+      ...brakeEvents(node, bound, brake.engages, judgement.condition),
+      ...(judgement.detaches ? [detaching(bound)] : []),
+    ],
+  }
+}
+
+/** An Event says that the brake engages even where the condition gives another reason first. */
+function brakeEvents(
+  node: Node,
+  bound: BoundVM,
+  engages: boolean,
+  condition: ConditionValue,
+): readonly NodeEvent[] {
+  if (!engages || condition.reason === 'BrakeEngaged') return []
+  return [{ type: 'Warning', ...brakeEngaged(node, bound) }]
+}
+
+function detaching(bound: BoundVM): NodeEvent {
+  return {
+    type: 'Warning',
+    reason: 'OutOfService',
+    message: `${describeBound(bound)} is gone; the taint ${OUT_OF_SERVICE.key}:${OUT_OF_SERVICE.effect} lets the Node's volumes go to other nodes, then it is deleted`,
+  }
+}
+
+/**
+ * Notes a VM that was registered again while a search for its instance UUID still finds it: in a storage outage none would.
+ * Whether it is the Node's is for identity to judge. It must be gone, too, before a deletion.
+ */
+function registeredAgain(
+  bound: BoundVM,
+  { probes }: Evidence,
+  { namedVM }: NodeReportStatus,
+): Pick<LifecycleResult, 'namedVM'> {
+  const moref = registeredAs(bound, probes)
+  return moref === undefined || namedVM !== undefined ? {} : { namedVM: { ...bound, moref } }
+}
+
+interface SeenMachine {
+  readonly machine: BoundVM
+  /** As a vCenter has it now. */
+  readonly vm: SeenVM
+}
+
+/** The first machine that any vCenter still has although no search by its UUID finds it. */
+function firstSeen(evidence: Evidence): SeenMachine | undefined {
+  for (const { vm: machine, probes } of probedOf(evidence)) {
+    const vm = seenIn(machine, probes)
+    if (vm !== undefined) return { machine, vm }
+  }
+  return undefined
+}
+
+function isRenamed({ machine, vm }: SeenMachine): boolean {
+  return vm.biosUUID !== undefined && vm.biosUUID !== machine.biosUUID
+}
+
+/** The condition for a VM that exists although a search by its known UUID does not find it. */
+export function existsThoughNotFound(bound: BoundVM, seen: SeenVM): ConditionValue {
+  const name = describeBound(bound)
+  if (isRenamed({ machine: bound, vm: seen })) {
+    return unknown(
+      'BIOSUUIDChanged',
+      `the BIOS UUID of ${name} was ${bound.biosUUID} and is ${seen.biosUUID} now, so the Node is kept; set uuid.bios back, or delete the Node and let it register again; after a restore of vCenter this may be another VM`,
+    )
+  }
+  if (seen.moref !== bound.moref) {
+    return unknown(
+      'UUIDOfAnotherVM',
+      `${name} is not found, but VM "${seen.name}" (${seen.moref}) has its UUID, and the Node is kept; give a copy its own UUID, or delete the Node if its machine is gone`,
+    )
+  }
+  return unknown(
+    'VMNotSearchable',
+    `${name} is there (${seen.connectionState}), but no search finds it by its UUID, and the Node is kept; bring its host and datastore back`,
+  )
+}
+
+function deletionOf(
+  { vCenter }: BoundVM,
+  { absence }: DisruptionLimit,
+  { message }: ConditionValue,
+  name: string,
+): Deletion {
+  return {
+    vCenter,
+    group: absence.group,
+    vanished: absence.counts ? { from: absence.from, until: absence.until } : undefined,
+    event: { type: 'Normal', reason: 'NodeDeleted', message },
+    cpiEvent: deletingNode(name),
+  }
+}

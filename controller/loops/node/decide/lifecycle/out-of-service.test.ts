@@ -1,0 +1,173 @@
+import t from 'tap'
+import { BIOS_UUID, boundVM, decide, SETTINGS, settled, vm } from '../../../../../test/fixtures/facts.ts'
+import { answerAt, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
+import type { Node, Taint } from '../../../../types/node.ts'
+import type { SeenVM } from '../../../../types/vcenter-probe.ts'
+import { LABEL_CONTROL_PLANE } from '../../../../types/well-known.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { type Evidence, lifeSignOf, type ProbeRequest, weigh } from './evidence.ts'
+import { judgeOutOfService, OUT_OF_SERVICE, type OutOfServiceFacts } from './out-of-service.ts'
+import { SHUTDOWN } from './shutdown-taint.ts'
+
+const AFTER = 600_000
+const MONOTONIC = 10_000_000
+const SILENT = { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:00:00Z' }
+const RUNS = { status: 'True', lastHeartbeatTime: '2026-03-01T10:00:00Z' }
+const OFF = { powerState: 'poweredOff' } as const
+
+const NODE: Node = { ...settled().node, taints: [SHUTDOWN], ready: SILENT }
+const REQUEST: ProbeRequest = {
+  nodeUID: NODE.uid,
+  vm: boundVM(),
+  others: [],
+  lifeSign: lifeSignOf(NODE, undefined),
+  agentSign: undefined,
+  volumes: false,
+}
+
+/** What was found out: each answer so long ago, milliseconds, and what it said of the VM. */
+function evidence(...answers: readonly [ago: number, seen: Partial<SeenVM>, session?: number][]): Evidence {
+  const last = answers.reduce<Evidence | undefined>((before, [ago, seen, session = 1]) => {
+    const moref = { state: 'found', vm: seenVM(seen) } as const
+    const found = { moref, instanceUUID: moref, biosUUID: moref }
+    const probes = [probe({ ...found, session })]
+    return weigh(before, REQUEST, answerAt(MONOTONIC - ago, probes))
+  }, undefined)
+  if (last === undefined) throw new Error('there is no answer')
+  return last
+}
+
+/** A VM that was off from the first answer to the last, and whose Node is out of service. */
+const LONG_OFF = evidence([AFTER, OFF], [0, OFF])
+
+function facts(changes: Partial<OutOfServiceFacts> = {}): OutOfServiceFacts {
+  const settings = { ...SETTINGS.lifecycle, outOfServiceAfter: AFTER }
+  return {
+    node: NODE,
+    evidence: LONG_OFF,
+    leadingFor: MONOTONIC,
+    monotonic: MONOTONIC,
+    now: MONOTONIC,
+    settings,
+    ...changes,
+  }
+}
+
+const given = (changes: Partial<Node>): Pick<OutOfServiceFacts, 'node'> => ({ node: { ...NODE, ...changes } })
+const set = (changes: Partial<OutOfServiceFacts['settings']>): Pick<OutOfServiceFacts, 'settings'> => ({
+  settings: { ...facts().settings, ...changes },
+})
+const controlPlane = given({ labels: { ...NODE.labels, [LABEL_CONTROL_PLANE]: '' } })
+const taintedBy = (taint: Taint) => given({ taints: [SHUTDOWN, taint] })
+
+/** What follows: to taint, to ask now, to look again in so many milliseconds, to wait for a call, or nothing at all. */
+type Expected = 'taint' | 'ask' | number | 'wait' | 'nothing'
+
+const ROWS: readonly [what: string, changes: Partial<OutOfServiceFacts>, expected: Expected][] = [
+  ['off for so long, asked at both ends', {}, 'taint'],
+  [
+    'suspended, which goes on writing when it wakes',
+    { evidence: evidence([AFTER, { powerState: 'suspended' }], [0, OFF]) },
+    AFTER,
+  ],
+  ['kubelet says NotReady', given({ ready: { ...RUNS, status: 'False' } }), 'taint'],
+  ['no Ready condition', given({ ready: undefined }), 'taint'],
+  ['not configured', set({ outOfServiceAfter: undefined }), 'nothing'],
+  ['nothing asked yet', { evidence: undefined }, 'ask'],
+  ['a moment too short', { evidence: evidence([AFTER - 1, OFF], [0, OFF]) }, 1],
+  ['asked but once', { evidence: evidence([AFTER, OFF]) }, 'ask'],
+  [
+    'asked once, just now, of no wait',
+    { evidence: evidence([0, OFF]), ...set({ outOfServiceAfter: 0 }) },
+    'ask',
+  ],
+  ['the last answer is old', { evidence: evidence([AFTER, OFF], [10_001, OFF]) }, 'ask'],
+  ['the last answer is just new enough', { evidence: evidence([AFTER, OFF], [10_000, OFF]) }, 'taint'],
+  ['the Node is Ready', given({ ready: RUNS }), 'wait'],
+  ['a control-plane Node', controlPlane, 'nothing'],
+  [
+    'a control-plane Node, where that is asked for',
+    { ...controlPlane, ...set({ outOfServiceControlPlane: true }) },
+    'taint',
+  ],
+  ['its taint stands', taintedBy(OUT_OF_SERVICE), 'nothing'],
+  ['a person’s taint stands', taintedBy({ ...OUT_OF_SERVICE, value: 'nodeshutdown' }), 'nothing'],
+  ['a taint of another effect stands', taintedBy({ ...OUT_OF_SERVICE, effect: 'NoSchedule' }), 'taint'],
+  ['a young leader', { leadingFor: SETTINGS.lifecycle.leaderAge - 5 }, 5],
+  ['a leader just old enough', { leadingFor: SETTINGS.lifecycle.leaderAge }, 'taint'],
+  [
+    'a reason to start it, at the end',
+    { evidence: evidence([AFTER, OFF], [0, { ...OFF, mayRestart: ['HA'] }]) },
+    30_000,
+  ],
+  [
+    'a reason to start it, at the beginning',
+    { evidence: evidence([AFTER, { ...OFF, mayRestart: ['HA'] }], [0, OFF]) },
+    AFTER,
+  ],
+  ['it runs, by reference', { evidence: evidence([AFTER, OFF], [0, {}]) }, 30_000],
+  ['it ran in between', { evidence: evidence([AFTER, OFF], [5_000, {}], [0, OFF]) }, AFTER],
+  [
+    'its host is away',
+    { evidence: evidence([AFTER, OFF], [0, { ...OFF, connectionState: 'disconnected' }]) },
+    30_000,
+  ],
+  ['another session since', { evidence: evidence([AFTER, OFF], [0, OFF, 2]) }, AFTER],
+  ['a reason that is 30 s old', { evidence: evidence([30_000, { ...OFF, mayRestart: ['HA'] }]) }, 'ask'],
+  [
+    'a reason, and less to wait than 30 s',
+    { evidence: evidence([0, { ...OFF, mayRestart: ['HA'] }]), ...set({ outOfServiceAfter: 3_000 }) },
+    3_000,
+  ],
+]
+
+for (const [what, changes, expected] of ROWS) {
+  t.test(`${what}: ${expected}`, async (t) => {
+    const outcome = judgeOutOfService(facts(changes))
+    const seen: Expected =
+      outcome === undefined
+        ? 'nothing'
+        : outcome.taint
+          ? 'taint'
+          : outcome.probeDue
+            ? 'ask'
+            : (outcome.requeueAfter ?? 'wait')
+    t.equal(seen, expected)
+  })
+}
+
+t.test('an answer that could not be had breaks the row', async (t) => {
+  const failure = { vCenter: 'vc1', reason: 'TimedOut' as const, message: 'it took too long' }
+  const unknown = { state: 'unknown', failure } as const
+  const probes = [probe({ moref: unknown, instanceUUID: unknown, biosUUID: unknown })]
+  const result = answerAt(MONOTONIC, probes)
+  t.equal(judgeOutOfService(facts({ evidence: weigh(LONG_OFF, REQUEST, result) }))?.taint, false)
+})
+
+t.test('it is written with its word, and only by a leader that is sure', async (t) => {
+  const settings = { ...SETTINGS, lifecycle: facts().settings }
+  const lookup = { state: 'answered', vms: [vm(OFF)] } as const
+  const off: NodeFacts = {
+    ...settled({ settings, node: NODE }),
+    lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup }],
+    evidence: LONG_OFF,
+    monotonic: MONOTONIC,
+    now: MONOTONIC,
+  }
+  const decision = decide(off)
+  t.same(decision.patch?.taints, [SHUTDOWN, OUT_OF_SERVICE])
+  t.match(decision.events, [{ reason: 'OutOfService' }])
+  t.equal(decision.confirmLease, true)
+  t.equal(decision.deletion, undefined)
+
+  const { confirmLease, probePlan, patch } = decide({ ...off, evidence: undefined })
+  t.equal(confirmLease, undefined)
+  t.equal(patch, undefined)
+  t.match(probePlan, { due: true, request: { volumes: false } })
+  t.equal(probePlan?.absence, undefined, 'it is off, and not missing')
+
+  const away = { state: 'answered', vms: [vm({ ...OFF, connectionState: 'disconnected' })] } as const
+  const unseen = decide({ ...off, lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: away }] })
+  t.equal(unseen.patch, undefined)
+  t.equal(unseen.probePlan, undefined, 'what was found out is forgotten')
+})

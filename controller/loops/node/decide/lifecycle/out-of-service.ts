@@ -1,0 +1,78 @@
+import type { LifecycleConfig } from '../../../../config/config.ts'
+import type { Node, Taint } from '../../../../types/node.ts'
+import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../../../../types/well-known.ts'
+import { type Evidence, isFresh } from './evidence.ts'
+
+/** The value tells our taint from a person's, which only a person may remove. */
+export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
+
+export interface OutOfServiceFacts {
+  readonly node: Node
+  readonly evidence: Evidence | undefined
+  readonly leadingFor: number
+  readonly monotonic: number
+  readonly now: number
+  readonly settings: LifecycleConfig
+}
+
+export interface OutOfService {
+  readonly taint: boolean
+  readonly probeDue: boolean
+  readonly requeueAfter: number | undefined
+}
+
+const NOT_YET: OutOfService = { taint: false, probeDue: false, requeueAfter: undefined }
+/** Milliseconds after which to probe again a VM that vCenter itself may be about to start. */
+const PROBE_AGAIN = 30_000
+
+/**
+ * Whether a Node whose VM is off is out of service, which deletes its pods and detaches its volumes by force. The VM must
+ * have been off for as long as configured, probed by moref at the start and at the end of that time, and nothing may be
+ * about to start it: KEP-2268 leaves it to its user to make sure of that. Undefined where the taint is not wanted at all.
+ */
+export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | undefined {
+  const { node, evidence, leadingFor, monotonic, settings } = facts
+  const { outOfServiceAfter: after } = settings
+  if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
+  if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined
+  if (evidence === undefined) return { ...NOT_YET, probeDue: true }
+  if (evidence.off === undefined) return probeAt(evidence.askedAt + Math.min(after, PROBE_AGAIN) - monotonic)
+  const left = Math.max(evidence.off.since + after - monotonic, settings.leaderAge - leadingFor)
+  if (left > 0) return { ...NOT_YET, requeueAfter: left }
+  // An event will come when the Node's condition changes.
+  if (node.ready?.status === 'True') return NOT_YET
+  if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, probeDue: true }
+  return { ...NOT_YET, taint: true }
+}
+
+export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
+  return key === OUT_OF_SERVICE.key && value === OUT_OF_SERVICE.value && effect === OUT_OF_SERVICE.effect
+}
+
+/**
+ * Removes our taint from a Node that is Ready again, whatever vCenter says, or cannot say: its machine runs, and no pod could
+ * stay there. Where its VM is not shown any more, nothing else would ever remove it.
+ *
+ * @param taints all that it would have otherwise
+ */
+export function backInService(
+  { ready }: Pick<Node, 'ready'>,
+  taints: readonly Taint[],
+): { readonly taints?: readonly Taint[] } {
+  return ready?.status === 'True' && taints.some(isOwnOutOfServiceTaint)
+    ? { taints: taints.filter((taint) => !isOwnOutOfServiceTaint(taint)) }
+    : {}
+}
+
+/** The taint, whoever set it. */
+export function outOfServiceTaint({ taints }: Pick<Node, 'taints'>): Taint | undefined {
+  return taints.find(({ key, effect }) => key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect)
+}
+
+function isControlPlane({ labels }: Node): boolean {
+  return labels[LABEL_CONTROL_PLANE] !== undefined
+}
+
+function probeAt(wait: number): OutOfService {
+  return wait > 0 ? { ...NOT_YET, requeueAfter: wait } : { ...NOT_YET, probeDue: true }
+}

@@ -1,0 +1,88 @@
+import type { Node, Taint } from '../../../../types/node.ts'
+import type { PowerState, VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { TAINT_SHUTDOWN } from '../../../../types/well-known.ts'
+import { type ConditionValue, unknown, yes } from '../condition-value.ts'
+import { describeVM } from '../describe-vm.ts'
+import { machineState } from '../machine-state.ts'
+import type { NodeEvent } from '../node-events.ts'
+import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
+
+/** As the cloud node lifecycle controller writes it: without a value. */
+export const SHUTDOWN: Taint = { key: TAINT_SHUTDOWN, effect: 'NoSchedule' }
+
+const POWER: Readonly<Record<PowerState, string>> = {
+  poweredOn: 'running',
+  poweredOff: 'powered off',
+  suspended: 'suspended',
+}
+
+export interface Shutdown {
+  /** For the condition VMFound, where there is more to say than that the VM is found. */
+  readonly condition?: ConditionValue
+  /** All taints that the Node should have, where they differ from those it has. */
+  readonly taints?: readonly Taint[]
+  readonly events: readonly NodeEvent[]
+}
+
+/** Which taints a Node is to have whose VM is off. */
+export interface TaintsWhenOff {
+  /** `lifecycle.shutdownTaint`; where it is false, somebody else adds and removes that taint, or nobody. */
+  readonly shutdown: boolean
+  readonly outOfService: boolean
+}
+
+/**
+ * The taints that follow from a VM's states. When the VM is off the shutdown taint is added at once, whatever the Node's
+ * Ready condition says; when it runs again the taint is removed; while the state is unknown nothing changes.
+ */
+export function judgeShutdown(vm: VirtualMachine, node: Node, wanted: TaintsWhenOff): Shutdown {
+  const state = machineState(vm)
+  if (state === 'unknown') return { condition: notConnected(vm), events: [] }
+  const { taints } = node
+  if (state === 'off') {
+    const condition = yes(
+      vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
+      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? 'no new pods are scheduled to the Node until it runs again' : 'lifecycle.shutdownTaint is false, so pods may still be scheduled to the Node'}`,
+    )
+    const added = [
+      ...(wanted.shutdown && !taints.some(isShutdownTaint) ? [SHUTDOWN] : []),
+      ...(wanted.outOfService ? [OUT_OF_SERVICE] : []),
+    ]
+    if (added.length === 0) return { condition, events: [] }
+    return { condition, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
+  }
+  const kept = taints.filter((taint) => !isTaken(taint, wanted))
+  if (kept.length === taints.length) return { events: [] }
+  const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
+  return { taints: kept, events: [{ type: 'Normal', ...condition }] }
+}
+
+function tainted({ key, effect }: Taint, vm: VirtualMachine): NodeEvent {
+  const what = `${describeVM(vm)} is ${POWER[vm.powerState]}`
+  return key === SHUTDOWN.key
+    ? {
+        type: 'Warning',
+        reason: 'VMShutDown',
+        message: `${what}; the taint ${key}:${effect} keeps new pods away until it runs again`,
+      }
+    : {
+        type: 'Warning',
+        reason: 'OutOfService',
+        message: `${what} for as long as lifecycle.outOfServiceAfter says; the taint ${key}:${effect} lets its volumes go to other nodes until it runs again`,
+      }
+}
+
+function notConnected(vm: VirtualMachine): ConditionValue {
+  return unknown(
+    'VMNotConnected',
+    `${describeVM(vm)} is ${vm.connectionState}, so nobody knows whether it runs, and the Node is kept as it is; bring its host and datastore back`,
+  )
+}
+
+function isTaken(taint: Taint, { shutdown }: TaintsWhenOff): boolean {
+  return (shutdown && isShutdownTaint(taint)) || isOwnOutOfServiceTaint(taint)
+}
+
+function isShutdownTaint({ key, effect }: Taint): boolean {
+  return key === SHUTDOWN.key && effect === SHUTDOWN.effect
+}

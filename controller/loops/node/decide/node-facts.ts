@@ -1,0 +1,91 @@
+/** Everything that a decision on one Node depends on. */
+import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../../../agent/shared/node-report.ts'
+import type { DecisionConfig } from '../../../config/config.ts'
+import type { InterlockState } from '../../../types/interlock-state.ts'
+import type { Lookup } from '../../../types/inventory.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
+import type { PolicyState } from '../../../types/policy-state.ts'
+import type { Proof } from '../../../types/vcenter-probe.ts'
+import type { KnownNode } from '../facts/known-node.ts'
+import type { Fleet } from './lifecycle/disruption-limit.ts'
+import type { Evidence } from './lifecycle/evidence.ts'
+
+/** Another Node that points to a BIOS UUID. */
+export interface Rival {
+  readonly name: string
+  /** The VM that it is verified to be, and how strongly. */
+  readonly boundTo: BoundVM | undefined
+  readonly level: IdentityLevel | undefined
+  /** Its own report; undefined where there is no valid one. */
+  readonly spec: NodeReportSpec | undefined
+}
+
+/** Another Node that holds an address or a host name. */
+export type AddressHolder = Pick<Node, 'name' | 'deletingSince' | 'finalizers'>
+
+/** A Node that a claim names. */
+export interface ClaimedNode {
+  readonly name: string
+  /** The VM that it is verified to be. */
+  readonly boundTo: BoundVM | undefined
+  /** Every BIOS UUID by which it points to a VM: from its report, its provider ID, or its kubelet, in both byte orders. */
+  readonly uuids: readonly string[]
+}
+
+export interface NodeFacts extends KnownNode {
+  readonly node: Node
+  readonly report: NodeReport | undefined
+  /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
+  readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
+  /**
+   * What the vCenter with this `about.instanceUuid` does. One that has not said yet who it is may be any. `away`: it is down, or
+   * cannot be reached. `refuses`: it is there, and does not let us in.
+   */
+  readonly vCenterState: (instanceUUID: string) => 'answers' | 'away' | 'refuses' | 'unconfigured'
+  /**
+   * The other Nodes that point to a BIOS UUID by which this one's VM is searched for; without a report, to that of its
+   * provider ID.
+   */
+  readonly rivals: readonly Rival[]
+  /** The existing Node with this UID, for reading a claim. */
+  readonly nodeByUID: (uid: string) => ClaimedNode | undefined
+  /**
+   * Another Node that holds this IP address (canonical text) or this host name (lower case). A Node whose machine is
+   * proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
+   * its agent and VMware Tools report, which is too expensive to do twice.
+   */
+  readonly addressHolder: (address: string) => AddressHolder | undefined
+  /** Whether only a node's own agent can have written the report. */
+  readonly policy: PolicyState
+  /** Whether Nodes are left to a vSphere CPI. */
+  readonly interlock: InterlockState
+  /**
+   * The labels of zone and region by which the vSphere CSI driver is, or was last, registered on this Node. Undefined where
+   * that is not known.
+   */
+  readonly csiTopologyKeys: readonly string[] | undefined
+  readonly settings: DecisionConfig
+  /** What the probes of this Node's VM have shown while it is missing or off. */
+  readonly evidence: Evidence | undefined
+  /**
+   * For each vCenter, whether it could be proven there that the bound VM is gone; undefined where that is not known yet.
+   */
+  readonly provable: readonly (Proof | undefined)[]
+  /** What the API server said if it refused this Node's deletion in the last few minutes. */
+  readonly deletionRefused: string | undefined
+  /** When this Node's VM first went missing, monotonic, if this leader knows. */
+  readonly absentSince: number | undefined
+  /** By group (see `disruptionGroup`). This Node is counted in `bound` only. */
+  readonly fleet: (group: string) => Fleet
+  /**
+   * Another Node of this group whose VM is missing by what the inventories show now, and which has not been reconciled
+   * since: the fleet does not count it yet. Reads all Nodes of the group.
+   */
+  readonly uncounted: (group: string) => string | undefined
+  /** Milliseconds since this replica became leader. */
+  readonly leadingFor: number
+  /** Milliseconds since the epoch, for what is written down. */
+  readonly now: number
+  /** Milliseconds that never go back, for durations. */
+  readonly monotonic: number
+}

@@ -1,0 +1,204 @@
+/** Each refusal of a new Node: its condition, its Event, and that it is said once. */
+import t from 'tap'
+import { type ConditionType, FACT_SERIAL_UUID } from '../../../../agent/shared/node-report.ts'
+import {
+  BIOS_UUID,
+  decide,
+  facts,
+  MAC,
+  NODE_UID,
+  node,
+  report,
+  spec,
+  vm,
+} from '../../../../test/fixtures/facts.ts'
+import type { Decision } from './decision.ts'
+import type { NodeFacts } from './node-facts.ts'
+
+function condition(decision: Decision, type: ConditionType) {
+  return decision.status?.conditions?.find((candidate) => candidate.type === type)
+}
+
+function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
+  return report({ spec: { ok: true, value: spec(changes) } })
+}
+
+const REFUSALS: {
+  name: string
+  facts: NodeFacts
+  condition: ConditionType
+  reason: string
+  words: RegExp
+}[] = [
+  {
+    name: 'no VM has the UUID',
+    facts: facts({ vms: [] }),
+    condition: 'VMFound',
+    reason: 'NoVMWithUUID',
+    words: /vc1.*System\.Read/,
+  },
+  {
+    name: 'no VM has the UUID, and another UUID is searched for too',
+    facts: facts({
+      lookups: [BIOS_UUID, '430e3f74-ea84-f9a2-7736-6106bb5dbf6b'].map((uuid) => ({
+        vCenter: 'vc1',
+        uuid,
+        lookup: { state: 'answered', vms: [] },
+      })),
+    }),
+    condition: 'VMFound',
+    reason: 'NoVMWithUUID',
+    words: /in vCenter vc1; check/,
+  },
+  {
+    name: 'two VMs have the UUID and neither claim nor MAC tells them apart',
+    facts: facts({
+      vms: [vm({ claim: undefined }), vm({ moref: 'vm-43', name: 'copy', claim: undefined })],
+    }),
+    condition: 'VMFound',
+    reason: 'AmbiguousUUID',
+    words: /vm-42.*vm-43/,
+  },
+  {
+    name: 'a copied VM carries a copied claim',
+    facts: facts({ vms: [vm(), vm({ moref: 'vm-43', name: 'copy' })] }),
+    condition: 'VMFound',
+    reason: 'AmbiguousUUID',
+    words: /copy/,
+  },
+  {
+    name: 'the UUID is that of a template',
+    facts: facts({ vms: [vm({ template: true })] }),
+    condition: 'VMFound',
+    reason: 'VMIsTemplate',
+    words: /template/,
+  },
+  {
+    name: 'the agent could not read the serial',
+    facts: facts({
+      report: reported({
+        machine: {},
+        unreadable: [
+          { fact: FACT_SERIAL_UUID, reason: 'PermissionDenied', message: 'run the agent as root' },
+        ],
+      }),
+    }),
+    condition: 'VMFound',
+    reason: 'NoSerial',
+    words: /run the agent as root.*PermissionDenied/,
+  },
+  {
+    name: 'there is no serial and no reason',
+    facts: facts({ report: reported({ machine: {} }) }),
+    condition: 'VMFound',
+    reason: 'NoSerial',
+    words: /root/,
+  },
+  {
+    name: 'the VM lies in a datacenter that is not configured',
+    facts: facts({ settings: { ...facts().settings, datacenters: { vc1: ['DC1'] } } }),
+    condition: 'VMFound',
+    reason: 'DatacenterOutOfScope',
+    words: /DC0/,
+  },
+  {
+    name: 'serial and product UUID contradict each other',
+    facts: facts({ report: reported({ machine: { serialUUID: BIOS_UUID, productUUID: NODE_UID } }) }),
+    condition: 'IdentityVerified',
+    reason: 'UUIDsContradict',
+    words: /product_uuid/,
+  },
+  {
+    name: 'no MAC of the guest is a vNIC of the VM',
+    facts: facts({ vms: [vm({ nics: [{ mac: '00:50:56:8e:ff:ff' }] })] }),
+    condition: 'IdentityVerified',
+    reason: 'MACsContradict',
+    words: new RegExp(MAC),
+  },
+  {
+    name: 'the VM says that it is another Node',
+    facts: facts({
+      vms: [vm({ claim: `v1 ${BIOS_UUID} -` })],
+      nodeByUID: (uid) =>
+        uid === BIOS_UUID ? { name: 'victim', boundTo: undefined, uuids: [BIOS_UUID] } : undefined,
+    }),
+    condition: 'IdentityVerified',
+    reason: 'ClaimedByAnotherNode',
+    words: /victim/,
+  },
+  {
+    name: 'another Node points to the VM and no claim decides',
+    facts: facts({
+      vms: [vm({ claim: undefined })],
+      rivals: [{ name: 'worker-2', boundTo: undefined, level: undefined, spec: undefined }],
+    }),
+    condition: 'IdentityVerified',
+    reason: 'VMHasAnotherNode',
+    words: /worker-2/,
+  },
+  {
+    name: 'the provider ID, which cannot change, is that of another VM',
+    facts: facts({ node: node({ providerID: `vsphere://${NODE_UID}` }) }),
+    condition: 'IdentityVerified',
+    reason: 'ProviderIDOfAnotherVM',
+    words: /kubectl delete node worker-1, then restart the kubelet/,
+  },
+  {
+    name: 'the provider ID is another provider’s',
+    facts: facts({ node: node({ providerID: 'rke2://worker-1' }) }),
+    condition: 'IdentityVerified',
+    reason: 'ForeignProviderID',
+    words: /rke2/,
+  },
+  {
+    name: 'the report is about a former Node of this name',
+    facts: facts({ report: reported({ nodeUID: BIOS_UUID }) }),
+    condition: 'IdentityVerified',
+    reason: 'ReportOfFormerNode',
+    words: /restart/,
+  },
+  {
+    name: 'the report is not valid',
+    facts: facts({
+      report: report({ spec: { ok: false, problems: ['spec.nodeUID: expected a UUID, got null'] } }),
+    }),
+    condition: 'IdentityVerified',
+    reason: 'ReportInvalid',
+    words: /spec\.nodeUID/,
+  },
+  {
+    name: 'there is no address',
+    facts: facts({
+      report: reported({ interfaces: [{ name: 'ens192', mac: MAC, defaultRoute: true, addresses: [] }] }),
+    }),
+    condition: 'AddressesResolved',
+    reason: 'NoAddress',
+    words: /ens192/,
+  },
+  {
+    name: 'the kubelet asks for an address that the VM does not have',
+    facts: facts({ node: node({ providedNodeIP: '10.9.9.9' }) }),
+    condition: 'AddressesResolved',
+    reason: 'ProvidedIPNotOnVM',
+    words: /10\.9\.9\.9/,
+  },
+]
+
+for (const row of REFUSALS) {
+  t.test(`refuses where ${row.name}`, async (t) => {
+    const decision = decide(row.facts)
+    t.equal(decision.state, 'refused')
+    t.same(decision.refusal, { condition: row.condition, reason: row.reason })
+    t.equal(decision.patch, undefined, 'the Node is not touched')
+    t.match(condition(decision, row.condition), { status: 'False', reason: row.reason, message: row.words })
+    t.match(condition(decision, 'Initialized'), { status: 'False', reason: row.reason })
+    t.match(decision.events, [{ type: 'Warning', reason: row.reason, message: row.words }])
+
+    const again = decide({
+      ...row.facts,
+      report: report({ ...row.facts.report, status: decision.status ?? {} }),
+    })
+    t.same(again.events, [], 'said once')
+    t.same(again.status, decision.status)
+  })
+}

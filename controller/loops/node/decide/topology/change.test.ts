@@ -1,0 +1,63 @@
+import t from 'tap'
+import { decide, settled, vm } from '../../../../../test/fixtures/facts.ts'
+import type { NodeFacts } from '../node-facts.ts'
+
+const ZONE = 'topology.kubernetes.io/zone'
+const BETA = 'failure-domain.beta.kubernetes.io/zone'
+const TYPE = 'node.kubernetes.io/instance-type'
+
+/** A running Node whose VM went to zone-b, and has more memory. */
+function moved(onChange: NodeFacts['settings']['topology']['onChange']): NodeFacts {
+  const { ancestry, ...rest } = vm()
+  if (ancestry === undefined) throw new Error('the VM of the fixtures has ancestors')
+  const compute = ancestry.compute.map((each) =>
+    each.type === 'ClusterComputeResource'
+      ? { ...each, name: 'cluster-b', tags: [{ category: 'k8s-zone', name: 'zone-b' }] }
+      : each,
+  )
+  const facts = settled({
+    vms: [{ ...rest, cluster: 'cluster-b', memoryMB: 32_768, ancestry: { ...ancestry, compute } }],
+  })
+  return { ...facts, settings: { ...facts.settings, topology: { required: false, onChange } } }
+}
+
+const topology = (decision: ReturnType<typeof decide>) =>
+  decision.status?.conditions?.find(({ type }) => type === 'TopologyResolved')
+
+t.test('by default it is said, and nothing is changed', async (t) => {
+  const decision = decide(moved('report'))
+  t.equal(decision.patch, undefined)
+  t.match(topology(decision), {
+    status: 'False',
+    reason: 'TopologyChanged',
+    message: /zone is zone-a, .*zone-b.*mem-/,
+  })
+  t.match(decision.events, [{ type: 'Warning', reason: 'TopologyChanged' }])
+  t.match(
+    decision.status,
+    { topology: { zone: 'zone-b' }, vm: { cluster: 'cluster-b' } },
+    'the report has it',
+  )
+})
+
+t.test('the labels follow where that is asked for', async (t) => {
+  const decision = decide(moved('relabel'))
+  t.match(decision.patch?.labels, { [ZONE]: 'zone-b', [BETA]: 'zone-b', [TYPE]: /mem-32gb/ })
+  t.match(topology(decision), { status: 'True', reason: 'Resolved' })
+  t.match(decision.events, [{ type: 'Normal', reason: 'Relabelled', message: /from zone-a to zone-b/ }])
+})
+
+t.test('or nothing is said', async (t) => {
+  const decision = decide(moved('ignore'))
+  t.equal(decision.patch, undefined)
+  t.match(topology(decision), { status: 'True', reason: 'Resolved' })
+  t.same(decision.events, [])
+})
+
+t.test('who moves back is as before', async (t) => {
+  const away = moved('report')
+  const status = decide(away).status ?? {}
+  const report = away.report === undefined ? undefined : { ...away.report, status }
+  const back = decide({ ...away, report, lookups: settled().lookups })
+  t.match(topology(back), { status: 'True', reason: 'Resolved' })
+})

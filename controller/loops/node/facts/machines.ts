@@ -1,0 +1,103 @@
+import type { BoundVM } from '../../../../agent/shared/node-report.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
+import { canonicalUUID, sameMachineUUID, swapUUID } from '../../../types/uuid.ts'
+import { isBlankUUID } from './machine-uuid.ts'
+import { hasUninitializedTaint } from './needs-initialization.ts'
+import { previousStatus, specOf } from './previous-status.ts'
+import { judgeProviderID, providerUUIDs } from './provider-id.ts'
+
+/**
+ * The machines that must be gone before a Node may be deleted: every machine that anything about the Node points to. Even
+ * if the Node was once verified to be one of them, another may be its machine by now.
+ */
+export interface NodeMachines {
+  /** First the one that the Node was verified to be, if any. */
+  readonly machines: readonly [BoundVM, ...BoundVM[]]
+  /** Whether the Node was ever verified to be one of them. */
+  readonly bound: boolean
+}
+
+/**
+ * What points to a machine: the binding in the report's status, even if its level has ended since; the VMs that it was
+ * before, unless they were proven gone; the VM that was seen
+ * under another UUID of the Node; the report; the kubelet's system UUID and the provider ID, both in either byte order.
+ * Undefined where too little is known to say that the Node ever had a machine, and for another provider's Node.
+ *
+ * All of this is written by the Node's own kubelet and agent or by this controller. Forging it only adds machines that must
+ * be gone too, and affects no other Node.
+ */
+export function machinesOf(
+  node: Pick<Node, 'uid' | 'systemUUID' | 'providerID' | 'taints'>,
+  report: NodeReport | undefined,
+): NodeMachines | undefined {
+  if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
+  const { vm, formerVMs = [], namedVM } = previousStatus(report, node)
+  const known = [vm, ...formerVMs, namedVM].filter((each) => each !== undefined).filter(isFirstRecord)
+  const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
+  // Without any of these nobody has ever matched the Node with a VM, nor does it wait for that: it may be anything.
+  const awaits = hasUninitializedTaint(node) && specOf(report, node) !== undefined
+  if (known.length === 0 && providerUUIDs(node).length === 0 && !awaits) return undefined
+  const [first, ...others] = [...known, ...unseen]
+  return first === undefined ? undefined : { machines: [first, ...others], bound: vm !== undefined }
+}
+
+/** Whether no earlier one is of the same VM under the same UUID. */
+function isFirstRecord(vm: BoundVM, index: number, all: readonly BoundVM[]): boolean {
+  return all.findIndex((each) => isSameRecord(each, vm)) === index
+}
+
+function isSameRecord(one: BoundVM, other: BoundVM): boolean {
+  return (
+    one.moref === other.moref &&
+    one.vCenterInstanceUUID === other.vCenterInstanceUUID &&
+    // One VM may have been known by two.
+    one.biosUUID === other.biosUUID
+  )
+}
+
+/** UUIDs of machines that no vCenter has shown for this Node. */
+function unseenUUIDs(
+  node: Pick<Node, 'uid' | 'systemUUID' | 'providerID'>,
+  report: NodeReport | undefined,
+  known: readonly BoundVM[],
+): readonly string[] {
+  const spec = specOf(report, node)
+  const told = known.map(({ biosUUID }) => biosUUID)
+  const add = (uuid: string | undefined, orders: (uuid: string) => readonly string[]): readonly string[] =>
+    uuid === undefined || isBlankUUID(uuid) || told.some((each) => sameMachineUUID(each, uuid))
+      ? []
+      : orders(uuid)
+  const found: string[] = []
+  const take = (uuids: readonly string[]): void => {
+    found.push(...uuids)
+    told.push(...uuids)
+  }
+  const both = (uuid: string): readonly string[] => [...new Set([uuid, swapUUID(uuid)])]
+  take(add(providerUUIDs(node)[0], both))
+  // The report has vCenter's byte order. It is added later, so that the provider ID is still tried in both orders.
+  take(add(spec?.machine.serialUUID, (uuid) => [uuid]))
+  take(add(canonicalUUID(node.systemUUID), both))
+  return found
+}
+
+/** Stands for the vCenter of machines that no vCenter has ever shown. */
+export const NEVER_SEEN = 'unknown'
+
+/** A machine known only by its UUID: it has no vCenter of its own and no moref. */
+function unseenMachine(biosUUID: string): BoundVM {
+  return { vCenter: NEVER_SEEN, vCenterInstanceUUID: '', moref: '', name: '', instanceUUID: '', biosUUID }
+}
+
+/**
+ * The group of Nodes among which the absence of this machine counts: all that were verified to be VMs of the same vCenter
+ * (`about.instanceUuid`). Nodes that merely name a VM form a group of their own, the empty text, so that joining such Nodes
+ * can neither engage the brake for verified ones nor raise its limit.
+ */
+export function disruptionGroup({ machines: [vm], bound }: NodeMachines): string {
+  return bound ? vm.vCenterInstanceUUID : ''
+}
+
+/** Whether a machine was never seen, so that it is known by its UUID alone. */
+export function isUnseen({ moref }: Pick<BoundVM, 'moref'>): boolean {
+  return moref === ''
+}

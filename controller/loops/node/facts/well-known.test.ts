@@ -1,0 +1,20 @@
+import t from 'tap'
+import { isLabelValue, nearestLabelValue } from '../../../types/well-known.ts'
+
+t.test('the nearest value that a label may have', async (t) => {
+  for (const [text, expected] of [
+    ['zone-a', 'zone-a'],
+    ['', ''],
+    ['zone 1 / left', 'zone-1-left'],
+    ['Zürich (Süd)', 'Zurich-Sud'],
+    ['-_.a.', 'a'],
+    ['a'.repeat(64), 'a'.repeat(63)],
+    [`${'a'.repeat(62)}- b`, 'a'.repeat(62)],
+    ['东京', undefined],
+    [' / ', undefined],
+  ] as const) {
+    const value = nearestLabelValue(text)
+    t.equal(value, expected, text)
+    t.ok(value === undefined || isLabelValue(value), text)
+  }
+})

@@ -1,0 +1,153 @@
+import type { BoundVM } from '../../../../agent/shared/node-report.ts'
+import type { DecisionConfig } from '../../../config/config.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
+import type { ClaimedNode } from '../decide/node-facts.ts'
+import { knownNode } from '../facts/known-node.ts'
+import { createMultimap, type Multimap } from './multimap.ts'
+import {
+  KEY_KINDS,
+  keysOf,
+  type LatchedNode,
+  latchedNode,
+  NO_KEYS,
+  type NodeEntry,
+  type NodeKeys,
+} from './node-keys.ts'
+
+/** What a change of a Node or of its report means for the others. */
+export interface IndexChange {
+  /** BIOS UUIDs by which this Node did not point to a machine before. */
+  readonly added: readonly string[]
+  /** BIOS UUIDs by which no Node points to a machine any more. */
+  readonly unused: readonly string[]
+  /** Names of the Nodes that point to a machine by a UUID that this change is about; this Node may be among them. */
+  readonly concerned: ReadonlySet<string>
+}
+
+/** Indexes Nodes by BIOS UUID, UID and address, kept up to date from the two watches. */
+export interface NodeIndex {
+  /** Takes the Node of this name as it is now; undefined where it is gone. */
+  node(name: string, current: Node | undefined): IndexChange
+  /** The same for the report of this name. */
+  report(name: string, current: NodeReport | undefined): IndexChange
+  /** Names of the Nodes and reports that point to this BIOS UUID: because it is searched for, or by provider ID. */
+  namesByUUID(uuid: string): readonly string[]
+  /** The same, and the Nodes that must stay while a machine with this UUID exists. */
+  concernedBy(uuid: string): readonly string[]
+  nodeByUID(uid: string): ClaimedNode | undefined
+  /** BIOS UUIDs to search for this Node's VM by, and those of all machines that must be gone before it is deleted. */
+  uuidsOf(name: string): readonly string[]
+  /**
+   * The number of Nodes that the brake's share is taken of: see `disruptionGroup`. For Nodes that were never verified it is that of
+   * all Nodes of vSphere; otherwise a few Nodes left by another provider would be a group that vanishes as a whole.
+   */
+  inGroup(group: string): number
+  /** The Nodes of a group: see `disruptionGroup`. */
+  namesInGroup(group: string): Iterable<string>
+  /**
+   * Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there; of the empty
+   * text, those whose machine no vCenter has shown.
+   */
+  namesIn(vCenterInstanceUUID: string): Iterable<string>
+  /** All Nodes that {@link NodeIndex.namesIn} knows, of any vCenter and of none. */
+  names(): Iterable<string>
+  /** Nodes that the brake is engaged for, unless they are being deleted or somebody has decided on them. */
+  latched(): Iterable<LatchedNode>
+  /** Nodes that hold this address or this host name (lower case). */
+  addressHolders(address: string): readonly string[]
+  /** The addresses and host names that this Node holds. */
+  addressesOf(name: string): readonly string[]
+}
+
+export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex {
+  const entries = new Map<string, NodeEntry & { readonly boundTo: BoundVM | undefined }>()
+  const keys = new Map<string, NodeKeys>()
+  const latched = new Map<string, LatchedNode>()
+  const maps: { readonly [Kind in keyof NodeKeys]: Multimap } = {
+    looked: createMultimap(),
+    machines: createMultimap(),
+    given: createMultimap(),
+    uid: createMultimap(),
+    addresses: createMultimap(),
+    vCenter: createMultimap(),
+    group: createMultimap(),
+  }
+
+  function nodesWithMachines(): number {
+    let count = 0
+    for (const { group } of keys.values()) count += group.length
+    return count
+  }
+
+  function concernedBy(uuids: Iterable<string>): Set<string> {
+    const names = new Set<string>()
+    for (const uuid of uuids)
+      for (const { get } of [maps.given, maps.looked, maps.machines])
+        for (const name of get(uuid)) names.add(name)
+    return names
+  }
+
+  function enter(name: string, { node, report }: NodeEntry): IndexChange {
+    const before = keys.get(name) ?? NO_KEYS
+    const uidBefore = entries.get(name)?.node?.uid
+    const known = node && knownNode(node, report, identity)
+    const entry = { node, report, boundTo: known?.boundTo }
+    const held = latchedNode(name, entry, known)
+    if (held === undefined) latched.delete(name)
+    else latched.set(name, held)
+    const gone = node === undefined && report === undefined
+    const now = gone ? NO_KEYS : keysOf(entry, known, identity)
+    for (const kind of KEY_KINDS) {
+      for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
+      for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
+    }
+    if (gone) {
+      entries.delete(name)
+      keys.delete(name)
+    } else {
+      entries.set(name, entry)
+      keys.set(name, now)
+    }
+    const [looked, lookedBefore] = [lookedFor(now), lookedFor(before)]
+    const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
+    const removed = lookedBefore.filter((uuid) => !looked.includes(uuid))
+    // Another Node of this name, or one that names another machine: all that point to the same machines are judged anew.
+    const another = node?.uid !== uidBefore || String(now.given) !== String(before.given)
+    return {
+      added,
+      unused: removed.filter((uuid) => !maps.looked.has(uuid) && !maps.machines.has(uuid)),
+      concerned: concernedBy([
+        ...added,
+        ...removed,
+        ...(another ? [...looked, ...before.given, ...now.given] : []),
+      ]),
+    }
+  }
+
+  return {
+    node: (name, node) => enter(name, { ...entries.get(name), node }),
+    report: (name, report) => enter(name, { ...entries.get(name), report }),
+    namesByUUID: (uuid) => [...new Set([...maps.given.get(uuid), ...maps.looked.get(uuid)])],
+    nodeByUID(uid) {
+      const [name] = maps.uid.get(uid)
+      const { node, boundTo } = entries.get(name ?? '') ?? {}
+      if (name === undefined || node === undefined) return undefined
+      const { looked, given } = keys.get(name) ?? NO_KEYS
+      return { name, boundTo, uuids: [...looked, ...given] }
+    },
+    concernedBy: (uuid) => [...concernedBy([uuid])],
+    uuidsOf: (name) => lookedFor(keys.get(name) ?? NO_KEYS),
+    inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.count(group)),
+    namesInGroup: (group) => maps.group.get(group),
+    namesIn: (vCenter) => maps.vCenter.get(vCenter),
+    names: () => [...keys].flatMap(([name, { vCenter }]) => (vCenter.length > 0 ? [name] : [])),
+    latched: () => latched.values(),
+    addressHolders: (address) => [...maps.addresses.get(address)],
+    addressesOf: (name) => keys.get(name)?.addresses ?? [],
+  }
+}
+
+/** BIOS UUIDs by which the inventories follow a Node's machines. */
+function lookedFor({ looked, machines }: NodeKeys): readonly string[] {
+  return [...new Set([...looked, ...machines])]
+}

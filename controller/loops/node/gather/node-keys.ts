@@ -1,0 +1,126 @@
+import { isIPv4 } from 'node:net'
+import type { DecisionConfig } from '../../../config/config.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
+import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
+import type { KnownNode } from '../facts/known-node.ts'
+import { machineUUID } from '../facts/machine-uuid.ts'
+import { disruptionGroup } from '../facts/machines.ts'
+import { needsInitialization } from '../facts/needs-initialization.ts'
+import { providerUUIDs } from '../facts/provider-id.ts'
+import { isDecided } from '../facts/removal.ts'
+
+/** A Node that the brake is engaged for, by its report's status. */
+export interface LatchedNode {
+  readonly name: string
+  /** Its vCenter's name in the configuration. */
+  readonly vCenter: string
+  /** See `disruptionGroup`. */
+  readonly group: string
+}
+
+/** What the watches show under one name. */
+export interface NodeEntry {
+  readonly node?: Node | undefined
+  readonly report?: NodeReport | undefined
+}
+
+/** What an entry is found by. */
+export interface NodeKeys {
+  /** BIOS UUIDs to search for its VM by. */
+  readonly looked: readonly string[]
+  /** BIOS UUIDs of all machines that must be gone before it is deleted. */
+  readonly machines: readonly string[]
+  /** BIOS UUIDs from the Node object, in both byte orders: the provider ID's and the kubelet's. */
+  readonly given: readonly string[]
+  readonly uid: readonly string[]
+  readonly addresses: readonly string[]
+  /** `about.instanceUuid` of the vCenter that has its VM; the empty text where none has shown it. */
+  readonly vCenter: readonly string[]
+  /** See `disruptionGroup`. */
+  readonly group: readonly string[]
+}
+
+export const KEY_KINDS = ['looked', 'machines', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
+export const NO_KEYS: NodeKeys = {
+  looked: [],
+  machines: [],
+  given: [],
+  uid: [],
+  addresses: [],
+  vCenter: [],
+  group: [],
+}
+
+/**
+ * What a Node is found by; there may be a report without a Node.
+ *
+ * @param known undefined where there is no Node
+ */
+export function keysOf(
+  { node, report }: NodeEntry,
+  known: KnownNode | undefined,
+  identity: DecisionConfig['identity'],
+): NodeKeys {
+  if (node === undefined || known === undefined)
+    return { ...NO_KEYS, looked: machineUUID(node, report, identity).uuids }
+  const { boundTo, machines: pointed } = known
+  // Without a report nobody looks for the machine, and nothing is decided about it.
+  const followed = report === undefined ? undefined : pointed
+  return {
+    // Its verified VM is followed, whatever the report says now.
+    looked: [...new Set([...known.machineUUID.uuids, ...(boundTo === undefined ? [] : [boundTo.biosUUID])])],
+    machines: [...new Set(followed?.machines.map(({ biosUUID }) => biosUUID))],
+    given: givenUUIDs(node),
+    uid: [node.uid],
+    addresses: addressesOf(node, known),
+    vCenter: pointed === undefined ? [] : [pointed.machines[0].vCenterInstanceUUID],
+    // One that is being deleted is no part of what may vanish, however long a finalizer keeps it.
+    group: followed === undefined || node.deleting ? [] : [disruptionGroup(followed)],
+  }
+}
+
+/** Undefined for a Node that the brake is not engaged for, that is being deleted, or that somebody has decided on. */
+export function latchedNode(
+  name: string,
+  { node }: NodeEntry,
+  known: KnownNode | undefined,
+): LatchedNode | undefined {
+  // A Node that is being deleted may wait for a finalizer for ever.
+  if (node === undefined || node.deleting || isDecided(node)) return undefined
+  if (known?.machines === undefined || known.previous.brakeEngagedAt === undefined) return undefined
+  return { name, vCenter: known.machines.machines[0].vCenter, group: disruptionGroup(known.machines) }
+}
+
+/**
+ * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialised
+ * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
+ */
+function addressesOf(node: Node, { previous }: KnownNode): readonly string[] {
+  const { identityLevel, addresses = [] } = previous
+  const shown = needsInitialization(node) ? [] : firstOfEachKind(node.addresses)
+  const counted = identityLevel === undefined ? shown : addresses
+  // A name that looks like an address is not one: the Node of that name need not have it.
+  const names = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [address.toLowerCase()] : []))
+  const seen = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address.toLowerCase()]))
+  return [...new Set([...[node.name, ...names].filter((name) => !isIPv4(name)), ...seen])]
+}
+
+/** A provider writes one of each kind. A kubelet may write any number, and could block a whole subnet for others. */
+function firstOfEachKind(addresses: Node['addresses']): Node['addresses'] {
+  const kinds = new Map<string, Node['addresses'][number]>()
+  for (const each of addresses) {
+    const { type, address } = each
+    if (!PROVIDED.has(type)) continue
+    const kind = `${type} ${type !== 'Hostname' && address.includes(':')}`
+    if (!kinds.has(kind)) kinds.set(kind, each)
+  }
+  return [...kinds.values()]
+}
+
+const PROVIDED: ReadonlySet<string> = new Set(['InternalIP', 'ExternalIP', 'Hostname'])
+
+/** BIOS UUIDs by which the Node object points to a VM, in both byte orders, whoever wrote them. */
+function givenUUIDs(node: Node): readonly string[] {
+  const system = canonicalUUID(node.systemUUID)
+  return [...new Set([...providerUUIDs(node), ...(system === undefined ? [] : [system, swapUUID(system)])])]
+}

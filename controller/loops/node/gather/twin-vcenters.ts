@@ -1,0 +1,94 @@
+/**
+ * Twins: two servers of the configuration whose vCenters say that they are one (`about.instanceUuid`). One may be a cloned
+ * appliance, whose inventory stands still or lives a life of its own; or one vCenter has two DNS names. From here the two
+ * cannot be told apart, so what counts is what both say. Entries that name one server, as of several tenants, are no twins.
+ */
+import type { BoundVM } from '../../../../agent/shared/node-report.ts'
+import { printable } from '../../../../agent/shared/printable.ts'
+import type { DecisionConfig } from '../../../config/config.ts'
+import type { Inventory, Lookup } from '../../../types/inventory.ts'
+import type { VCenterFailure } from '../../../types/vcenter-failure.ts'
+import type { VirtualMachine } from '../../../types/virtual-machine.ts'
+import type { NodeFacts } from '../decide/node-facts.ts'
+
+type Lookups = NodeFacts['lookups']
+type Each = Lookups[number]
+type Identified = Pick<Inventory, 'vCenter' | 'instanceUUID'>
+type Servers = DecisionConfig['servers']
+
+/** Names in the configuration, for each identity that several servers give. */
+export function twinsOf(
+  inventories: readonly Identified[],
+  servers: Servers,
+): readonly (readonly string[])[] {
+  const known = inventories.filter((each) => each.instanceUUID() !== '')
+  return [...Map.groupBy(known, (each) => each.instanceUUID()).values()]
+    .filter((group) => new Set(group.map(({ vCenter }) => servers[vCenter])).size > 1)
+    .map((group) => group.map(({ vCenter }) => vCenter))
+}
+
+/**
+ * Takes the word of a twin for unknown where the other one does not answer, shows the VM in another power state, or does not
+ * show one that is said to be off. A VM that only one of them shows as running is left: that moves nothing, and with two DNS
+ * names an account may not read it by the other.
+ */
+export function doubtTwins(
+  lookups: Lookups,
+  boundTo: BoundVM | undefined,
+  inventories: readonly Identified[],
+  servers: Servers,
+): Lookups {
+  const identities = new Map(inventories.map((each) => [each.vCenter, each.instanceUUID()]))
+  const mayBe = (vCenter: string, uuid: string): boolean => {
+    const own = identities.get(vCenter) ?? ''
+    // The one that a Node is bound by may have to come first before it says who it is.
+    return own === '' ? vCenter === boundTo?.vCenter && uuid === boundTo.vCenterInstanceUUID : own === uuid
+  }
+  const areTwins = (one: string, other: string): boolean => {
+    if (servers[one] === undefined || servers[other] === undefined || servers[one] === servers[other])
+      return false
+    const uuid = identities.get(one) ?? ''
+    return uuid !== '' && mayBe(other, uuid)
+  }
+
+  return lookups.map((one) => {
+    const { lookup, uuid, vCenter } = one
+    if (lookup.state !== 'answered' || lookup.vms.length === 0) return one
+    for (const other of lookups) {
+      if (other.uuid !== uuid || !areTwins(vCenter, other.vCenter)) continue
+      const doubted = doubtedBy(lookup.vms, one, other)
+      if (doubted !== undefined) return { ...one, lookup: doubted }
+    }
+    return one
+  })
+}
+
+/** What stands in the place of an answer that its twin does not confirm; undefined where it may stand. */
+function doubtedBy(vms: readonly VirtualMachine[], one: Each, other: Each): Lookup | undefined {
+  const { lookup } = other
+  if (lookup.state === 'pending') return lookup
+  if (lookup.state === 'unknown')
+    return {
+      state: 'unknown',
+      failure: doubt(one, other, `${other.vCenter} does not answer: ${lookup.failure.message}`),
+    }
+  const differs = vms.find((vm) => {
+    const same = lookup.vms.find(({ moref }) => moref === vm.moref)
+    return same === undefined ? vm.powerState !== 'poweredOn' : same.powerState !== vm.powerState
+  })
+  if (differs === undefined) return undefined
+  const failure = doubt(
+    one,
+    other,
+    `they do not agree on the power state of VM "${printable(differs.name, 80)}"`,
+  )
+  return { state: 'unknown', failure, alone: true }
+}
+
+function doubt({ vCenter }: Each, other: Each, why: string): VCenterFailure {
+  return {
+    vCenter,
+    reason: 'VCenterNotUnique',
+    message: `vCenters ${vCenter} and ${other.vCenter} say that they are one, and ${why}; what one alone says is not believed: take the clone out of the configuration, or write one server name if they are one`,
+  }
+}

@@ -1,0 +1,227 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../../agent/shared/clock.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
+import type { SlowLane } from './apply/slow-lane.ts'
+import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
+import { decide } from './decide/decide.ts'
+import type { Decision, Deletion } from './decide/decision.ts'
+import type { NodeEvent } from './decide/node-events.ts'
+import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-write.ts'
+import { createAddressWaits } from './gather/address-waits.ts'
+import { gather, heldAddresses, type Sources } from './gather/gather.ts'
+import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
+import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
+import type { ReconcileResult } from './watch/work-queue.ts'
+
+export interface ReconcilerOptions {
+  readonly sources: Sources
+  readonly writer: Writer
+  /** Gives each Node the patience that its writes need; by default all are written alike. */
+  readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
+  /** The writer of the statuses that were put off: at the end they are written when others are cut off already. */
+  readonly statusWriter: (signal: AbortSignal) => Pick<Writer, 'patchReportStatus'>
+  readonly tracker: Pick<ProbeTracker, 'track' | 'deleting'>
+  /** Queues the probe of a Node's VM; its result goes to {@link ProbeTracker.record}. */
+  readonly enqueueProbe: (name: string) => void
+  readonly clock: Clock
+  /** Enqueues a Node because another one has changed. */
+  readonly enqueue: (name: string) => void
+  /** Called with the decision of each reconcile, and with undefined when the Node is gone. */
+  readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
+  /** Called for each Node that was deleted. */
+  readonly onDeleted: (node: Node, deletion: Deletion) => void
+  /** Called with what is told of a write that the API server rejected or did not answer. */
+  readonly onRejected: (name: string, refusal: RejectedDecision['refusal']) => void
+  /** Told of a report whose status counts from now on, though the API server does not have it. */
+  readonly onStatus: (name: string, report: NodeReport | undefined) => void
+  /** Told why a status that was put off could not be written; its Node is looked at again. */
+  readonly onStatusError: (name: string, error: unknown) => void
+}
+
+export interface Reconciler {
+  /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
+  reconcile(name: string): Promise<ReconcileResult>
+  /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
+ * go. From then on it counts here as if it were written, also beside a newer report of the agent: which VM a Node is,
+ * is decided once. Where it cannot be written as it is, the Node is looked at again.
+ */
+export function createReconciler(options: ReconcilerOptions): Reconciler {
+  const { writer, slowLane, clock, tracker, onDecision } = options
+  const nodes = createMutationCache<Node>(options.sources.node)
+  const reports = createMutationCache<NodeReport>(options.sources.report)
+  const addresses = createAddressWaits(options.enqueue)
+  const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
+
+  const statuses = createStatusQueue({
+    async write(name, { node, report, status, events }, signal) {
+      const written = await options.statusWriter(signal).patchReportStatus(name, report, status)
+      if (written.outcome !== 'written') return reconsider(name, { node, report, status, events })
+      reports.wrote(report, written.object)
+      for (const event of events) writer.recordEvent(node, event)
+    },
+    onError(name, error, pending) {
+      options.onStatusError(name, error)
+      reconsider(name, pending)
+    },
+    clock,
+  })
+  /** Statuses that could not be written when it was their turn, by the names of their Nodes. */
+  const overdue = new Map<string, PendingStatus>()
+
+  /** What is wrong shows when the Node is reconciled: then the status is written at once. */
+  function reconsider(name: string, pending: PendingStatus): void {
+    overdue.set(name, pending)
+    options.enqueue(name)
+  }
+
+  /** Back to what is on record. */
+  function forgetStatus(name: string): void {
+    statuses.delete(name)
+    overdue.delete(name)
+    reports.forget(name)
+    options.onStatus(name, reports.get(name))
+  }
+
+  function count(name: string, pending: PendingStatus): PendingStatus {
+    const decided = { ...pending.report, status: pending.status }
+    reports.wrote(pending.report, decided)
+    options.onStatus(name, decided)
+    return pending
+  }
+
+  /**
+   * Lets a status that is not on record count beside the report as it is now, as if it had been written before the agent
+   * wrote that report. Returns undefined, and counts no longer, where the report is of another Node or has another's status.
+   */
+  function carryOver(
+    name: string,
+    pending: PendingStatus,
+    node: Node | undefined,
+  ): PendingStatus | undefined {
+    const report = reports.get(name)
+    const isSameNode = node?.uid === pending.node.uid && report?.uid === pending.report.uid
+    if (isSameNode && report.resourceVersion === pending.report.resourceVersion) return pending
+    const statuses = [pending.report.status, pending.status]
+    if (!isSameNode || !statuses.some((one) => isDeepStrictEqual(one, report.status))) {
+      forgetStatus(name)
+      return undefined
+    }
+    return count(name, { ...pending, report })
+  }
+
+  async function reconcile(name: string): Promise<ReconcileResult> {
+    // The watch may show a write before it is answered: what that write is to tell would be told twice.
+    const waiting = await statuses.settled(name)
+    const notOnRecord = waiting ?? overdue.get(name)
+    const pending = notOnRecord && carryOver(name, notOnRecord, nodes.get(name))
+    const now = clock.now()
+    const facts = gather(name, sources, { now, monotonic: clock.monotonic() })
+    if (facts === undefined) {
+      nodes.forget(name)
+      reports.forget(name)
+      statuses.delete(name)
+      overdue.delete(name)
+      slowLane?.forget(name)
+      tracker.track(name, undefined)
+      addresses.waits(name, [])
+      addresses.holds(name, [])
+      onDecision(name, undefined, undefined)
+      return 'done'
+    }
+    const decision = withEventsOf(pending, decide(facts))
+    const { deletion } = decision
+    const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
+    tracker.track(name, decision.probePlan)
+    addresses.waits(name, decision.waitsFor ?? [])
+    addresses.holds(name, heldAddresses(facts, sources))
+    if (decision.probePlan?.due === true) options.enqueueProbe(name)
+    for (const uuid of decision.recheck ?? []) {
+      for (const inventory of sources.inventories) inventory.recheck(uuid)
+    }
+    const record = recordOf(facts.report, pending)
+    const defer = !overdue.has(name) && (pending !== undefined || decision.state === 'initializing')
+    const target = { node: facts.node, report: record, defer }
+    const writing = { writer: { ...writer, ...slowLane?.writer(facts.node) }, now }
+    const applied = await applyAndTell(target, decision, writing)
+    const { refusal } = applied
+    if (deletion !== undefined && applied.deleted) {
+      attempt?.succeeded()
+      nodes.deleted(facts.node)
+      options.onDeleted(facts.node, deletion)
+    } else attempt?.failed(name, applied.deletionRejected)
+    if (refusal !== undefined) options.onRejected(name, refusal)
+    onDecision(
+      name,
+      refusal === undefined ? decision : { ...decision, state: 'refused', refusal },
+      facts.node,
+    )
+    remember(nodes, facts.node, applied.nodes)
+    if (record !== undefined) remember(reports, record, applied.reports)
+    if (record !== undefined && applied.deferred !== undefined) {
+      const deferred = count(name, { node: facts.node, report: record, ...applied.deferred })
+      // The agent may have written meanwhile.
+      const carried = carryOver(name, deferred, nodes.get(name))
+      if (carried === undefined) statuses.delete(name)
+      else statuses.put(name, carried)
+    } else if (applied.reports.length > 0) {
+      statuses.delete(name)
+      overdue.delete(name)
+    } else if (pending !== undefined && decision.status !== undefined && !applied.incomplete)
+      forgetStatus(name)
+    if (decision.requeue || applied.incomplete) return 'requeue'
+    return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
+  }
+
+  return { reconcile, run: statuses.run }
+}
+
+/**
+ * Applies a decision. If the API server rejects a write or does not answer it, what to tell of that is decided and applied at
+ * once.
+ */
+export async function applyAndTell(
+  target: ApplyOptions,
+  decision: Decision,
+  { writer, now }: { readonly writer: Writer; readonly now: number },
+): Promise<ApplyResult & Pick<Partial<RejectedDecision>, 'refusal'>> {
+  const applied = await apply(target, decision, writer)
+  if (applied.rejected === undefined) return applied
+  const told = decideOnRejectedWrite(applied.rejected, decision, target, now)
+  const telling = await applyAndTell({ ...target, defer: false }, told, { writer, now })
+  return { refusal: told.refusal, ...telling, nodes: applied.nodes, incomplete: true }
+}
+
+/** The report as the API server has it, where what is known of it is a status that was put off. */
+function recordOf(
+  report: NodeReport | undefined,
+  pending: PendingStatus | undefined,
+): NodeReport | undefined {
+  const counts =
+    report?.uid === pending?.report.uid && report?.resourceVersion === pending?.report.resourceVersion
+  return counts ? (pending?.report ?? report) : report
+}
+
+/** What has not been told yet belongs to the decision that takes the place of the one before. */
+function withEventsOf(pending: PendingStatus | undefined, decision: Decision): Decision {
+  if (pending === undefined || decision.status === undefined) return decision
+  const isNew = ({ reason }: NodeEvent) => decision.events.every((event) => event.reason !== reason)
+  return { ...decision, events: [...pending.events.filter(isNew), ...decision.events] }
+}
+
+function remember<T extends Node | NodeReport>(
+  writes: MutationCache<T>,
+  before: T,
+  answers: readonly T[],
+): void {
+  let last = before
+  for (const answer of answers) {
+    writes.wrote(last, answer)
+    last = answer
+  }
+}

@@ -1,0 +1,174 @@
+import t from 'tap'
+import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
+import {
+  BIOS_UUID,
+  boundVM,
+  facts,
+  NODE_UID,
+  node,
+  report,
+  SETTINGS,
+  vm,
+} from '../../../../test/fixtures/facts.ts'
+import { absence, probe, seenVM } from '../../../../test/fixtures/probes.ts'
+import type { Lookup } from '../../../types/inventory.ts'
+import type { Node } from '../../../types/node.ts'
+import { createNodeIndex } from '../gather/node-index.ts'
+import { createInhabitantsOf } from './inhabitants.ts'
+
+const HERE = { vCenter: 'vc1', vCenterInstanceUUID: boundVM().vCenterInstanceUUID }
+const NONE: Lookup = { state: 'answered', vms: [] }
+const failure = { vCenter: 'vc1', reason: 'NoPermission' as const, message: 'it may not be read' }
+
+const found: Lookup = { state: 'answered', vms: [vm()] }
+const ready = { status: 'True', lastHeartbeatTime: '' } as const
+const silent = { status: 'Unknown', lastHeartbeatTime: '' } as const
+
+interface World {
+  readonly missingFor?: number
+  readonly here?: Lookup
+  readonly there?: Lookup
+  /** Where the last probe found the VM. */
+  readonly foundBy?: string
+  readonly other?: Partial<Node>
+}
+
+/** Two Nodes of this vCenter, the other one in this state. */
+function setUp({ missingFor = 0, here = NONE, there = NONE, foundBy, other = { ready } }: World) {
+  const index = createNodeIndex(SETTINGS.identity)
+  const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
+  const nodes = new Map(
+    ['worker-1', 'worker-2'].map((name) => [name, node({ name, ...(name === 'worker-2' ? other : {}) })]),
+  )
+  for (const [name, each] of nodes) {
+    index.node(name, each)
+    index.report(name, report({ name, status }))
+  }
+  const finding = { state: 'found', vm: seenVM() } as const
+  const probes = ['vc1', 'vc2'].map((vCenter) =>
+    probe({ vCenter, ...(vCenter === foundBy ? { instanceUUID: finding } : {}) }),
+  )
+  const inhabitantsOf = createInhabitantsOf({
+    index,
+    tracker: {
+      missingFor: (name) => (name === 'worker-2' ? missingFor : 0),
+      evidence: (name) =>
+        name === 'worker-2' && foundBy !== undefined ? absence(facts(), { probes }) : undefined,
+    },
+    inventories: [
+      { vCenter: 'vc1', lookup: (uuid) => (uuid === BIOS_UUID ? here : NONE) },
+      { vCenter: 'vc2', lookup: (uuid) => (uuid === BIOS_UUID ? there : NONE) },
+    ],
+    node: (name) => nodes.get(name),
+    absentFor: 1000,
+  })
+  return { inhabitantsOf: (vCenter = HERE) => inhabitantsOf(vCenter, 'worker-1'), index }
+}
+
+const LISTED = { kind: 'listed' }
+const UNLISTED = { kind: 'unlisted', names: ['worker-2'] }
+
+t.test(
+  'another Node tells that a vCenter has a VM, unless its VM has been missing for long, or is elsewhere',
+  async (t) => {
+    const meant = { ready, deletionAnnotation: 'proceed' }
+    for (const [what, world, expected] of [
+      ['its VM is shown', { here: found }, LISTED],
+      ['its VM cannot be asked for', { here: { state: 'unknown', failure } }, LISTED],
+      ['its VM was not asked for yet', { here: { state: 'pending' } }, LISTED],
+      ['not all VMs with its UUID are known', { here: { ...NONE, incomplete: failure } }, LISTED],
+      ['its VM has only just gone missing', { missingFor: 1, other: { ready: silent } }, LISTED],
+      ['it is not missed yet', {}, LISTED],
+      ['its last probe found its VM, though it is not shown', { foundBy: 'vc1' }, LISTED],
+      ['another vCenter shows its VM', { there: found }, undefined],
+      ['its last probe found its VM in another vCenter', { foundBy: 'vc2' }, undefined],
+      ['its VM has been missing for long', { missingFor: 1000, other: { ready: silent } }, undefined],
+      ['the same, and it runs', { missingFor: 1000 }, UNLISTED],
+      ['the same, and somebody lets it go', { missingFor: 1000, other: meant }, undefined],
+      ['somebody lets it go, and its VM has only just gone missing', { missingFor: 1, other: meant }, LISTED],
+      [
+        'the same, and somebody holds it',
+        { missingFor: 1000, other: { ready, deletionAnnotation: 'hold' } },
+        UNLISTED,
+      ],
+      ['it is being deleted', { other: { ready, deleting: true } }, undefined],
+      ['it is being deleted, and its VM is shown', { here: found, other: { ready, deleting: true } }, LISTED],
+    ] as const satisfies readonly (readonly [string, World, unknown])[]) {
+      t.same(setUp(world).inhabitantsOf(), expected, what)
+    }
+  },
+)
+
+/** `worker-1`, whose VM was here and is missing, beside another Node that this vCenter does not show. */
+function setUpBeside(
+  other: Node,
+  status: NodeReportStatus | undefined,
+  { there = NONE, foundThere = false }: { readonly there?: Lookup; readonly foundThere?: boolean },
+) {
+  const index = createNodeIndex(SETTINGS.identity)
+  index.node('worker-1', node({ name: 'worker-1' }))
+  index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
+  index.node(other.name, other)
+  if (status !== undefined) index.report(other.name, report({ name: other.name, status }))
+  const finding = { state: 'found', vm: seenVM() } as const
+  const probes = [probe({ vCenter: 'vc2', ...(foundThere ? { instanceUUID: finding } : {}) })]
+  const inhabitantsOf = createInhabitantsOf({
+    index,
+    tracker: {
+      missingFor: (name) => (name === 'worker-1' ? 1000 : 0),
+      evidence: (name) => (name === other.name && foundThere ? absence(facts(), { probes }) : undefined),
+    },
+    inventories: [
+      { vCenter: 'vc1', lookup: () => NONE },
+      { vCenter: 'vc2', lookup: () => there },
+    ],
+    node: (name) => (name === other.name ? other : undefined),
+    absentFor: 1000,
+  })
+  return { index, inhabitantsOf }
+}
+
+t.test('a Ready Node that was never bound tells it too, where no other vCenter shows its VM', async (t) => {
+  const UNSHOWN = { kind: 'unshown', names: ['migrated'] }
+  for (const [what, condition, reported, there, expected] of [
+    ['no other vCenter shows its VM', ready, true, NONE, UNSHOWN],
+    ['no other vCenter has been asked yet', ready, true, { state: 'pending' }, UNSHOWN],
+    ['another vCenter shows its VM', ready, true, found, undefined],
+    ['without a report, nobody looks for it', ready, false, found, UNSHOWN],
+    ['it is not Ready', silent, true, NONE, undefined],
+  ] as const) {
+    const migrated = node({ name: 'migrated', providerID: `vsphere://${BIOS_UUID}`, ready: condition })
+    const { index, inhabitantsOf } = setUpBeside(migrated, reported ? {} : undefined, { there })
+    t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
+    index.node('unbound', node({ name: 'unbound', uid: 'other', providerID: `vsphere://${BIOS_UUID}` }))
+    t.same(inhabitantsOf(HERE, 'unbound'), expected, `${what}, asked for a Node that was never bound either`)
+    const empty = { vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+    t.equal(inhabitantsOf(empty, 'worker-1'), undefined, 'a vCenter that never had a VM')
+  }
+})
+
+t.test(
+  'a Ready Node of another vCenter tells it while none shows its VM, which may have moved',
+  async (t) => {
+    const UNSHOWN = { kind: 'unshown', names: ['moved'] }
+    for (const [what, condition, there, foundThere, expected] of [
+      ['it is shown nowhere', ready, NONE, false, UNSHOWN],
+      ['its vCenter shows it', ready, found, false, undefined],
+      ['its last probe found it in its vCenter', ready, NONE, true, undefined],
+      ['it is not Ready', silent, NONE, false, undefined],
+    ] as const) {
+      const moved = node({ name: 'moved', uid: 'other', ready: condition })
+      const vm = { ...boundVM(), vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+      const { inhabitantsOf } = setUpBeside(moved, { nodeUID: 'other', vm }, { there, foundThere })
+      t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
+    }
+  },
+)
+
+t.test('the Node itself, Nodes that are gone, and Nodes of other vCenters tell nothing', async (t) => {
+  const { inhabitantsOf, index } = setUp({ here: found })
+  t.equal(inhabitantsOf({ vCenter: 'vc2', vCenterInstanceUUID: 'two' }), undefined)
+  t.same(inhabitantsOf(), LISTED)
+  index.node('worker-2', undefined)
+  t.equal(inhabitantsOf(), undefined)
+})

@@ -1,0 +1,390 @@
+import t from 'tap'
+import { createHandClock, type HandClock } from '../../../../test/fixtures/hand-clock.ts'
+import { createWorkQueue, type ReconcileResult, type WorkOutcome } from './work-queue.ts'
+
+const base = {
+  onError: () => undefined,
+  concurrency: 2,
+  backoff: { base: 1, max: 4 },
+  random: () => 0,
+}
+const never = new AbortController().signal
+/** One key at a time, retried after a second. */
+const oneByOne = { ...base, backoff: { base: 1_000, max: 1_000 }, random: () => 0.5, concurrency: 1 }
+
+/** Runs a queue over the keys until nothing is left to do. */
+async function drain(
+  process: (key: string, clock: HandClock) => Promise<ReconcileResult>,
+  keys: string[],
+  changes = {},
+) {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  const queue = createWorkQueue({ ...base, clock, ...changes })
+  for (const key of keys) queue.add(key)
+  const running = queue.run((key) => process(key, clock), stop.signal)
+  await clock.turn(1_000)
+  stop.abort()
+  await running
+  return queue
+}
+
+t.test('a key waits once however often it is added', async (t) => {
+  const seen: string[] = []
+  const queue = await drain(
+    async (key) => {
+      seen.push(key)
+      return 'done'
+    },
+    ['a', 'b', 'a', 'a'],
+  )
+  t.same(seen, ['a', 'b'])
+  t.equal(queue.depth(), 0)
+})
+
+t.test('no key is processed twice at once, and none misses a change', async (t) => {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  let running = 0
+  let runs = 0
+  const queue = createWorkQueue({ ...base, clock })
+  const process = async (): Promise<ReconcileResult> => {
+    running++
+    t.equal(running, 1)
+    runs++
+    await clock.sleep(5, never)
+    running--
+    return 'done'
+  }
+  queue.add('a')
+  const done = queue.run(process, stop.signal)
+  await clock.turn(2)
+  queue.add('a')
+  queue.add('a')
+  await clock.turn(30)
+  stop.abort()
+  await done
+  t.equal(runs, 2)
+})
+
+t.test('at most so many at once', async (t) => {
+  let running = 0
+  let most = 0
+  await drain(
+    async (_, clock) => {
+      most = Math.max(most, ++running)
+      await clock.sleep(2, never)
+      running--
+      return 'done'
+    },
+    ['a', 'b', 'c', 'd', 'e'],
+  )
+  t.equal(most, 2)
+})
+
+t.test('a retry comes with a growing wait, a throw counts as one, success forgets', async (t) => {
+  const times: number[] = []
+  const errors: unknown[] = []
+  await drain(
+    async (_, clock) => {
+      times.push(clock.monotonic())
+      if (times.length === 2) throw new Error('no')
+      return times.length < 5 ? 'requeue' : 'done'
+    },
+    ['a'],
+    { onError: (_: string, error: unknown) => errors.push(error), backoff: { base: 10, max: 40 } },
+  )
+  t.same(times, [0, 5, 15, 35, 55])
+  t.equal(errors.length, 1)
+})
+
+t.test('a key that is added while it waits for a retry is taken at once', async (t) => {
+  const clock = createHandClock()
+  let runs = 0
+  const stop = new AbortController()
+  const queue = createWorkQueue({ ...base, clock, backoff: { base: 60_000, max: 60_000 } })
+  const process = async (): Promise<ReconcileResult> => (++runs === 1 ? 'requeue' : 'done')
+  queue.add('a')
+  const done = queue.run(process, stop.signal)
+  await clock.turn(5)
+  queue.add('a')
+  await clock.turn(0)
+  stop.abort()
+  await done
+  t.equal(runs, 2)
+})
+
+t.test('a stop waits for what is under way and leaves no timer', async (t) => {
+  const clock = createHandClock()
+  let finished = false
+  const stop = new AbortController()
+  const queue = createWorkQueue({ ...base, clock, backoff: { base: 60_000, max: 60_000 } })
+  const process = async (): Promise<ReconcileResult> => {
+    await clock.sleep(10, never)
+    finished = true
+    return 'requeue'
+  }
+  queue.add('a')
+  const done = queue.run(process, stop.signal)
+  let ended = false
+  void done.then(() => {
+    ended = true
+  })
+  await clock.turn(2)
+  stop.abort()
+  await clock.turn(7)
+  t.notOk(ended)
+  await clock.turn(1)
+  await done
+  t.equal(finished, true)
+  await clock.turn(0)
+  t.equal(clock.sleepers, 0)
+})
+
+/** A queue whose time the test turns, and when each key was processed, milliseconds. */
+function limited(
+  t: { teardown(fn: () => Promise<void>): unknown },
+  outcome: () => ReconcileResult = () => 'done',
+) {
+  const clock = createHandClock()
+  const times: Record<string, number[]> = {}
+  const stop = new AbortController()
+  const queue = createWorkQueue({
+    ...base,
+    backoff: { base: 60_000, max: 60_000 },
+    rate: { burst: 3, interval: 1_000 },
+    clock,
+  })
+  const process = async (key: string): Promise<ReconcileResult> => {
+    times[key] = [...(times[key] ?? []), clock.monotonic()]
+    return outcome()
+  }
+  const done = queue.run(process, stop.signal)
+  t.teardown(async () => {
+    stop.abort()
+    await done
+    await clock.turn(0)
+    if (clock.sleepers > 0) throw new Error('a timer is left')
+  })
+  return { clock, queue, times }
+}
+
+for (const outcome of ['done', 'requeue'] as const) {
+  t.test(`a key that changes without end is taken at its rate, when it ends with ${outcome}`, async (t) => {
+    const { clock, queue, times } = limited(t, () => outcome)
+    for (let ms = 0; ms < 4_500; ms += 100) {
+      queue.add('loud')
+      await clock.turn(100)
+    }
+    t.same(times.loud, [0, 100, 200, 1_000, 2_000, 3_000, 4_000])
+    t.equal(queue.depth(), 1, 'the last change waits')
+    queue.add('quiet')
+    await clock.turn(0)
+    t.same(times.quiet, [4_500], 'which keeps no other waiting')
+    await clock.turn(5_000)
+    t.same(times.loud?.slice(7), [5_000], 'and is not lost')
+    t.equal(queue.depth(), 0)
+  })
+}
+
+t.test('a key that was quiet has its burst again', async (t) => {
+  const { clock, queue, times } = limited(t)
+  for (const ms of [0, 0, 0, 10_000, 0, 0]) {
+    await clock.turn(ms)
+    queue.add('a')
+    await clock.turn(0)
+  }
+  t.same(times.a, [0, 0, 0, 10_000, 10_000, 10_000])
+})
+
+t.test('a key that adds itself through what it writes is held, too', async (t) => {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  let runs = 0
+  const queue = createWorkQueue({
+    ...base,
+    clock,
+  })
+  const process = async (key: string): Promise<ReconcileResult> => {
+    runs++
+    queue.add(key)
+    return 'requeue'
+  }
+  queue.add('a')
+  const done = queue.run(process, stop.signal)
+  await clock.turn(10_500)
+  stop.abort()
+  await done
+  t.equal(runs, 20)
+})
+
+t.test('a key comes back after the time that it asked for, or when it is added before', async (t) => {
+  const clock = createHandClock()
+  const seen: number[] = []
+  const stop = new AbortController()
+  const queue = createWorkQueue({
+    ...base,
+    clock,
+  })
+  const process = async (): Promise<ReconcileResult> => {
+    seen.push(clock.now())
+    return seen.length < 3 ? { requeueAfter: 900_000 } : 'done'
+  }
+  const start = clock.now()
+  queue.add('a')
+  const done = queue.run(process, stop.signal)
+  await clock.turn(899_999)
+  t.same(seen, [start])
+  await clock.turn(1)
+  t.same(seen, [start, start + 900_000])
+  queue.add('a')
+  await clock.turn(0)
+  t.equal(seen.length, 3)
+  await clock.turn(2_000_000)
+  t.equal(seen.length, 3, 'the time that was asked for before is forgotten')
+  stop.abort()
+  await done
+})
+
+t.test('what happens to keys is told, with its times', async (t) => {
+  const clock = createHandClock()
+  const told: unknown[] = []
+  const observer = {
+    added: () => told.push('added'),
+    started: (ms: number) => told.push(['started', ms]),
+    ended: (ms: number) => told.push(['ended', ms]),
+    retried: () => told.push('retried'),
+  }
+  const stop = new AbortController()
+  const queue = createWorkQueue({ ...oneByOne, observer, clock })
+  const results: ReconcileResult[] = ['requeue', 'done', 'done']
+  const running = queue.run(async () => {
+    await clock.sleep(10, new AbortController().signal)
+    return results.shift() ?? 'done'
+  }, stop.signal)
+  queue.add('a')
+  queue.add('b')
+  queue.add('b')
+  await clock.turn(5)
+  t.same([...queue.activeSince()], [0])
+  t.same(told.splice(0), ['added', 'added', ['started', 0]])
+  await clock.turn(15)
+  t.same(told.splice(0), [['ended', 10], 'retried', ['started', 10], ['ended', 10]])
+  await clock.turn(1_000)
+  t.same(told.splice(0), ['added', ['started', 0], ['ended', 10]])
+  stop.abort()
+  await running
+  t.same([...queue.activeSince()], [])
+})
+
+t.test('how each key went is told, but not of what the end may have cut off', async (t) => {
+  const clock = createHandClock()
+  const outcomes: unknown[] = []
+  const observer = {
+    added: () => undefined,
+    started: () => undefined,
+    ended: (_: number, outcome: WorkOutcome | undefined) => outcomes.push(outcome),
+    retried: () => undefined,
+  }
+  const stop = new AbortController()
+  const queue = createWorkQueue({ ...oneByOne, observer, clock })
+  const running = queue.run(async (key) => {
+    if (key === 'fails') throw new Error('down')
+    if (key === 'ends') stop.abort()
+    return key === 'again' ? 'requeue' : key === 'later' ? { requeueAfter: 1_000 } : 'done'
+  }, stop.signal)
+  for (const key of ['fine', 'again', 'later', 'fails', 'ends']) queue.add(key)
+  await clock.turn(5)
+  await running
+  t.same(outcomes, ['done', 'retry', 'done', 'error', undefined])
+})
+
+/** A queue in which the keys that begin with "slow" are slow, and the order in which its keys were begun. */
+function withSlowLane(clock: HandClock, process: (key: string) => Promise<ReconcileResult>, changes = {}) {
+  const begun: string[] = []
+  const stop = new AbortController()
+  const queue = createWorkQueue({
+    ...base,
+    concurrency: 4,
+    slowLane: { concurrency: 2, has: (key) => key.startsWith('slow') },
+    clock,
+    ...changes,
+  })
+  const run = async () => {
+    await queue.run((key) => {
+      begun.push(`${clock.monotonic()} ${key}`)
+      return process(key)
+    }, stop.signal)
+  }
+  return { queue, begun, run, stop }
+}
+
+t.test('slow keys wait for each other and hold up no other', async (t) => {
+  const clock = createHandClock()
+  const { queue, begun, run, stop } = withSlowLane(clock, async (key) => {
+    await clock.sleep(key.startsWith('slow') ? 15_000 : 1, never)
+    return 'done'
+  })
+  for (const key of ['slow1', 'slow2', 'slow3', 'slow4', 'slow5', 'a', 'b', 'c']) queue.add(key)
+  const running = run()
+  await clock.turn(10)
+  t.same(begun, ['0 slow1', '0 slow2', '0 a', '0 b', '1 c'], 'the others pass those that wait')
+  t.equal(queue.depth(), 3)
+  queue.add('d')
+  await clock.turn(30_000)
+  t.same(begun.slice(5), ['10 d', '15000 slow3', '15000 slow4', '30000 slow5'], 'in their order')
+  stop.abort()
+  await clock.turn(15_000)
+  await running
+})
+
+t.test('a key that turns slow while it waits, or is slow no more, is taken as it is then', async (t) => {
+  const clock = createHandClock()
+  const slow = new Set(['a', 'b', 'c', 'd'])
+  const { queue, begun, run, stop } = withSlowLane(
+    clock,
+    async () => {
+      await clock.sleep(10, never)
+      return 'done'
+    },
+    { slowLane: { concurrency: 1, has: (key: string) => slow.has(key) } },
+  )
+  for (const key of ['a', 'b', 'c', 'd']) queue.add(key)
+  const running = run()
+  await clock.turn(0)
+  t.same(begun, ['0 a'])
+  slow.delete('c')
+  queue.add('e')
+  await clock.turn(0)
+  t.same(begun, ['0 a', '0 c', '0 e'])
+  await clock.turn(30)
+  t.same(begun.slice(3), ['10 b', '20 d'])
+  stop.abort()
+  await running
+})
+
+t.test('a slow key that fails waits for its backoff, whatever changes meanwhile', async (t) => {
+  const clock = createHandClock()
+  const { queue, begun, run, stop } = withSlowLane(
+    clock,
+    async () => {
+      await clock.sleep(100, never)
+      return 'requeue'
+    },
+    { backoff: { base: 60_000, max: 60_000 }, random: () => 1 },
+  )
+  for (const key of ['slow', 'quick']) queue.add(key)
+  const running = run()
+  await clock.turn(50)
+  for (const key of ['slow', 'quick']) queue.add(key)
+  await clock.turn(150)
+  t.same(begun, ['0 slow', '0 quick', '100 quick'], 'what changed while it was processed')
+  for (const key of ['slow', 'quick']) queue.add(key)
+  await clock.turn(100)
+  t.same(begun.slice(3), ['200 quick'], 'what changes during its backoff')
+  await clock.turn(59_900)
+  t.ok(begun.includes('60100 slow'), begun.join())
+  stop.abort()
+  await clock.turn(100)
+  await running
+})

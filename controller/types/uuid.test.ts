@@ -1,0 +1,33 @@
+import t from 'tap'
+import { BIOS_UUID, SWAPPED_UUID } from '../../test/fixtures/facts.ts'
+import { judgeProviderID } from '../loops/node/facts/provider-id.ts'
+import { canonicalUUID, sameMachineUUID, swapUUID } from './uuid.ts'
+
+t.test('the first three groups are swapped, the rest stands', async (t) => {
+  t.equal(swapUUID(BIOS_UUID), SWAPPED_UUID)
+  t.equal(swapUUID(SWAPPED_UUID), BIOS_UUID)
+  t.equal(sameMachineUUID(BIOS_UUID, SWAPPED_UUID), true)
+  t.equal(sameMachineUUID(BIOS_UUID, BIOS_UUID.replace(/b$/, 'c')), false)
+})
+
+t.test('only the usual form is a UUID', async (t) => {
+  t.equal(canonicalUUID(` ${BIOS_UUID.toUpperCase()}\n`), BIOS_UUID)
+  for (const text of ['', 'x', BIOS_UUID.slice(1), `{${BIOS_UUID}}`, BIOS_UUID.replaceAll('-', '')]) {
+    t.equal(canonicalUUID(text), undefined, text)
+  }
+})
+
+t.test('provider IDs', async (t) => {
+  const rows: [string | undefined, string][] = [
+    [undefined, 'absent'],
+    ['', 'absent'],
+    [`vsphere://${BIOS_UUID}`, 'ours'],
+    [`vsphere://${BIOS_UUID.toUpperCase()}`, 'ours'],
+    [`vsphere://${SWAPPED_UUID}`, 'ours'],
+    [`vsphere://${BIOS_UUID.replace(/b$/, 'c')}`, 'other-vm'],
+    ['vsphere://', 'other-vm'],
+    [`aws:///${BIOS_UUID}`, 'foreign'],
+  ]
+  for (const [existing, match] of rows)
+    t.equal(judgeProviderID(existing, BIOS_UUID), match, existing ?? 'absent')
+})
