@@ -1,4 +1,4 @@
-/** What ARCHITECTURE.md says and lint cannot see. Which folder may import which is in biome.json, and fails there. */
+/** What ARCHITECTURE.md says and lint cannot see. */
 import { existsSync, readFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -27,6 +27,42 @@ const ACTING: readonly string[] = [
   'controller/vcenter/collect/tags.ts',
   'controller/vcenter/wire/soap.ts',
 ]
+
+/**
+ * The rooms of both programs from the ground up, each with the rooms that it imports; what is not named is not imported, and
+ * what is named is. `vcenter/` and `kubernetes/` know nothing of each other, and what decides knows neither. Of decide/,
+ * gather/ asks for the facts and for what judges lookups.
+ */
+const ROOMS: Readonly<Record<string, string>> = {
+  'agent/shared': '',
+  agent: 'agent/shared',
+  lib: 'agent/shared',
+  types: 'agent/shared',
+  kubernetes: 'agent/shared lib types',
+  config: 'agent/shared kubernetes lib types',
+  vcenter: 'agent/shared config lib types',
+  'loops/node/facts': 'agent/shared config types',
+  'loops/node/decide': 'agent/shared config lib loops/node/facts types',
+  'loops/node/gather': 'agent/shared config loops/node/decide loops/node/facts loops/node/vm-probes types',
+  'loops/node/watch': 'agent/shared lib loops/node/gather types',
+  'loops/node/vm-probes':
+    'agent/shared lib loops/node/decide loops/node/facts loops/node/gather loops/node/watch types',
+  'loops/node/apply': 'agent/shared kubernetes lib loops/node/decide loops/node/facts types',
+  'loops/node':
+    'agent/shared loops/node/apply loops/node/decide loops/node/gather loops/node/vm-probes loops/node/watch types',
+  telemetry: 'agent/shared config kubernetes lib loops types vcenter',
+  cpi: 'agent/shared config kubernetes lib telemetry types',
+  leader: 'agent/shared config cpi kubernetes lib loops telemetry types vcenter',
+  inspect: 'agent/shared config cpi kubernetes lib loops telemetry types vcenter',
+  cli: 'agent/shared config cpi inspect kubernetes leader lib loops telemetry types vcenter',
+}
+
+/** The room that a file stands in: the longest name that its path begins with. */
+function roomOf(path: string): string | undefined {
+  const inside = path.replace('controller/', '')
+  const names = Object.keys(ROOMS).filter((name) => inside.startsWith(`${name}/`))
+  return names.sort((a, b) => b.length - a.length)[0]
+}
 
 async function allSources(folder: string): Promise<string[]> {
   const files: string[] = []
@@ -77,6 +113,7 @@ t.test('each file and folder that the text names exists', async (t) => {
       '',
       'agent',
       'controller',
+      'controller/loops/node',
       'controller/loops/node/decide',
       'controller/vcenter',
       'manifests',
@@ -88,6 +125,30 @@ t.test('each file and folder that the text names exists', async (t) => {
   }
 })
 
+t.test('each room imports the rooms that it is drawn with, and no other', async (t) => {
+  const drawn = Object.entries(ROOMS).flatMap(([room, imports]) =>
+    imports.split(' ').flatMap((other) => (other === '' ? [] : [`${room} -> ${other}`])),
+  )
+  const found = new Map<string, string>()
+  for (const file of await sources('{agent,controller}')) {
+    const room = roomOf(file)
+    // What runs a program imports all that it is made of.
+    if (room === undefined) {
+      t.match(file, /^controller\/main\.ts$/)
+      continue
+    }
+    for (const [, specifier = ''] of read(file).matchAll(/ from '(\.[^']+)'/g)) {
+      const target = resolve('/', file, '..', specifier).slice(1)
+      const other = roomOf(target) ?? target
+      const name = room.startsWith('loops') ? other : other.replace(/^loops\/.*/, 'loops')
+      if (other !== room) found.set(`${room} -> ${name}`, `${file} imports ${target}`)
+    }
+  }
+  for (const [arrow, example] of found) t.ok(drawn.includes(arrow), `${arrow}: ${example}`)
+  for (const arrow of drawn)
+    t.ok(found.has(arrow), `${arrow} is drawn, and nothing is imported there any more`)
+})
+
 t.test(
   'what gathers, decides and judges imports no package that could make a call, however indirectly',
   async (t) => {
@@ -96,7 +157,10 @@ t.test(
       'controller/inspect/status/node-status.ts',
       'agent/report.ts',
     ]
-    const reached = new Set([...(await sources('controller/{gather,decide,node,types}')), ...judging])
+    const reached = new Set([
+      ...(await sources('controller/{types,loops/node/{facts,gather,decide}}')),
+      ...judging,
+    ])
     t.ok(reached.size > 50)
     const packages = new Set<string>()
     for (const file of reached) {
@@ -107,6 +171,7 @@ t.test(
         else packages.add(specifier)
       }
     }
+    for (const acting of ['log', 'tasks']) t.notOk(reached.has(`controller/lib/${acting}.ts`), acting)
     // Of node:crypto there are hashes alone: .oxlintrc.json forbids its randomness.
     t.strictSame([...packages].sort(), ['ipaddr.js', 'node:crypto', 'node:net', 'valibot'])
   },
