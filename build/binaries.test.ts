@@ -42,7 +42,7 @@ for (const name of Object.keys(programs) as ProgramName[]) {
       t.notMatch(stdout, 'intruder')
     })
 
-    await t.test('comes with the licences of what is in it', async (t) => {
+    await t.test('comes with the licenses of what is in it', async (t) => {
       const text = await readFile(`${path}.licenses.txt`, 'utf8')
       t.match(text, /^valibot 1\.\d+\.\d+ \(MIT\)$/m)
       t.match(text, /^Node\.js is licensed for use as follows/m)

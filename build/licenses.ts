@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './programs.ts'
 
-/** The licence texts that must go along with a binary: those of its packages, and Node's own. */
+/** The license texts that must go along with a binary: those of its packages, and Node's own. */
 export async function notices(packages: readonly string[]): Promise<string> {
   const parts = await Promise.all(packages.map(notice))
   return parts.join(`\n${'-'.repeat(80)}\n\n`)

@@ -105,7 +105,7 @@ await t.test('every field of the status, wrong in turn, is refused by name', asy
   }
 })
 
-await t.test('texts of other scripts and the neighbours of what is refused are taken', async (t) => {
+await t.test('texts of other scripts and the neighbors of what is refused are taken', async (t) => {
   const hostname = ' ~\u00a0é日\u2027\u202f\u2065\u206a𝄞'
   const { status, body } = await dryRun({ ...completeSpec, hostname })
   t.equal(status, 201, String(body.message))

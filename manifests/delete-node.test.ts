@@ -1,6 +1,6 @@
 import t from 'tap'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'
-import { initialise, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
+import { initialize, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
 import { bindToEverything, registerNode, token, withToken } from './testing/writers.ts'
 
 const cluster = await borrowCluster()
@@ -30,7 +30,7 @@ interface Told {
 
 let nodes = 0
 
-/** An initialised Node in this state; its name. */
+/** An initialized Node in this state; its name. */
 async function nodeThat({
   ready = 'Unknown',
   others = [],
@@ -42,7 +42,7 @@ async function nodeThat({
   const name = `node-${nodes++}`
   const kubelet = await kubeletOf(cluster, name)
   await registerNode(kubelet.request, name)
-  if (providerID === undefined) await initialise(controller, name)
+  if (providerID === undefined) await initialize(controller, name)
   else if (providerID !== '') await patchNode(cluster, name, { spec: { providerID } }, merge)
   if (untainted) await patchNode(cluster, name, { spec: { taints: null } }, merge)
   const conditions = [

@@ -5,7 +5,7 @@ import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import {
   betaZone,
   heartbeat,
-  initialise,
+  initialize,
   kubeletOf,
   labelNode as label,
   labelsOf,
@@ -21,15 +21,15 @@ const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())
 const controller = await cluster.as({ user: 'system:serviceaccount:kube-system:rollcall-controller' })
 
-/** A Node that the controller has initialised, and its kubelet. */
-async function initialised(name: string, labels?: Record<string, string>): Promise<Requester> {
+/** A Node that the controller has initialized, and its kubelet. */
+async function initialized(name: string, labels?: Record<string, string>): Promise<Requester> {
   const kubelet = await kubeletOf(cluster, name)
   await registerNode(kubelet.request, name)
-  await initialise(controller, name, labels)
+  await initialize(controller, name, labels)
   return kubelet
 }
 
-const probe = await initialised('probe')
+const probe = await initialized('probe')
 await until('the policy acts', async () => {
   const { status } = await label(probe, 'probe/status', { [zone]: 'other' })
   return status === 200
@@ -48,7 +48,7 @@ async function mutations(): Promise<number> {
 await t.test(
   'a kubelet registers again whatever its --node-labels say, and the verified labels stand',
   async (t) => {
-    const a = await initialised('a')
+    const a = await initialized('a')
     const before = await labelsOf(cluster, 'a')
     const foreign = Object.fromEntries(Object.keys(verifiedLabels).map((key) => [key, 'elsewhere']))
     t.ok(await registerAgain(a, 'a', { ...foreign, 'kubernetes.io/arch': 'arm64' }), 'at the first attempt')
@@ -64,7 +64,7 @@ await t.test(
 )
 
 await t.test('no verified label changes by the hand of the kubelet, in whatever way it writes', async (t) => {
-  const b = await initialised('b')
+  const b = await initialized('b')
   const before = await labelsOf(cluster, 'b')
   const refused = {
     status: 403,
@@ -104,7 +104,7 @@ await t.test('a kubelet that takes all labels away leaves the verified ones', as
   const taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }
   const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'c' }, spec: { taints: [taint] } }
   await c.request('POST', '/api/v1/nodes', bare)
-  await initialise(controller, 'c')
+  await initialize(controller, 'c')
   t.match(await patch(c, 'c/status', { metadata: { labels: null } }, 'application/merge-patch+json'), {
     status: 200,
   })
@@ -112,7 +112,7 @@ await t.test('a kubelet that takes all labels away leaves the verified ones', as
 })
 
 await t.test('what is not verified is not put back', async (t) => {
-  const d = await initialised('d', { [zone]: 'rack-1' })
+  const d = await initialized('d', { [zone]: 'rack-1' })
   t.match(await label(d, 'd/status', { [zone]: 'rack-2' }), { status: 200 })
   t.match(await labelsOf(cluster, 'd'), { [zone]: 'rack-2' }, 'one form alone')
   t.match(await label(d, 'd/status', { [betaZone]: 'rack-1' }), { status: 200 })
@@ -122,7 +122,7 @@ await t.test('what is not verified is not put back', async (t) => {
   const e = await kubeletOf(cluster, 'e')
   await registerNode(e.request, 'e', verifiedLabels)
   t.match(await label(e, 'e/status', { [zone]: 'other' }), { status: 200 })
-  t.match(await labelsOf(cluster, 'e'), { [zone]: 'other' }, 'a Node that is not initialised')
+  t.match(await labelsOf(cluster, 'e'), { [zone]: 'other' }, 'a Node that is not initialized')
 
   const spec = { spec: { providerID: 'other://e' } }
   await patch(cluster, 'e', { ...spec, metadata: { labels: verifiedLabels } })
@@ -131,7 +131,7 @@ await t.test('what is not verified is not put back', async (t) => {
 })
 
 await t.test('the controller and people may change verified labels', async (t) => {
-  await initialised('f')
+  await initialized('f')
   for (const [who, value] of [
     [controller, 'zone-b'],
     [cluster, 'zone-c'],
@@ -142,7 +142,7 @@ await t.test('the controller and people may change verified labels', async (t) =
 })
 
 await t.test('the policy does not go to work on heartbeats', async (t) => {
-  const i = await initialised('i')
+  const i = await initialized('i')
   const before = await mutations()
   for (let count = 0; count < 20; count++) t.match(await heartbeat(i, 'i'), { status: 200 })
   const { body } = await i.request<object>('GET', '/api/v1/nodes/i')
@@ -154,7 +154,7 @@ await t.test('the policy does not go to work on heartbeats', async (t) => {
 })
 
 await t.test('where it fails, heartbeats pass, and contradicting labels are refused', async (t) => {
-  const j = await initialised('j')
+  const j = await initialized('j')
   const [policy] = await readManifests('policy-restore-labels.yaml')
   type Policy = Manifest & { spec: { variables: { name: string; expression: string }[] } }
   const broken = structuredClone(policy) as Policy

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'
-import { heartbeat, initialise, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
+import { heartbeat, initialize, kubeletOf, patchNode, type Requester } from './testing/node-writers.ts'
 import { bindToEverything, registerNode, token, withToken } from './testing/writers.ts'
 
 const cluster = await borrowCluster()
@@ -87,18 +87,18 @@ const taints = (...list: object[]) => ({ spec: { taints: list } })
 
 const done: [string, Told, object, string?][] = [
   [
-    'initialises a Node',
+    'initializes a Node',
     waiting,
     { spec: { providerID: VSPHERE, taints: [] }, ...label('topology.kubernetes.io/zone') },
   ],
-  ['initialises one that was registered with its provider ID', { ...waiting, ...ours }, taints()],
+  ['initializes one that was registered with its provider ID', { ...waiting, ...ours }, taints()],
   [
-    'initialises one that others tainted',
+    'initializes one that others tainted',
     { taints: [OTHERS, UNINITIALIZED] },
     { spec: { providerID: VSPHERE, taints: [OTHERS] } },
   ],
   ['gives one that waits more labels', waiting, { ...label('example.com/pool'), spec: { taints: [] } }],
-  ['initialises one whose VM is off by then', waiting, { spec: { providerID: VSPHERE, taints: [SHUTDOWN] } }],
+  ['initializes one whose VM is off by then', waiting, { spec: { providerID: VSPHERE, taints: [SHUTDOWN] } }],
   [
     'writes addresses',
     ours,
@@ -446,7 +446,7 @@ t.test('others change Nodes as they did', async (t) => {
 
 t.test('whatever its rights are', async (t) => {
   const name = await nodeThat(waiting)
-  await initialise(controller, name)
+  await initialize(controller, name)
   await bindToEverything(cluster, [
     { kind: 'ServiceAccount', name: 'rollcall-controller', namespace: 'kube-system' },
     { kind: 'ServiceAccount', name: 'default', namespace: 'kube-system' },

@@ -4,7 +4,7 @@ import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import {
   betaZone,
   heartbeat,
-  initialise,
+  initialize,
   kubeletOf,
   labelNode as label,
   patchNode as patch,
@@ -32,14 +32,14 @@ const { status } = await cluster.request('DELETE', restoreLabels)
 if (status !== 200) throw new Error(`deleting the binding is answered with ${status}`)
 const probe = await kubelet('probe')
 await registerNode(probe.request, 'probe')
-await initialise(controller, 'probe')
+await initialize(controller, 'probe')
 await until('the policy that restores labels is withdrawn', async () => {
   const { status, message } = await label(probe, 'probe/status', { [zone]: 'other' })
   return status === refused.status && refused.message.test(message)
 })
 
 await t.test(
-  'a kubelet registers, reports and settles its labels until the Node is initialised',
+  'a kubelet registers, reports and settles its labels until the Node is initialized',
   async (t) => {
     const a = await kubelet('a')
     await registerNode(a.request, 'a', { [zone]: 'anywhere' })
@@ -48,10 +48,10 @@ await t.test(
   },
 )
 
-await t.test('of an initialised Node', async (t) => {
+await t.test('of an initialized Node', async (t) => {
   const b = await kubelet('b')
   await registerNode(b.request, 'b')
-  await initialise(controller, 'b')
+  await initialize(controller, 'b')
 
   await t.test('heartbeats pass', async (t) => {
     t.match(await heartbeat(b, 'b'), { status: 200 })
@@ -87,7 +87,7 @@ await t.test('of an initialised Node', async (t) => {
 await t.test('a label that only the kubelet has set stays its own', async (t) => {
   const c = await kubelet('c')
   await registerNode(c.request, 'c', { [zone]: 'rack-1' })
-  await initialise(controller, 'c', {})
+  await initialize(controller, 'c', {})
   t.match(await label(c, 'c/status', { [zone]: 'rack-2' }), { status: 200 })
   t.match(await label(c, 'c/status', { [zone]: null }), { status: 200 })
 })

@@ -44,7 +44,7 @@ t.test('of ours, too', async (t) => {
     [
       product,
       [
-        'test/e2e/initialise.test.ts',
+        'test/e2e/initialize.test.ts',
         'controller/kubernetes/lease.test.ts',
         'controller/vcenter/inventory.test.ts',
       ],

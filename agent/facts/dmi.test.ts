@@ -75,7 +75,7 @@ const SERIALS: readonly [name: string, content: string | Buffer, expected: strin
   ['of another maker', SECRET, /^NotVMware: .*is this machine a vSphere VM/],
   ['that only mentions VMware', `x VMware-${BYTES}`, /^NotVMware/],
   ['without the prefix', BYTES, /^NotVMware/],
-  ['with the prefix misspelt', `VMware ${BYTES}`, /^NotVMware/],
+  ['with the prefix misspelled', `VMware ${BYTES}`, /^NotVMware/],
 ]
 
 t.test('serials', (t) => {

@@ -2,7 +2,7 @@ import type { Architecture } from '../architecture.ts'
 import type { TarEntry } from '../tar.ts'
 import { debianPins, readDebianPackages } from './debian.ts'
 
-/** What Node's binary loads, their licences, and what scanners know a distribution by: of each package, by its paths. */
+/** What Node's binary loads, their licenses, and what scanners know a distribution by: of each package, by its paths. */
 const wanted: Readonly<Record<string, RegExp>> = {
   'base-files': /^(etc|usr\/lib)\/os-release$/,
   'gcc-12-base': /^usr\/share\/doc\/gcc-12-base\/copyright$/,

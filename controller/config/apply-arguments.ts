@@ -5,7 +5,7 @@ import type { Sections } from './sections.ts'
 
 /** What the CPI's arguments say that the configuration depends on. */
 export interface GivenArguments {
-  /** Whether `--controllers` leaves the CPI's cloud-node-controller on, which initialises Nodes. */
+  /** Whether `--controllers` leaves the CPI's cloud-node-controller on, which initializes Nodes. */
   readonly initializes: boolean
   /** Whether it leaves cloud-node-lifecycle-controller on, which deletes Nodes and taints those whose VM is off. */
   readonly endsNodes: boolean

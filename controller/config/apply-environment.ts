@@ -103,7 +103,7 @@ function tellIdle(
   if (environment[path]) findings.warn(path, 'environment', `has no effect because ${because}: remove it`)
 }
 
-/** Settings of a vCenter that no variable names, and misspelt names. Other variables may belong to anything. */
+/** Settings of a vCenter that no variable names, and misspelled names. Other variables may belong to anything. */
 function tellLost(ids: readonly string[], environment: Environment, findings: Findings): void {
   for (const [variable, value] of Object.entries(environment)) {
     const suffix = SUFFIXES.find((one) => variable.startsWith('VCENTER_') && variable.endsWith(`_${one}`))

@@ -82,7 +82,7 @@ export interface NodesConfig {
 }
 
 export interface IdentityConfig {
-  /** The level that a Node must reach before it is initialised. */
+  /** The level that a Node must reach before it is initialized. */
   readonly require: IdentityLevel
   /** Nodes that may stay at `asserted`, because no agent can run there. */
   readonly exempt: LabelSelector | undefined
@@ -91,16 +91,16 @@ export interface IdentityConfig {
 /** Settings that only the CPI's arguments have. */
 export interface InitializationConfig {
   /**
-   * False where another provider initialises Nodes: then no labels, addresses and provider ID are written, and no Node loses
+   * False where another provider initializes Nodes: then no labels, addresses and provider ID are written, and no Node loses
    * its taint.
    */
   readonly on: boolean
-  /** Additional labels for a Node when it is initialised; labels that it already has keep their values. */
+  /** Additional labels for a Node when it is initialized; labels that it already has keep their values. */
   readonly labels: Readonly<Record<string, string>>
 }
 
 export interface TopologyConfig {
-  /** Whether a new Node stays uninitialised until it has a tag of each configured category. */
+  /** Whether a new Node stays uninitialized until it has a tag of each configured category. */
   readonly required: boolean
   /** What happens to a running Node's labels when its VM moves or is resized. */
   readonly onChange: 'report' | 'relabel' | 'ignore'

@@ -50,8 +50,8 @@ export function formatProblem(file: string, problem: Problem): string {
 export class Findings {
   readonly problems: Problem[] = []
   readonly warnings: Problem[] = []
-  /** The paths of settings that were probably meant by a misspelt key. */
-  readonly #misspelt = new Set<string>()
+  /** The paths of settings that were probably meant by a misspelled key. */
+  readonly #misspelled = new Set<string>()
 
   refuse(path: string, at: Place | undefined, message: string): void {
     this.problems.push(problemOf(path, at, message))
@@ -69,14 +69,14 @@ export class Findings {
   }
 
   /** Refuses an unknown key that is probably a misspelling of the one at the path `meant`. */
-  refuseMisspelt(path: string, at: Place | undefined, message: string, meant: string): void {
+  refuseMisspelled(path: string, at: Place | undefined, message: string, meant: string): void {
     this.refuse(path, at, message)
-    this.#misspelt.add(meant)
+    this.#misspelled.add(meant)
   }
 
-  /** Whether this setting was refused already, under its name or a misspelt one, so that it is not called missing as well. */
+  /** Whether this setting was refused already, under its name or a misspelled one, so that it is not called missing as well. */
   refused(path: string): boolean {
-    return this.#misspelt.has(path) || this.problems.some((problem) => problem.path === path)
+    return this.#misspelled.has(path) || this.problems.some((problem) => problem.path === path)
   }
 }
 

@@ -210,9 +210,9 @@ await t.test('what becomes of labels when a VM moves', async (t) => {
   ])
   t.match(await refusal(file('', 'topology: {onChange: true}')), [/topology\.onChange: expected report/])
 
-  const labelled = await load(file('', 'labels: {zone: k8s-zone}\ntopology: {required: true}'))
-  t.strictSame(labelled.config.topology, { required: true, onChange: 'report' })
-  t.same(labelled.warnings, [])
+  const labeled = await load(file('', 'labels: {zone: k8s-zone}\ntopology: {required: true}'))
+  t.strictSame(labeled.config.topology, { required: true, onChange: 'report' })
+  t.same(labeled.warnings, [])
   const idle = await load(file('', 'topology: {required: true}'))
   t.same(idle.warnings, [
     '/etc/cloud/vsphere.conf:7:22: topology.required: has no effect because the section labels names no category: write zone or region there',

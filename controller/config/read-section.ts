@@ -107,8 +107,8 @@ export function knownEntries(
   const found = new Map<string, Entry>()
   const prefix = path === '' ? '' : `${path}.`
   for (const entry of branch.entries) {
-    const spelt = spelling(entry.key)
-    const name = known.get(spelt)
+    const spelled = spelling(entry.key)
+    const name = known.get(spelled)
     if (name === undefined) {
       const near = didYouMean(entry.key, [...names, ...aliases.keys()])
       if (near === undefined) {
@@ -116,7 +116,7 @@ export function knownEntries(
         findings.refuse(`${prefix}${label}`, entry.at, `unknown key: ${hint}`)
       } else {
         const meant = `${prefix}${known.get(spelling(near))}`
-        findings.refuseMisspelt(
+        findings.refuseMisspelled(
           `${prefix}${entry.key}`,
           entry.at,
           `unknown key: did you mean "${near}"?`,

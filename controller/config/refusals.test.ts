@@ -79,7 +79,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     // keys
     [file('    prot: 1'), ['vsphere.conf:6:5: vcenter.vc1.prot: unknown key: did you mean "port"?']],
     [file('', 'vcentre: {}'), ['vsphere.conf:7:1: vcentre: unknown key: did you mean "vcenter"?']],
-    // what is misspelt is not missing as well
+    // what is misspelled is not missing as well
     ['vcentre: {}', ['vsphere.conf:1:1: vcentre: unknown key: did you mean "vcenter"?']],
     [file().replace('server', 'sever'), ['vcenter.vc1.sever: unknown key: did you mean "server"?']],
     [

@@ -16,7 +16,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     lineCounter: lines,
     // Pretty errors would quote the line.
     prettyErrors: false,
-    // Every scalar is a string. Readers of the tree compare keys themselves, since they may be spelt in several ways.
+    // Every scalar is a string. Readers of the tree compare keys themselves, since they may be spelled in several ways.
     schema: 'failsafe',
     uniqueKeys: false,
   })

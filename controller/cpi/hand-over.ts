@@ -132,7 +132,7 @@ function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly strin
     ...seen.flatMap(mayRead),
     ...(isHeld ? [LOOK] : []),
     ...seen.map((each) => stop(each, isNeeded)),
-    ...cpi.filter((each) => isNeeded || !handlesNodes(each)).flatMap(isNeighbour),
+    ...cpi.filter((each) => isNeeded || !handlesNodes(each)).flatMap(isNeighbor),
     ...(isHeld ? [WAIT] : []),
     'run agents on the nodes; once "kubectl get nr" shows no Node as asserted, set "identity: {require: reported}"',
     'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; docs/hand-over.md says what to remove, and what the CPI writes again',
@@ -142,10 +142,10 @@ function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly strin
 const LOOK =
   'check: kubectl get nr shows how the VM of each Node is known; Rollcall leaves Nodes to the CPI while it handles them, and its Pods say so at /readyz'
 const WAIT =
-  'wait: Rollcall takes over by itself about 20 seconds after the Lease was last renewed, or, without leader election, within two minutes after the last Pod is gone; Nodes that the CPI has initialised stay as they are, and new ones keep their taint until then'
+  'wait: Rollcall takes over by itself about 20 seconds after the Lease was last renewed, or, without leader election, within two minutes after the last Pod is gone; Nodes that the CPI has initialized stay as they are, and new ones keep their taint until then'
 
 /** Rollcall does not see what a CPI outside kube-system does: because of its Lease alone it would leave Nodes to it for ever. */
-function isNeighbour(cpi: Manager): readonly string[] {
+function isNeighbor(cpi: Manager): readonly string[] {
   const { namespace, name } = DEFAULT_LEASE
   if (cpi.namespace === namespace || isUnseen(cpi)) return []
   return [

@@ -14,7 +14,7 @@ export interface UnmatchedDatacentersOptions {
   readonly logger: Logger
 }
 
-/** Tells of entries under `datacenters` that mean no datacenter of their vCenter: of a misspelt one, before its Nodes come. */
+/** Tells of entries under `datacenters` that mean no datacenter of their vCenter: of a misspelled one, before its Nodes come. */
 export interface UnmatchedDatacenters {
   /** One line for each vCenter that has such, without names: anyone can read them. The log has those. */
   remarks(): readonly string[]

@@ -14,7 +14,7 @@ export interface CpiMetrics {
   /** A leader had to read the Lease before it could renew it. */
   leaseReadAgain(): void
   controllersRun(which: RunningControllers): void
-  /** A Node was initialised so many seconds after its creation. */
+  /** A Node was initialized so many seconds after its creation. */
   initialized(seconds: number): void
   /** What happens in the work queue of Nodes. */
   readonly workQueue: Omit<WorkQueueObserver, 'ended'> & { ended(worked: number): void }
@@ -96,7 +96,7 @@ function addDelays(registry: Registry): Pick<CpiMetrics, 'initialized'> {
     }),
     new Histogram({
       name: 'node_controller_initial_node_sync_delay_seconds',
-      help: 'Time from the creation of a Node until it was initialised',
+      help: 'Time from the creation of a Node until it was initialized',
       buckets: DELAYS,
       registers,
     }),

@@ -217,11 +217,11 @@ await t.test('a refusal counts once for as long as it lasts', async (t) => {
   ])
 })
 
-await t.test('time to initialise: told once, of what was seen to begin', async (t) => {
+await t.test('time to initialize: told once, of what was seen to begin', async (t) => {
   const cases: readonly [string, readonly Decision['state'][], number][] = [
     ['as it goes', ['waiting', 'initializing', 'initialized', 'initialized'], 1],
     ['held up in between', ['initializing', 'refused', 'initializing', 'initialized'], 1],
-    ['found initialised at start', ['initialized', 'initialized'], 0],
+    ['found initialized at start', ['initialized', 'initialized'], 0],
     ['not yet', ['waiting', 'initializing'], 0],
   ]
   for (const [name, states, count] of cases) {

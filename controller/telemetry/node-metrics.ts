@@ -46,13 +46,13 @@ interface Known extends Pick<Decision, 'state' | 'level' | 'refusal' | 'copies'>
   /** Conditions that are not as they should be. */
   readonly conditions: readonly Pick<Condition, 'type' | 'status' | 'reason'>[]
   readonly uid: string | undefined
-  /** Seen with the taint, and not yet counted as initialised. */
+  /** Seen with the taint, and not yet counted as initialized. */
   readonly initializing: boolean
 }
 
 const NO_SLOW_NODES = (): SlowNodes => ({ slow: 0, huge: 0 })
 
-/** @param onInitialized told how many seconds after its creation a Node was initialised */
+/** @param onInitialized told how many seconds after its creation a Node was initialized */
 export function addNodeMetrics(
   registry: Registry,
   clock: Clock,
@@ -84,7 +84,7 @@ export function addNodeMetrics(
   })
   const initialization = new Histogram({
     name: 'rollcall_node_initialization_seconds',
-    help: 'Time from the creation of a Node until it was initialised',
+    help: 'Time from the creation of a Node until it was initialized',
     buckets: [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600],
     registers,
   })

@@ -8,7 +8,7 @@ const HAVE_LOOPBACK: readonly string[] = ['', '0.0.0.0', '::', 'localhost', LOOP
 /**
  * Opens the plain port, and the same one on loopback where it has another address alone. A Pod of the host's network has no
  * address before its Node has, and its probes go to loopback meanwhile: unanswered, they would end the controller before it has
- * initialised the Node that it runs on.
+ * initialized the Node that it runs on.
  *
  * @throws when the address cannot be bound; that loopback's cannot is logged
  */

@@ -83,7 +83,7 @@ export const REASONS = [
   'ProviderIDOfAnotherVM',
   'RateLimited',
   'RegisteredUntainted',
-  'Relabelled',
+  'Relabeled',
   'ReportInvalid',
   'ReportOfFormerNode',
   'ReportRefused',

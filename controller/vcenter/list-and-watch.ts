@@ -253,7 +253,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       options.onDatacenters(undefined)
       logger.info(
         { error: error.message },
-        'datacenters cannot be read, so a misspelt one in the configuration shows only in the conditions of its Nodes',
+        'datacenters cannot be read, so a misspelled one in the configuration shows only in the conditions of its Nodes',
       )
     }
   }

@@ -11,8 +11,8 @@ t.test(
       timings: { ...QUICK, pollWait: 60_000 },
     })
     const vms = (await lab.vCenter.vms()).filter(({ datacenter }) => datacenter === 'DC0')
-    const [mover, neighbour] = vms
-    if (mover === undefined || neighbour === undefined) throw new Error('the simulator has too few VMs')
+    const [mover, neighbor] = vms
+    if (mover === undefined || neighbor === undefined) throw new Error('the simulator has too few VMs')
     // All hosts and clusters are known before anything moves.
     const all = await lab.vCenter.vms()
     for (const { uuid } of all) lab.inventory.follow(uuid)
@@ -33,7 +33,7 @@ t.test(
     t.match(compute, [{ name: 'DC1_C1_H0' }, { name: 'DC1_C1' }])
     t.match(resourcePool, [{ type: 'ResourcePool' }])
     t.not(resourcePool[0]?.moref, pool)
-    t.equal(now(neighbour.uuid)?.datacenter, 'DC0')
+    t.equal(now(neighbor.uuid)?.datacenter, 'DC0')
     const { operations } = await lab.vCenter.calls()
     t.ok((operations.RetrievePropertiesEx ?? 0) <= 2, JSON.stringify(operations))
     t.equal(operations.FindAllByUuid, undefined, 'nobody doubts which VM it is')

@@ -96,7 +96,7 @@ export async function registerAgain(
 }
 
 /** What the controller writes once the VM is verified. */
-export async function initialise(
+export async function initialize(
   controller: Requester,
   name: string,
   labels: Record<string, string> = verifiedLabels,

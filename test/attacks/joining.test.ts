@@ -63,7 +63,7 @@ const placingLabels = [
   'node-role.kubernetes.io/control-plane',
   'rollcall.node-restriction.kubernetes.io/controller',
 ]
-const labelled = (label: string): AttackRequest['body'] => ({ metadata: { labels: { [label]: '' } } })
+const labeled = (label: string): AttackRequest['body'] => ({ metadata: { labels: { [label]: '' } } })
 
 const mirrorPod = (changes: object): AttackRequest => ({
   method: 'POST',
@@ -119,7 +119,7 @@ await runTheme(t, joining, {
         (subresource): AttackRequest => ({
           method: 'PATCH',
           path: `/api/v1/nodes/worker-1${subresource}`,
-          body: labelled(label),
+          body: labeled(label),
           contentType: 'application/merge-patch+json',
         }),
       ),

@@ -45,8 +45,8 @@ await runTheme(t, races, {
         ({ name }) => condition(reports.last(name), 'IdentityVerified')?.reason === row.seen,
       ),
     )
-    const initialised = [victim, forger].filter(({ name }) => isInitialized(nodes.last(name)))
-    t.ok(initialised.length < 2, 'never both')
+    const initialized = [victim, forger].filter(({ name }) => isInitialized(nodes.last(name)))
+    t.ok(initialized.length < 2, 'never both')
   },
   'the victim has a claim': async (t, row) => {
     const { victim, forger } = await two('one-claim')
@@ -69,7 +69,7 @@ await runTheme(t, races, {
     if (vm === undefined) throw new Error('no VM is left')
     const forger = await scene.forger('first-forger', { vm: scene.vms.pop() ?? vm })
     await written(t, forger, posing(forger, { vm }))
-    await nodes.until('the forger is initialised', () => isInitialized(nodes.last(forger.name)))
+    await nodes.until('the forger is initialized', () => isInitialized(nodes.last(forger.name)))
     t.equal(await level(forger), 'reported', 'as it would be anywhere without a second witness')
     const victim = await scene.forger('first')
     t.equal(victim.vm, vm)
@@ -89,7 +89,7 @@ await runTheme(t, races, {
     await written(t, forger, posing(forger, victim, { interfaces }))
     await checkHeld(t, scene, forger, row.seen)
     await written(t, victim, truth(victim, NO_CLAIM))
-    await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)))
+    await nodes.until('the victim is initialized', () => isInitialized(nodes.last(victim.name)))
     t.equal(await level(victim), 'reported')
   },
   'a provider ID is first': async (t, row) => {
@@ -109,7 +109,7 @@ await runTheme(t, races, {
     await checkHeld(t, scene, victim, row.seen)
     t.match(condition(await victim.judged(), 'IdentityVerified')?.message, new RegExp(forger.name))
     t.match(await scene.cluster.request('DELETE', `/api/v1/nodes/${forger.name}`), { status: 200 })
-    await nodes.until('the victim is initialised', () => isInitialized(nodes.last(victim.name)))
+    await nodes.until('the victim is initialized', () => isInitialized(nodes.last(victim.name)))
   },
   'without rest': async (t, row) => {
     const { victim, forger } = await two('restless')

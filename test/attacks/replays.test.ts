@@ -52,7 +52,7 @@ await runTheme(t, replays, {
     t.match(
       condition(await present.judged(), 'Initialized'),
       { status: 'False' },
-      'it is not initialised by that',
+      'it is not initialized by that',
     )
     await present.proven()
   },

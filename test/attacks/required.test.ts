@@ -17,7 +17,7 @@ async function exempt(name: string): Promise<void> {
   const body = { metadata: { labels: { [EXEMPT]: '' } } }
   const contentType = 'application/merge-patch+json'
   const { status } = await scene.cluster.request('PATCH', `/api/v1/nodes/${name}`, body, { contentType })
-  if (status !== 200) throw new Error(`${name} is not labelled: ${status}`)
+  if (status !== 200) throw new Error(`${name} is not labeled: ${status}`)
 }
 
 /** A machine without an agent waits while another VM has its UUID, in the form that `of` makes. */

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { root } from '../../build/programs.ts'
 import type { AdmissionFigure } from './admission.ts'
 import { type Budgeted, budgetTable } from './budgets.ts'
-import type { BenchmarkRun } from './initialise.ts'
+import type { BenchmarkRun } from './initialize.ts'
 import { picture } from './picture.ts'
-import { admissionTable, initialiseTable, quietTable } from './table.ts'
+import { admissionTable, initializeTable, quietTable } from './table.ts'
 
 export interface Figures {
   readonly runs: readonly BenchmarkRun[]
@@ -21,7 +21,7 @@ export interface Figures {
 export function benchmarksPage({ runs, admission, budgets, command, cores }: Figures): string {
   return `# Benchmarks
 
-Rollcall and the vSphere CPI (v1.36.0, built from its sources) initialise the same Nodes, one after the other, on the same
+Rollcall and the vSphere CPI (v1.36.0, built from its sources) initialize the same Nodes, one after the other, on the same
 machine: ${cores} cores, on which the API server, etcd and a simulated vCenter run too. So compare the columns with one another,
 not with your cluster. This page and its picture were written by
 
@@ -31,9 +31,9 @@ not with your cluster. This page and its picture were written by
 
 The scale is logarithmic: a bar that is a little longer is much more.
 
-## From the start until all Nodes are initialised
+## From the start until all Nodes are initialized
 
-${initialiseTable(runs)}
+${initializeTable(runs)}
 
 "Reports arrive" is a controller that leads already when the agents report. The reports come from a load generator, with the
 credential of its own node for each: so many agents do not fit on one machine. "Untainted without address" are Nodes to which
@@ -54,7 +54,7 @@ asked in turns; on the one without our manifests an administrator writes what th
 
 ${budgetTable(budgets)}
 
-The floor is what the API server needs for the two writes that initialise a Node, and nothing else, in the same minutes, with our
+The floor is what the API server needs for the two writes that initialize a Node, and nothing else, in the same minutes, with our
 manifests and the controller's credential. The bare floor has nothing of ours: no manifests, and an administrator writes.
 `
 }

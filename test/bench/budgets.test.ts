@@ -1,6 +1,6 @@
 import t from 'tap'
 import { admissionBudgets, budgeted, isKept } from './budgets.ts'
-import type { BenchmarkRun } from './initialise.ts'
+import type { BenchmarkRun } from './initialize.ts'
 
 const MB = 1e6
 
@@ -16,7 +16,7 @@ function run(
     nodes,
     seconds: 1,
     firstSeconds: 1,
-    apiServer: { initialised: 1, recorded: 1 },
+    apiServer: { initialized: 1, recorded: 1 },
     writes: 0,
     calls: 0,
     operations: {},
@@ -46,7 +46,7 @@ t.test('what vCenter sends has a budget with 1,000 Nodes, as sent, and the infla
   t.same(
     figures.map(({ figure, value }) => [figure, value]),
     [
-      ['1000 Nodes: from vCenter until all are initialised, MB as sent (inflated: 20.0)', 2],
+      ['1000 Nodes: from vCenter until all are initialized, MB as sent (inflated: 20.0)', 2],
       ['1000 Nodes: from vCenter in a quiet hour, MB as sent (inflated: 120)', 12],
     ],
   )

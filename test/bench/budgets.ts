@@ -1,6 +1,6 @@
 import type { Traffic } from '../servers/vcsim.ts'
 import type { AdmissionFigure, PatchWriter } from './admission.ts'
-import type { BenchmarkRun } from './initialise.ts'
+import type { BenchmarkRun } from './initialize.ts'
 import { markdown, trafficOf } from './table.ts'
 
 /** All that was measured with so many Nodes, on one API server. */
@@ -29,7 +29,7 @@ const RATIO = 3
 const RATIO_OF_MORE = 4
 const RATIO_OF_5000 = 5.5
 const RESIDENT: Readonly<Record<number, number>> = { 1000: 140, 5000: 220 }
-const API_SERVER = { initialised: 12, recorded: 18 }
+const API_SERVER = { initialized: 12, recorded: 18 }
 const ALONE = 200
 /**
  * MB as sent. Before answers were asked for compressed, and without what had not changed, a resync of 1,000 VMs took 10.7: the
@@ -81,9 +81,9 @@ export function budgeted(all: readonly Measured[]): readonly Budgeted[] {
               budget: nodes === MANY ? RATIO : RATIO_OF_MORE,
             },
             {
-              figure: `${nodes} Nodes: API server until all are initialised, ms a Node`,
-              value: start.apiServer.initialised,
-              budget: API_SERVER.initialised,
+              figure: `${nodes} Nodes: API server until all are initialized, ms a Node`,
+              value: start.apiServer.initialized,
+              budget: API_SERVER.initialized,
             },
             {
               figure: `${nodes} Nodes: API server until all statuses are written, ms a Node`,
@@ -123,7 +123,7 @@ function trafficFigures({ nodes, bytes, quiet }: BenchmarkRun): readonly Budgete
     budget,
   })
   return [
-    figure('until all are initialised', trafficOf(bytes), 1, TRAFFIC.start),
+    figure('until all are initialized', trafficOf(bytes), 1, TRAFFIC.start),
     ...(quiet === undefined
       ? []
       : [figure('in a quiet hour', trafficOf(quiet.bytes), 3600 / quiet.seconds, TRAFFIC.hour)]),

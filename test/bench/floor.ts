@@ -53,7 +53,7 @@ interface Credential {
 }
 
 /**
- * The seconds that an API server takes for what no provider can do without, the two writes that initialise a Node, sent by
+ * The seconds that an API server takes for what no provider can do without, the two writes that initialize a Node, sent by
  * clients who do nothing else.
  */
 async function secondsFor(
@@ -84,7 +84,7 @@ async function secondsFor(
     return JSON.parse(text)
   }
 
-  async function initialise(node: Stored, i: number): Promise<void> {
+  async function initialize(node: Stored, i: number): Promise<void> {
     const { name } = node.metadata
     const address = `10.${200 + Math.floor(i / 62_500)}.${Math.floor(i / 250) % 250}.${(i % 250) + 1}`
     const addresses = [
@@ -103,7 +103,7 @@ async function secondsFor(
   const left = nodes.entries()
   await Promise.all(
     Array.from({ length: PARALLEL }, async () => {
-      for (const [i, node] of left) await initialise(node, i)
+      for (const [i, node] of left) await initialize(node, i)
     }),
   )
   const seconds = (performance.now() - start) / 1000

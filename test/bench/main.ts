@@ -1,4 +1,4 @@
-/** `npm run bench`: what initialising many Nodes costs, on this machine, against the real servers of the tests. */
+/** `npm run bench`: what initializing many Nodes costs, on this machine, against the real servers of the tests. */
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { binary } from '../../build/binaries.ts'
@@ -7,12 +7,12 @@ import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
 import { admissionBudgets, budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
 import { measureBareFloor, measureFloor } from './floor.ts'
-import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialise.ts'
+import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialize.ts'
 import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
 import { openScene } from './scene.ts'
-import { admissionTable, agentTable, initialiseTable, operationsLine, quietTable } from './table.ts'
+import { admissionTable, agentTable, initializeTable, operationsLine, quietTable } from './table.ts'
 
 const HELP = `usage: npm run bench -- [options]
 
@@ -85,7 +85,7 @@ for (const nodes of counts) {
 }
 
 say(`${cpus().length} cores, API server, etcd and vCenter simulator beside it\n`)
-say(initialiseTable(runs))
+say(initializeTable(runs))
 say(
   '\nThe reports were written by a load generator, with the credential of its own node for each: so many agents do not' +
     '\nfit on one machine. Time runs from the start of the provider (where reports arrive: from the first report) until' +
@@ -98,7 +98,7 @@ const floors = measured.map(
   ({ nodes, floor, bareFloor }) =>
     `${floor.toFixed(1)} s for ${nodes} Nodes, ${bareFloor.toFixed(1)} s on a bare API server`,
 )
-say(`The floor, the two writes that initialise a Node and nothing else: ${floors.join('; ')}.\n`)
+say(`The floor, the two writes that initialize a Node and nothing else: ${floors.join('; ')}.\n`)
 if (admission.length > 0)
   say(`CPU of the API server for a write to a Node:\n\n${admissionTable(admission)}\n`)
 if (quietSeconds > 0) say(`${quietTable(runs)}\n`)

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes'
 import t from 'tap'
-import type { BenchmarkRun } from './initialise.ts'
+import type { BenchmarkRun } from './initialize.ts'
 import { picture } from './picture.ts'
 
 function run(provider: string, nodes: number, seconds: number): BenchmarkRun {
@@ -9,7 +9,7 @@ function run(provider: string, nodes: number, seconds: number): BenchmarkRun {
     nodes,
     seconds,
     firstSeconds: 1,
-    apiServer: { initialised: 1, recorded: 1 },
+    apiServer: { initialized: 1, recorded: 1 },
     writes: nodes,
     calls: 0,
     operations: {},

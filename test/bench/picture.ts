@@ -1,5 +1,5 @@
 /** What was measured of each provider, as an SVG picture. */
-import type { BenchmarkRun } from './initialise.ts'
+import type { BenchmarkRun } from './initialize.ts'
 
 /** One figure of a run. */
 interface Panel {
@@ -8,7 +8,7 @@ interface Panel {
 }
 
 const PANELS: readonly Panel[] = [
-  { title: 'Seconds until all Nodes are initialised', of: ({ seconds }) => seconds },
+  { title: 'Seconds until all Nodes are initialized', of: ({ seconds }) => seconds },
   { title: 'vCenter calls until then', of: ({ calls }) => calls },
   { title: 'Writes to the API server until then', of: ({ writes }) => writes },
   {
@@ -16,7 +16,7 @@ const PANELS: readonly Panel[] = [
     of: ({ quiet }) => (quiet === undefined ? undefined : (quiet.calls * 3600) / quiet.seconds),
   },
   { title: 'Peak of resident memory, MB', of: ({ usage }) => usage.peakResident },
-  { title: 'CPU seconds until all Nodes are initialised', of: ({ usage }) => usage.cpuSeconds },
+  { title: 'CPU seconds until all Nodes are initialized', of: ({ usage }) => usage.cpuSeconds },
 ]
 
 const COLORS = ['#0f62fe', '#8d8d8d', '#c6c6c6']

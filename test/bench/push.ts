@@ -48,7 +48,7 @@ const SETTLED = 15_000
 /** From one power-off to the next at most, milliseconds. */
 const GAP = 1_500
 
-/** All Nodes are initialised and vCenter pushes; then VMs are powered off at random times, and some destroyed. */
+/** All Nodes are initialized and vCenter pushes; then VMs are powered off at random times, and some destroyed. */
 export async function benchPush(options: PushOptions): Promise<PushFigures> {
   const { scene, progress, random } = options
   await using cast = await scene.enter()
@@ -62,8 +62,8 @@ export async function benchPush(options: PushOptions): Promise<PushFigures> {
     lifecycle: LIFECYCLE,
     args: ['--log-level=warn'],
   })
-  await cast.initialised(PATIENCE)
-  progress('initialised; waiting until vCenter pushes the changes of each VM')
+  await cast.initialized(PATIENCE)
+  progress('initialized; waiting until vCenter pushes the changes of each VM')
   await settled(scene, cast, gauge)
   await scene.vcsim.resetCalls()
   progress(`looking on for ${options.quietSeconds} s`)

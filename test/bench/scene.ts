@@ -20,7 +20,7 @@ export interface BenchScene extends AsyncDisposable {
   readonly vcsim: Vcsim
   readonly dir: string
   readonly machines: readonly VcsimVM[]
-  /** Registers a Node for each VM, none of them initialised, and counts the calls to vCenter from here on. */
+  /** Registers a Node for each VM, none of them initialized, and counts the calls to vCenter from here on. */
   enter(): Promise<Cast>
 }
 
@@ -30,9 +30,9 @@ export interface Cast extends AsyncDisposable {
   readonly nodes: Recording<NodeObject>
   /** Writes all reports, each with the credential of its own node. */
   report(): Promise<void>
-  /** Resolves when the last Node was initialised, with `performance.now()` of then and of the first one. */
-  initialised(within: number): Promise<{ readonly first: number; readonly last: number }>
-  /** Resolves when each report says that its Node is initialised. */
+  /** Resolves when the last Node was initialized, with `performance.now()` of then and of the first one. */
+  initialized(within: number): Promise<{ readonly first: number; readonly last: number }>
+  /** Resolves when each report says that its Node is initialized. */
   recorded(within: number): Promise<void>
   /** Those that lost the taint before they had an address: Pods could be scheduled to Nodes that nobody can reach. */
   early(): string[]
@@ -104,8 +104,8 @@ function castOf(
     members,
     nodes,
     report: () => load.write(),
-    async initialised(within) {
-      await nodes.until(`${members.length} Nodes are initialised`, look, within)
+    async initialized(within) {
+      await nodes.until(`${members.length} Nodes are initialized`, look, within)
       return { first, last }
     },
     async recorded(within) {

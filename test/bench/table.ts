@@ -1,7 +1,7 @@
 import type { Traffic } from '../servers/vcsim.ts'
 import type { AdmissionFigure } from './admission.ts'
 import type { AgentFigures } from './agent.ts'
-import type { BenchmarkRun } from './initialise.ts'
+import type { BenchmarkRun } from './initialize.ts'
 
 /** Rows of text as a Markdown table, numbers to the right. */
 export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -12,13 +12,13 @@ export function markdown(head: readonly string[], rows: readonly (readonly strin
   return [line(head), rule, ...rows.map(line)].join('\n')
 }
 
-export function initialiseTable(runs: readonly BenchmarkRun[]): string {
+export function initializeTable(runs: readonly BenchmarkRun[]): string {
   return markdown(
     [
       'provider',
       'nodes',
       'first, s',
-      'all initialised, s',
+      'all initialized, s',
       'API server until then / until all is written, ms a Node',
       'API writes',
       'vCenter calls',
@@ -48,7 +48,7 @@ export function initialiseTable(runs: readonly BenchmarkRun[]): string {
         String(nodes),
         firstSeconds.toFixed(1),
         seconds.toFixed(1),
-        `${apiServer.initialised.toFixed(1)}/${apiServer.recorded.toFixed(1)}`,
+        `${apiServer.initialized.toFixed(1)}/${apiServer.recorded.toFixed(1)}`,
         String(writes),
         String(calls),
         megabytes(bytes),

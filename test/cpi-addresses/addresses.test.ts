@@ -44,5 +44,5 @@ await t.test('made up by seeds: the same, but where the kubelet chooses otherwis
 function followsKubelet({ verdict, rollcall, machine: { nodeIP = '' } }: ComparedAddresses): boolean {
   const [first] = 'addresses' in rollcall ? rollcall.addresses : []
   const [wanted = ''] = nodeIP.split(',')
-  return verdict === 'only Rollcall initialises it' && wanted !== '' && first?.type !== 'Hostname'
+  return verdict === 'only Rollcall initializes it' && wanted !== '' && first?.type !== 'Hostname'
 }

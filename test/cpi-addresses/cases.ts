@@ -64,7 +64,7 @@ const only = (shows: string, text: string, ...machines: ReportedMachine[]): Addr
   name: shows,
   text,
   machines,
-  verdict: 'only Rollcall initialises it',
+  verdict: 'only Rollcall initializes it',
   shows,
 })
 
@@ -172,7 +172,7 @@ export const CASES: readonly AddressCase[] = [
   },
   {
     ...wait('Multicast and broadcast addresses', fileOf(''), { nics: [nic(0, 'net-a', '239.1.1.1')] }),
-    verdict: 'only the CPI initialises it',
+    verdict: 'only the CPI initializes it',
     shows: 'Multicast and broadcast addresses',
   },
 ]

@@ -13,8 +13,8 @@ export interface ComparedAddresses {
 export type Verdict =
   | 'same'
   | 'both wait'
-  | 'only the CPI initialises it'
-  | 'only Rollcall initialises it'
+  | 'only the CPI initializes it'
+  | 'only Rollcall initializes it'
   | 'other addresses'
 
 /** Has both choose the addresses of each machine's new Node. */
@@ -30,8 +30,8 @@ export async function compare(configured: readonly Configured[]): Promise<readon
 }
 
 function verdictOf(cpi: AddressOutcome, rollcall: AddressOutcome): Verdict {
-  if ('error' in cpi) return 'error' in rollcall ? 'both wait' : 'only Rollcall initialises it'
-  if ('error' in rollcall) return 'only the CPI initialises it'
+  if ('error' in cpi) return 'error' in rollcall ? 'both wait' : 'only Rollcall initializes it'
+  if ('error' in rollcall) return 'only the CPI initializes it'
   return written(cpi.addresses) === written(rollcall.addresses) ? 'same' : 'other addresses'
 }
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import * as v from 'valibot'
 import { serverBinary } from '../servers/build.ts'
 
-/** A configuration, and machines whose Nodes are initialised under it. In the text, @HOST@ and @PORT@ are the vCenter. */
+/** A configuration, and machines whose Nodes are initialized under it. In the text, @HOST@ and @PORT@ are the vCenter. */
 export interface Configured {
   readonly text: string
   readonly machines: readonly ReportedMachine[]
@@ -25,7 +25,7 @@ export interface ReportedNIC {
   readonly addresses: readonly string[]
 }
 
-/** What becomes of a new Node: its addresses in their order, or why it stays uninitialised. */
+/** What becomes of a new Node: its addresses in their order, or why it stays uninitialized. */
 export type AddressOutcome =
   | { readonly addresses: readonly { readonly type: string; readonly address: string }[] }
   | { readonly error: string }

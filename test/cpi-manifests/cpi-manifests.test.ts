@@ -40,7 +40,7 @@ interface Trial {
   readonly shape: Shape
   /** All warnings about the file and the arguments, except those that the CPI's arguments always cause. */
   readonly warnings?: readonly RegExp[]
-  /** One machine of each is initialised, and gets this region. */
+  /** One machine of each is initialized, and gets this region. */
   readonly regions: readonly [string | undefined, string?]
 }
 
@@ -128,8 +128,8 @@ for (const { name, shape, warnings = [], regions } of trials)
         rest.some((text) => each.test(text)),
         `${each} is told`,
       )
-    await initialises(stage.vcsim, `${name}-1`, regions[0])
-    if (regions[1] !== undefined) await initialises(other, `${name}-2`, regions[1])
+    await initializes(stage.vcsim, `${name}-1`, regions[0])
+    if (regions[1] !== undefined) await initializes(other, `${name}-2`, regions[1])
   })
 
 async function write({ name, stringData }: Shape['secrets'][number]): Promise<void> {
@@ -147,7 +147,7 @@ async function write({ name, stringData }: Shape['secrets'][number]): Promise<vo
 let members = 0
 
 /** Registers a Node without an agent, for a machine in the first datacenter, and waits for it. */
-async function initialises(vcsim: Vcsim, name: string, region: string | undefined): Promise<void> {
+async function initializes(vcsim: Vcsim, name: string, region: string | undefined): Promise<void> {
   const vms = vcsim === other ? otherVMs : stage.vms
   const index = vms.findIndex(({ datacenter }) => datacenter === 'DC0')
   const [vm] = vms.splice(index, 1)
@@ -156,7 +156,7 @@ async function initialises(vcsim: Vcsim, name: string, region: string | undefine
   const addresses = [`10.7.0.${members}/24`]
   await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses }] })
   await stage.member(name, { vm })
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
   t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
   t.equal(nodes.last(name)?.metadata.labels?.['topology.kubernetes.io/region'], region)
 }

@@ -1,5 +1,5 @@
 /**
- * What the vSphere CSI driver itself makes of Nodes that Rollcall has initialised. Syncer, controller, plugins, scheduler and
+ * What the vSphere CSI driver itself makes of Nodes that Rollcall has initialized. Syncer, controller, plugins, scheduler and
  * the binder of volumes are the real ones; `storage.ts` stands for the kubelet, external-provisioner and external-attacher.
  * What is attached is in the driver's log alone: the simulator's disks do not reach its machines, and nothing is mounted.
  *
@@ -46,7 +46,7 @@ async function datastore(name: (typeof CLUSTERS)[number]): Promise<string> {
   return path
 }
 
-/** A Node on that host, initialised. */
+/** A Node on that host, initialized. */
 async function member(name: string, host: string): Promise<Member> {
   const vm = stage.vms.find((candidate) => candidate.host === host)
   if (vm === undefined) throw new Error(`no machine is left on ${host}`)

@@ -39,12 +39,12 @@ function liveBoard(terminal: Terminal): Board {
   }
 }
 
-/** As "11 initialised, 1 refused, 1 to go". */
+/** As "11 initialized, 1 refused, 1 to go". */
 function countStates(rows: readonly NodeRow[]): string {
-  const initialised = rows.filter(({ state }) => state === 'initialised').length
+  const initialized = rows.filter(({ state }) => state === 'initialized').length
   const refused = rows.filter(({ state }) => state === 'refused').length
-  const left = rows.length - initialised - refused
-  const parts = [`${initialised} initialised`]
+  const left = rows.length - initialized - refused
+  const parts = [`${initialized} initialized`]
   if (refused > 0) parts.push(`${refused} refused`)
   if (left > 0) parts.push(`${left} to go`)
   return parts.join(', ')
@@ -56,8 +56,8 @@ function plainBoard(terminal: Terminal): Board {
   return {
     show(rows, elapsed) {
       for (const row of rows) {
-        // Of a Node that is initialised the report tells the rest a moment later.
-        if (row.state === 'waiting' || (row.state === 'initialised' && row.level === '')) continue
+        // Of a Node that is initialized the report tells the rest a moment later.
+        if (row.state === 'waiting' || (row.state === 'initialized' && row.level === '')) continue
         const news = [row.state, row.level, row.reason].filter((word) => word !== '').join(' ')
         if (said.get(row.name) === news) continue
         said.set(row.name, news)
@@ -70,7 +70,7 @@ function plainBoard(terminal: Terminal): Board {
 
 function plainLine(row: NodeRow, elapsed: number): string {
   const { name, state, reason, vm, host, zone, addresses, level, type } = row
-  const details = state === 'initialised' ? [level, vm, host, zone, addresses, type] : [reason]
+  const details = state === 'initialized' ? [level, vm, host, zone, addresses, type] : [reason]
   const line = [`+${formatDuration(elapsed)}`.padStart(8), name, state, ...details]
   return line.filter((text) => text !== '').join('  ')
 }

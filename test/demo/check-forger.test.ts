@@ -16,8 +16,8 @@ const vm = {
   datacenter: 'DC0',
   powerState: 'poweredOn' as const,
 }
-const forger: Pick<DemoForger, 'pretence' | 'victim'> = {
-  pretence: { name: 'forger', vm, address: '10.20.0.12', agent: 'kubelet' },
+const forger: Pick<DemoForger, 'pretense' | 'victim'> = {
+  pretense: { name: 'forger', vm, address: '10.20.0.12', agent: 'kubelet' },
   victim: {
     name: 'worker-1',
     vm,

@@ -21,7 +21,7 @@ export interface ForgeryEvidence {
  * @returns one sentence for each thing that is not so
  */
 export function checkForger(
-  { pretence: { name }, victim }: Pick<DemoForger, 'pretence' | 'victim'>,
+  { pretense: { name }, victim }: Pick<DemoForger, 'pretense' | 'victim'>,
   { before, after, events }: ForgeryEvidence,
 ): string[] {
   const problems: string[] = []

@@ -93,7 +93,7 @@ t.test('ends green by itself, a forger refused, in plain lines, and leaves nothi
   for (const name of ['worker-1', 'worker-2', 'worker-3', 'worker-4']) {
     const lines = linesOf(program, name)
     t.match(lines.at(0), /tainted$/)
-    t.match(lines.at(-1), /initialised {2}proven {2}DC0_C\d_RP0_VM\d {2}DC0_C\d_H\d {2}zone-[ab] {2}10\.20\./)
+    t.match(lines.at(-1), /initialized {2}proven {2}DC0_C\d_RP0_VM\d {2}DC0_C\d_H\d {2}zone-[ab] {2}10\.20\./)
   }
   const said = program.stdout.join('\n')
   t.match(
@@ -147,7 +147,7 @@ t.test('--keep goes on until it is interrupted, and says how to look around', as
   t.match(await (await fetch(metrics)).text(), 'rollcall_')
   program.kill('SIGINT')
   await endsWith(t, program, 0)
-  t.match(await readFile(file, 'utf8'), /worker-4 .*initialised<.*Node worker-4 is deleted/s)
+  t.match(await readFile(file, 'utf8'), /worker-4 .*initialized<.*Node worker-4 is deleted/s)
   t.same(await left(), NOTHING)
 })
 

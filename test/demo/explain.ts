@@ -3,14 +3,14 @@ import type { DemoForger } from './scene.ts'
 import type { DemoSite } from './site.ts'
 
 /** What the forger is left with; to be said where it has been checked. */
-export function outcome({ pretence, victim }: DemoForger): string {
-  return `${pretence.name} keeps its taint and has no provider ID; the Node and the NodeReport of ${victim.name} are the same, byte for byte.`
+export function outcome({ pretense, victim }: DemoForger): string {
+  return `${pretense.name} keeps its taint and has no provider ID; the Node and the NodeReport of ${victim.name} are the same, byte for byte.`
 }
 
 /** Says what the forger tried, and shows what an operator sees of it. */
 export async function explainForgery(site: DemoSite, context: ShowContext): Promise<void> {
-  const { pretence, vm, victim } = site.forger
-  const { name } = pretence
+  const { pretense, vm, victim } = site.forger
+  const { name } = pretense
   const { style, print } = context.terminal
   print(
     '',

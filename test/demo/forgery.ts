@@ -28,8 +28,8 @@ export async function tryForgery(
   { rows, agents: others, startedAt }: RollCall,
   { board, stack, signal }: RollCallContext,
 ): Promise<Forgery> {
-  const { pretence, vm } = site.forger
-  const { name } = pretence
+  const { pretense, vm } = site.forger
+  const { name } = pretense
   const agents = new Map(others)
   const start = performance.now()
   let problem: string | undefined
@@ -40,11 +40,11 @@ export async function tryForgery(
     board.show([...rows, view], now - startedAt)
     problem = whatEnded(site.controller, agents)
     if (now - start > PATIENCE) problem ??= `nothing was decided about ${name} within ${PATIENCE / 1000} s`
-    return problem !== undefined || view.state === 'refused' || view.state === 'initialised'
+    return problem !== undefined || view.state === 'refused' || view.state === 'initialized'
   }
   const begin = async () => {
     const command = await binary('rollcall-agent')
-    const { root, kubeconfig } = await register(site, pretence, vm)
+    const { root, kubeconfig } = await register(site, pretense, vm)
     agents.set(name, stack.use(await startAgent({ root, kubeconfig, command })))
   }
   await observeDuring(begin, site.cluster, seen, signal)

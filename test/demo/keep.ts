@@ -9,7 +9,7 @@ export async function keepRunning(
   { terminal, env, signal }: { terminal: Terminal; env: NodeJS.ProcessEnv; signal: AbortSignal },
 ): Promise<void> {
   const { style } = terminal
-  const { victim, pretence } = forger
+  const { victim, pretense } = forger
   const quoted = (value: string) => `'${value}'`
   terminal.print(
     '',
@@ -18,8 +18,8 @@ export async function keepRunning(
     `  export KUBECONFIG=${cluster.adminKubeconfig}`,
     `  alias kubectl=${await serverBinary('kubectl', env)}`,
     `  kubectl describe nodereport ${victim.name}   # what was reported, what vCenter says, why it is proven`,
-    `  kubectl describe nodereport ${pretence.name}   # and why this one is not`,
-    `  kubectl describe node ${pretence.name}`,
+    `  kubectl describe nodereport ${pretense.name}   # and why this one is not`,
+    `  kubectl describe node ${pretense.name}`,
     `  kubectl get events`,
     '',
     `  export GOVC_URL=${vcsim.url}/sdk GOVC_TLS_CA_CERTS=${vcsim.certificateFile}`,

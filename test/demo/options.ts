@@ -22,7 +22,7 @@ const MAX_NODES = 50
 export const HELP = `usage: npm run demo -- [options]
 
 Starts a real Kubernetes API server and a simulated vCenter, runs Rollcall's controller and one agent for
-each VM, and shows the Nodes being proven and initialised, and a forger among them being refused. Then it
+each VM, and shows the Nodes being proven and initialized, and a forger among them being refused. Then it
 destroys a VM, powers one off, moves one, and takes the privileges of the controller's account away for a
 while, and shows what becomes of the Nodes. Leaves nothing running. The first time it builds the servers
 (needs Go 1.26, takes minutes) and keeps them.

@@ -13,7 +13,7 @@ t.test('what a person sees at the end is kept, but for what commands say', async
   t.match(printed, ['begin', '', 'two of two', '', /\$ kubectl get nodes/, 'NAME\nforger', '', 'end'])
 })
 
-t.test('texts and colours stand where they stood', async (t) => {
+t.test('texts and colors stand where they stood', async (t) => {
   const { style } = createRecorder(() => {})
   const svg = picture([`a ${style('red', '<b>')} & c`])
   t.match(svg, /<tspan x="14\.0"[^>]*>a <\/tspan>/)

@@ -18,11 +18,11 @@ const STYLE = new RegExp(`${String.fromCharCode(27)}\\[([\\d;]*)m`)
 
 /** A terminal that passes on what is printed, and keeps all that a person would see of it at the end. */
 export interface Recorder extends Terminal {
-  /** With colours, and without what kubectl says, which is wide. */
+  /** With colors, and without what kubectl says, which is wide. */
   lines(): readonly string[]
 }
 
-/** @param print gets each line, with colours */
+/** @param print gets each line, with colors */
 export function createRecorder(print: (line: string) => void): Recorder {
   const kept: string[] = []
   let drawn: readonly string[] = []
@@ -59,7 +59,7 @@ function withoutCommands(lines: readonly string[]): string[] {
   })
 }
 
-/** @param lines what a terminal shows, with colours as `styleText` writes them */
+/** @param lines what a terminal shows, with colors as `styleText` writes them */
 export function picture(lines: readonly string[]): string {
   const columns = Math.max(...lines.map((line) => plainLength(line)))
   const width = Math.ceil(columns * CHARACTER.width + 2 * MARGIN)

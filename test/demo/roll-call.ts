@@ -32,7 +32,7 @@ export interface RollCall {
 
 const PATIENCE = 60_000
 
-/** Registers the Nodes, starts an agent for each, and shows them until all are initialised and proven. */
+/** Registers the Nodes, starts an agent for each, and shows them until all are initialized and proven. */
 export async function rollCall(site: DemoSite, { board, stack, signal }: RollCallContext): Promise<RollCall> {
   const startedAt = performance.now()
   const members = new Map<string, DemoMember>()
@@ -45,7 +45,7 @@ export async function rollCall(site: DemoSite, { board, stack, signal }: RollCal
     rows = site.nodes.map(({ name }): NodeRow => {
       const view = viewOf(name, snapshot.nodes.get(name), snapshot.reports.get(name))
       const member = members.get(name)
-      if (view.state === 'initialised' && member && !after.has(name)) {
+      if (view.state === 'initialized' && member && !after.has(name)) {
         after.set(name, performance.now() - member.registeredAt)
       }
       const time = after.get(name)
@@ -55,7 +55,7 @@ export async function rollCall(site: DemoSite, { board, stack, signal }: RollCal
     board.show(rows, elapsed)
     problem = whatEnded(site.controller, agents)
     if (elapsed > PATIENCE)
-      problem ??= `not all Nodes were initialised and proven within ${PATIENCE / 1000} s`
+      problem ??= `not all Nodes were initialized and proven within ${PATIENCE / 1000} s`
     return problem !== undefined || rows.every(isDone)
   }
   const populate = async () => {

@@ -44,7 +44,7 @@ export interface ExpectedNode {
 /** A machine that says it is another's VM, by a credential of its own that is valid. */
 export interface DemoForger {
   /** What it says it is: the victim's VM, under its own name and address. */
-  readonly pretence: Pick<ExpectedNode, 'name' | 'vm' | 'address' | 'agent'>
+  readonly pretense: Pick<ExpectedNode, 'name' | 'vm' | 'address' | 'agent'>
   /** The VM that it really runs in. */
   readonly vm: VcsimVM
   readonly victim: ExpectedNode
@@ -60,14 +60,14 @@ export async function setScene(vcsim: Vcsim): Promise<DemoScene> {
   const all = await vcsim.vms()
   const nodes = planNodes(all.slice(0, -1))
   const forger = planForger(nodes, all.at(-1))
-  const { vm: forgersVM, pretence } = forger
+  const { vm: forgersVM, pretense } = forger
   await vcsim.setState(...all.map((vm) => ({ vm: vm.ref, ...zoneOf(vm).vm })))
   await vcsim.tag(
     { category: CATEGORIES.region, tag: REGION, object: DATACENTER },
     ...ZONES.map(({ zone, cluster }) => ({ category: CATEGORIES.zone, tag: zone, object: cluster })),
   )
   await vcsim.setGuest(
-    ...[...nodes, { ...pretence, vm: forgersVM }].map(({ name, vm, address }) => ({
+    ...[...nodes, { ...pretense, vm: forgersVM }].map(({ name, vm, address }) => ({
       vm: vm.ref,
       hostName: name,
       nics: [{ addresses: [`${address}/24`] }],
@@ -98,7 +98,7 @@ function planForger(nodes: readonly ExpectedNode[], vm: VcsimVM | undefined): De
   const [victim] = nodes
   if (!victim || !vm) throw new Error('a forger needs a VM of its own and one to lay claim to')
   const address = `${zoneOf(vm).subnet}.${11 + nodes.length}`
-  return { victim, vm, pretence: { name: 'forger', vm: victim.vm, address, agent: 'kubelet' } }
+  return { victim, vm, pretense: { name: 'forger', vm: victim.vm, address, agent: 'kubelet' } }
 }
 
 function zoneOf(vm: VcsimVM): (typeof ZONES)[number] {

@@ -2,11 +2,11 @@ import { styleText } from 'node:util'
 
 export type Ink = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
 
-/** Colours a text, or leaves it as it is. */
+/** Colors a text, or leaves it as it is. */
 export type Style = (ink: Ink, text: string) => string
 
-export function createStyle(colour: boolean): Style {
-  return (ink, text) => (colour && text !== '' ? styleText(ink, text, { validateStream: false }) : text)
+export function createStyle(color: boolean): Style {
+  return (ink, text) => (color && text !== '' ? styleText(ink, text, { validateStream: false }) : text)
 }
 
 /** As "0.42 s" or "3 min 05 s". */

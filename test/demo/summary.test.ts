@@ -18,7 +18,7 @@ const summary = {
 
 t.test('times from first to last, calls by operation, the most frequent first', (t) => {
   const text = renderSummary(summary, 120).join('\n')
-  t.match(text, '2 of 3 proven, and initialised as vCenter says; the forger did not come')
+  t.match(text, '2 of 3 proven, and initialized as vCenter says; the forger did not come')
   t.match(text, 'the first 0.42 s after its registration, the last 2.5 s')
   t.match(text, '5 RetrievePropertiesEx, 3 REST GET tagging/tag/*, 1 Login')
   t.match(text, '1 min 05 s in all, 4.3 s of it')
@@ -47,6 +47,6 @@ t.test('a narrow terminal gets more lines, none of them too long', (t) => {
   const lines = renderSummary(summary, 40).filter((line) => /^ *\d /.test(line))
   t.equal(lines.length, 3)
   t.ok(lines.every((line) => line.length <= 45))
-  t.match(renderSummary({ ...summary, times: [] }, 80).join('\n'), /initialised +none/)
+  t.match(renderSummary({ ...summary, times: [] }, 80).join('\n'), /initialized +none/)
   t.end()
 })

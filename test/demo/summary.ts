@@ -30,7 +30,7 @@ export function renderSummary(summary: Summary, columns: number): string[] {
     .map(([operation, count]) => `${count} ${operation.replace('/rest/com/vmware/cis/', '')}`)
   const rows: [string, string][] = [
     ['Nodes', `${proven(summary)}; ${FORGER[summary.forger]}`],
-    ['initialised', initialised(times)],
+    ['initialized', initialized(times)],
     ['vCenter calls', `${calls.total} until all of that was so`],
     ...wrap(operations, columns - MARGIN).map((line): [string, string] => ['', line]),
     ['lifecycle', lifecycle(ending)],
@@ -50,10 +50,10 @@ const FORGER: Readonly<Record<Summary['forger'], string>> = {
 }
 
 function proven({ nodes, right }: Summary): string {
-  return `${right === nodes ? 'all' : `${right} of`} ${nodes} proven, and initialised as vCenter says`
+  return `${right === nodes ? 'all' : `${right} of`} ${nodes} proven, and initialized as vCenter says`
 }
 
-function initialised(times: readonly number[]): string {
+function initialized(times: readonly number[]): string {
   if (times.length === 0) return 'none'
   const first = formatDuration(Math.min(...times))
   const last = formatDuration(Math.max(...times))

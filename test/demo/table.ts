@@ -2,7 +2,7 @@ import type { Ink, Style } from './style.ts'
 import { formatDuration } from './style.ts'
 import type { NodeState, NodeView } from './view.ts'
 
-/** A Node and, once it is initialised, the milliseconds since it was registered. */
+/** A Node and, once it is initialized, the milliseconds since it was registered. */
 export interface NodeRow extends NodeView {
   readonly after?: number
 }
@@ -41,7 +41,7 @@ const INKS: Readonly<Record<NodeState, Ink>> = {
   tainted: 'yellow',
   checking: 'cyan',
   refused: 'red',
-  initialised: 'green',
+  initialized: 'green',
 }
 
 /** The Nodes as lines of equal columns, the header first. */
@@ -75,8 +75,8 @@ function paintState(line: string, state: NodeState, before: number, style: Style
 function fit(rows: readonly NodeRow[], lines: number): { shown: readonly NodeRow[]; note: string } {
   if (rows.length + 1 <= lines) return { shown: rows, note: '' }
   const room = Math.max(1, lines - 2)
-  const unfinished = rows.filter(({ state }) => state !== 'initialised')
-  const finished = rows.filter(({ state }) => state === 'initialised')
+  const unfinished = rows.filter(({ state }) => state !== 'initialized')
+  const finished = rows.filter(({ state }) => state === 'initialized')
   const names = new Set([...unfinished, ...finished.toReversed()].slice(0, room).map(({ name }) => name))
   return {
     shown: rows.filter(({ name }) => names.has(name)),

@@ -24,7 +24,7 @@ export interface ObservedReport {
 }
 
 /** `checking`: its agent has reported, and nothing is decided yet. */
-export type NodeState = 'waiting' | 'tainted' | 'checking' | 'refused' | 'initialised'
+export type NodeState = 'waiting' | 'tainted' | 'checking' | 'refused' | 'initialized'
 
 /** What people see of a Node on its way. */
 export interface NodeView {
@@ -67,7 +67,7 @@ export function viewOf(
 
 function stateOf(node: ObservedNode | undefined, report: ObservedReport | undefined): NodeState {
   if (!node) return 'waiting'
-  if (!node.spec.taints?.some(({ key }) => key === UNINITIALIZED)) return 'initialised'
+  if (!node.spec.taints?.some(({ key }) => key === UNINITIALIZED)) return 'initialized'
   if (!report) return 'tainted'
   const initialized = report.status?.conditions?.find(({ type }) => type === 'Initialized')
   return initialized?.status === 'False' ? 'refused' : 'checking'
@@ -83,7 +83,7 @@ function internalAddresses(node: ObservedNode | undefined): string {
 
 /** Whether there is nothing more to wait for. */
 export function isDone(view: NodeView): boolean {
-  return view.state === 'initialised' && view.level === 'proven'
+  return view.state === 'initialized' && view.level === 'proven'
 }
 
 /** Whether no pods are to come because the machine is off. */

@@ -1,4 +1,4 @@
-/** Has the CPI and Rollcall initialise a copy of the same Nodes each, on the same vCenter. */
+/** Has the CPI and Rollcall initialize a copy of the same Nodes each, on the same vCenter. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'

@@ -12,7 +12,7 @@ export interface ComparedNode {
   readonly differences: readonly NodeDifference[]
 }
 
-/** In one part of a Node. Where one of them did not initialise it, that alone is the difference. */
+/** In one part of a Node. Where one of them did not initialize it, that alone is the difference. */
 export interface NodeDifference {
   readonly part:
     | 'initialized'
@@ -25,7 +25,7 @@ export interface NodeDifference {
   readonly rollcall: unknown
 }
 
-/** Lets both providers initialise the Nodes of a scenario, each its own copy of them. */
+/** Lets both providers initialize the Nodes of a scenario, each its own copy of them. */
 export async function compareScenario(bed: Bed, scenario: Scenario, serial: number): Promise<ComparedNode[]> {
   await using stage = await setUp(bed, scenario, serial)
   const running = await Promise.allSettled([

@@ -1,4 +1,4 @@
-/** Where a Node that Rollcall initialised is meant to differ from one of the CPI's. docs/differences.md has the same rows. */
+/** Where a Node that Rollcall initialized is meant to differ from one of the CPI's. docs/differences.md has the same rows. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { isIPv4, isIPv6 } from 'node:net'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: "Zone and region that are tagged on different sides: the host's (host, cluster, datacenter), the resource pool's, the VM's and its folders'",
-    cpi: 'takes both from the first side that has both; if none has, the Node stays uninitialised',
+    cpi: 'takes both from the first side that has both; if none has, the Node stays uninitialized',
     rollcall: 'looks for each label separately, on the sides in the same order',
     because: 'A zone tag on the cluster and a region tag on the folder say all that is needed.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
@@ -54,9 +54,9 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'No zone tag or no region tag on anything above the VM',
-    cpi: 'a new Node stays uninitialised, an initialised one no longer gets addresses',
+    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
     rollcall:
-      'initialises it with the label that exists, and says what is missing; the other follows when the tag is there. With `topology.required: true` a new Node waits for it, and an initialised one is not affected',
+      'initializes it with the label that exists, and says what is missing; the other follows when the tag is there. With `topology.required: true` a new Node waits for it, and an initialized one is not affected',
     because: 'A missing tag should not keep pods off a node (kubernetes/kubernetes#73002).',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario
@@ -80,7 +80,7 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'A tag whose name is not a valid label value: `zone 1 / left`, or more than 63 characters',
-    cpi: 'the Node stays uninitialised, because the API server refuses the label',
+    cpi: 'the Node stays uninitialized, because the API server refuses the label',
     rollcall: 'uses the nearest valid value: `zone-1-left`',
     because: 'The tag was set on purpose.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
@@ -91,7 +91,7 @@ export const ROWS: readonly KnownDifference[] = [
       ),
   },
   {
-    what: 'An initialised Node that lacks labels for zone, region or instance type, because they were configured later',
+    what: 'An initialized Node that lacks labels for zone, region or instance type, because they were configured later',
     cpi: 'leaves it so',
     rollcall:
       'adds the missing ones; existing labels stay as they are unless `topology.onChange` is `relabel`',
@@ -100,7 +100,7 @@ export const ROWS: readonly KnownDifference[] = [
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
-    what: 'An initialised Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
+    what: 'An initialized Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
     cpi: 'uses the value of the beta label for both',
     rollcall: 'leaves both',
     because: 'Changing the zone of a running Node strands its volumes; schedulers use the label itself.',
@@ -143,8 +143,8 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: "A guest whose host name is not the Node's name, such as `localhost`, one with a domain, or none",
-    cpi: 'a new Node stays uninitialised unless it has a provider ID; without a name, in any case',
-    rollcall: 'initialises it; the VM is found only by its UUID',
+    cpi: 'a new Node stays uninitialized unless it has a provider ID; without a name, in any case',
+    rollcall: 'initializes it; the VM is found only by its UUID',
     because: 'A host name may come late, be empty for a while, or be chosen by somebody else.',
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
@@ -169,14 +169,14 @@ export const ROWS: readonly KnownDifference[] = [
   {
     what: "A Node whose UUID no VM has, while some guest has the Node's name as its host name or address",
     cpi: 'takes that VM',
-    rollcall: 'the Node stays uninitialised, and the condition says which UUID was looked for',
+    rollcall: 'the Node stays uninitialized, and the condition says which UUID was looked for',
     because: 'The guest chooses names and addresses: by them one node could pass for another.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === true && one.node?.systemUUID === 'unknown',
   },
   {
     what: 'A family of `ipFamily` has no address, or only excluded ones',
-    cpi: 'a new Node stays uninitialised, without addresses; a running one keeps what it had, the other family too',
+    cpi: 'a new Node stays uninitialized, without addresses; a running one keeps what it had, the other family too',
     rollcall:
       'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps its address of that family, and if it had none, `FamilyMissing` says so',
     because: 'The addresses that exist can be used, and kept current.',
@@ -185,15 +185,15 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'The same, and `--node-ip` is of the other family alone',
-    cpi: 'the Node stays uninitialised',
-    rollcall: 'it is initialised with that family',
+    cpi: 'the Node stays uninitialized',
+    rollcall: 'it is initialized with that family',
     because: 'The other one would not be written anyway.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
     what: '`--node-ip` with a space after the comma, or empty',
-    cpi: 'the Node stays uninitialised',
+    cpi: 'the Node stays uninitialized',
     rollcall: 'it is read, or counts as not set',
     because: 'The meaning is clear.',
     explains: ({ part, cpi }, { case: one }) =>
@@ -201,7 +201,7 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: '`--node-ip` is on the VM, but is not what subnets, networks or order would choose',
-    cpi: 'a new Node stays uninitialised, an initialised one no longer gets addresses',
+    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
     rollcall: 'it is used, unless it is excluded',
     because: 'Whoever configured the kubelet chose that address.',
     explains: ({ part }, { scenario, case: one }) =>
@@ -209,7 +209,7 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'Spaces in a list of subnets: `10.0.0.0/8, fd00::/8`',
-    cpi: 'a new Node stays uninitialised, an initialised one no longer gets addresses',
+    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
     rollcall: 'they are ignored',
     because: 'The meaning is clear.',
     explains: ({ part }, { scenario: { nodes = {} }, case: one }) =>
@@ -226,8 +226,8 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'A datacenter in the configuration that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
-    cpi: 'a Node with a provider ID stays uninitialised: after the error, no other byte order is tried',
-    rollcall: 'initialises it',
+    cpi: 'a Node with a provider ID stays uninitialized: after the error, no other byte order is tried',
+    rollcall: 'initializes it',
     because: 'One wrong name should not affect machines in other datacenters.',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
       part === 'initialized' &&
@@ -237,17 +237,17 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'A provider ID in the byte order of the in-tree provider',
-    cpi: 'a new Node stays uninitialised, an initialised one gets no addresses',
-    rollcall: 'recognises the VM, and leaves the provider ID as it is',
+    cpi: 'a new Node stays uninitialized, an initialized one gets no addresses',
+    rollcall: 'recognizes the VM, and leaves the provider ID as it is',
     because: 'Nobody can change a provider ID; kubernetes-sigs/vsphere-csi-driver#592.',
     explains: ({ part }, { case: one }) =>
       one.node?.providerID === 'swapped' && (part === 'initialized' || part === 'addresses'),
   },
   {
     what: "A Node with the provider ID of a VM that is another Node's",
-    cpi: 'initialises both, the one with the zone and addresses of the other',
+    cpi: 'initializes both, the one with the zone and addresses of the other',
     rollcall:
-      'the Node that was verified before is not affected; if neither was, neither is initialised, and the conditions of both say so',
+      'the Node that was verified before is not affected; if neither was, neither is initialized, and the conditions of both say so',
     because: "One of them is not what it claims to be, and would get the other's traffic.",
     explains({ part, cpi }, { scenario: { cases }, case: one }) {
       const claims = one.node?.providerID === 'previous'
@@ -257,7 +257,7 @@ export const ROWS: readonly KnownDifference[] = [
     },
   },
   {
-    what: 'An initialised Node without a provider ID',
+    what: 'An initialized Node without a provider ID',
     cpi: 'writes the addresses of the VM whose guest has its name',
     rollcall: 'leaves it alone',
     because: 'It asks for no cloud provider, and names identify nothing.',
@@ -266,8 +266,8 @@ export const ROWS: readonly KnownDifference[] = [
   },
   {
     what: 'A Node whose VM is off or suspended',
-    cpi: 'initialises it with what the guest last reported',
-    rollcall: 'waits until it runs; an initialised one keeps its addresses',
+    cpi: 'initializes it with what the guest last reported',
+    rollcall: 'waits until it runs; an initialized one keeps its addresses',
     because:
       'A kubelet does not register from a machine that is off: the Node belongs to another machine, or this one is just shutting down.',
     explains: ({ part, cpi }, { case: one }) =>

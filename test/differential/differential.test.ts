@@ -34,7 +34,7 @@ await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {
   const cluster = bed.clusters.cpi
   await (await runCPI(bed, stage)).stop()
   const initialized = await readNodes(cluster)
-  for (const node of initialized.values()) t.ok(node.spec.providerID, `${node.metadata.name} is initialised`)
+  for (const node of initialized.values()) t.ok(node.spec.providerID, `${node.metadata.name} is initialized`)
 
   await (await runRollcall(bed, stage, cluster)).stop()
   const taken = await readNodes(cluster)

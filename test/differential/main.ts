@@ -10,7 +10,7 @@ import { WRITTEN } from './written.ts'
 
 const HELP = `npm run differential -- [--seeds N] [--seed S] [--only TEXT]
 
-Lets the vSphere CPI and Rollcall initialise Nodes of the same machines, and compares them: those of the written set, then
+Lets the vSphere CPI and Rollcall initialize Nodes of the same machines, and compares them: those of the written set, then
 N scenarios (20 by default) made up by the seeds S, S + 1, ... (1 by default). --seeds 0 is the written set alone, --only
 takes the scenarios whose name has this text. The exit code is 1 where they differ and docs/differences.md does not say why.`
 

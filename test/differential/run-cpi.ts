@@ -45,7 +45,7 @@ export async function runCPI(
     const output = program.output()
     if (!ITS_OWN_CRASH.test(output) || start === MAX_STARTS)
       throw new Error(`the CPI ended with ${exit.code ?? exit.signal}:\n${output.slice(-4000)}`)
-    // As its Deployment starts it anew. What it had initialised stays as it is.
+    // As its Deployment starts it anew. What it had initialized stays as it is.
     console.log('# the CPI ended with concurrent use of a map, and is started anew')
   }
 }
@@ -71,7 +71,7 @@ function hasEndedOrSettled(program: Program, cluster: Cluster): () => Promise<bo
   }
 }
 
-/** Whether the CPI has initialised a Node, or failed to although it had looked for its machine. */
+/** Whether the CPI has initialized a Node, or failed to although it had looked for its machine. */
 function isSettled(node: NodeObject, said: readonly string[]): boolean {
   const { name } = node.metadata
   const looked = new RegExp(`RegisterNode LEAVE: ${name}$|error discovering node ${name}:`)

@@ -29,24 +29,24 @@ const nodes: Scenario = {
     { name: 'a machine whose provider ID the next Node has' },
     { name: "another machine's provider ID", node: { providerID: 'previous' } },
     { name: "another provider's provider ID", node: { providerID: 'foreign' } },
-    { name: 'initialised before', node: { providerID: 'plain', untainted: true } },
+    { name: 'initialized before', node: { providerID: 'plain', untainted: true } },
     {
-      name: 'initialised before, with a provider ID in the other byte order',
+      name: 'initialized before, with a provider ID in the other byte order',
       node: { providerID: 'swapped', untainted: true },
     },
     {
-      name: 'initialised before, with a provider ID in upper case',
+      name: 'initialized before, with a provider ID in upper case',
       node: { providerID: 'upper', untainted: true },
     },
     { name: 'no taint and no provider ID', node: { untainted: true } },
-    { name: "another provider's, initialised", node: { providerID: 'foreign', untainted: true } },
+    { name: "another provider's, initialized", node: { providerID: 'foreign', untainted: true } },
     { name: 'a taint of somebody else', node: { otherTaint: true } },
     {
-      name: 'initialised before, with the old zone label alone',
+      name: 'initialized before, with the old zone label alone',
       node: { providerID: 'plain', untainted: true, labels: { [BETA_ZONE]: 'zone-0' } },
     },
     {
-      name: 'initialised before, with two different zone labels',
+      name: 'initialized before, with two different zone labels',
       node: {
         providerID: 'plain',
         untainted: true,
@@ -54,7 +54,7 @@ const nodes: Scenario = {
       },
     },
     {
-      name: 'initialised before, with another zone than its tags have',
+      name: 'initialized before, with another zone than its tags have',
       node: {
         providerID: 'plain',
         untainted: true,
@@ -177,7 +177,7 @@ const halves: Scenario[] = [
       { name: 'in one of them, which is in a folder', vm: { place: 'nested-datacenter' } },
       { name: 'in another', vm: { place: 'second-datacenter' } },
       {
-        name: 'in another, initialised before',
+        name: 'in another, initialized before',
         vm: { place: 'second-datacenter' },
         node: { providerID: 'plain', untainted: true },
       },
@@ -192,7 +192,7 @@ const halves: Scenario[] = [
       { name: 'in one of them, which is in a folder', vm: { place: 'nested-datacenter' } },
       { name: 'in another' },
       {
-        name: 'in another, initialised before',
+        name: 'in another, initialized before',
         node: { providerID: 'plain', untainted: true },
       },
     ],
@@ -206,7 +206,7 @@ const halves: Scenario[] = [
       { name: 'in the second', vm: { second: true } },
       { name: 'in the second, with a provider ID', vm: { second: true }, node: { providerID: 'plain' } },
       {
-        name: 'in the second, initialised before',
+        name: 'in the second, initialized before',
         vm: { second: true },
         node: { providerID: 'plain', untainted: true },
       },
@@ -269,7 +269,7 @@ const addresses: Scenario[] = [
       { name: "the kubelet's choice, empty", vm: nic('10.200.0.18/24'), node: { nodeIP: '' } },
       { name: "the kubelet's choice is no address", vm: nic('10.200.0.16/24'), node: { nodeIP: 'eth0' } },
       {
-        name: 'initialised before, several',
+        name: 'initialized before, several',
         vm: nic('10.200.0.17/24', '10.200.1.17/24'),
         node: { providerID: 'plain', untainted: true },
       },
@@ -305,7 +305,7 @@ const addresses: Scenario[] = [
         node: { nodeIP: '10.201.0.8' },
       },
       {
-        name: 'initialised before, IPv4 alone',
+        name: 'initialized before, IPv4 alone',
         vm: nic('10.201.0.10/24'),
         node: { providerID: 'plain', untainted: true },
       },
@@ -392,7 +392,7 @@ function on(address: string, changes: Partial<GuestNic> = {}): GuestNic {
 
 export const WRITTEN: readonly Scenario[] = [nodes, elsewhere, ...halves, ...addresses]
 
-/** A cluster that one provider takes over from the other: Nodes as the CPI initialises them, also where we would not. */
+/** A cluster that one provider takes over from the other: Nodes as the CPI initializes them, also where we would not. */
 export const HANDED_OVER: Scenario = {
   name: 'Handed over',
   tags: [

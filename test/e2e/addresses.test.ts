@@ -61,7 +61,7 @@ for (const [name, { expected: _, first: __, ...options }] of Object.entries(case
 
 for (const [name, { expected, first }] of Object.entries(cases)) {
   t.test(name, async (t) => {
-    await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+    await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
     const hostname = { type: 'Hostname', address: name }
     const addresses = first ? [...expected, hostname] : [hostname, ...expected]
     t.same(nodes.last(name)?.status.addresses, addresses)
@@ -83,7 +83,7 @@ t.test('what the agent prints before there is a kubelet is what the Node gets', 
   t.equal((await printed.ended).code, 0)
   t.same(printed.stdout, [`--provider-id=${providerID} --node-ip=${nodeIP}`])
   await member.agent()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.last(member.name)?.spec.providerID, providerID)
   t.match(nodes.last(member.name)?.status.addresses, both(nodeIP))
 })
@@ -102,7 +102,7 @@ t.test("the kubelet's choice is not on the machine: refused until it is", async 
   })
   t.notOk(isInitialized(nodes.last(member.name)))
   await member.setAddresses('10.0.0.11/24', '10.0.0.250/24')
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.match(nodes.last(member.name)?.status.addresses, both('10.0.0.250'))
 })
 
@@ -115,6 +115,6 @@ t.test('no address yet: refused until Tools or the agent see one', async (t) => 
   )
   t.match(condition(reports.last(member.name), 'AddressesResolved'), { status: 'False', reason: 'NoAddress' })
   await stage.vcsim.setGuest({ vm: member.vm.ref, hostName: 'x', nics: [{ addresses: ['10.0.0.12/24'] }] })
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.match(nodes.last(member.name)?.status.addresses?.slice(1), both('10.0.0.12'))
 })

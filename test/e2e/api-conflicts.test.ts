@@ -27,7 +27,7 @@ t.test('somebody else writes to the same Nodes all the time', async (t) => {
   const paths = names.map((name) => `/api/v1/nodes/${name}`)
   const meddling = Promise.all(paths.map(meddle))
   const controller = await stage.controller()
-  await nodes.until('all are initialised all the same', () =>
+  await nodes.until('all are initialized all the same', () =>
     names.every((n) => isInitialized(nodes.last(n))),
   )
   await reports.until('and reported', () =>

@@ -19,7 +19,7 @@ t.test('the API server goes away and comes back', async (t) => {
   const member = await stage.member('running')
   const agent = await member.agent('--look=1s')
   const late = await stage.member('late')
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
 
   const away = performance.now()
   await cluster.stopApiServer(500)
@@ -37,7 +37,7 @@ t.test('the API server goes away and comes back', async (t) => {
     'the address that changed meanwhile is on the Node',
     () => address(nodes.last(member.name), 'InternalIP') === '10.9.0.8',
   )
-  await nodes.until('the late one is initialised', () => isInitialized(nodes.last(late.name)))
+  await nodes.until('the late one is initialized', () => isInitialized(nodes.last(late.name)))
   t.comment(`all is well ${Math.round(performance.now() - start)} ms after the API server was back`)
   t.same(
     [controller.exit(), agent.exit(), lateAgent.exit()],
@@ -54,7 +54,7 @@ t.test('a short one costs nothing', async (t) => {
   proxy.set('works')
   const member = await stage.member('afterwards')
   await member.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.match(await readyz(), /^leading/)
   t.equal((await vcsim.sessions()).soap, soap)
   t.equal((await vcsim.calls()).operations.Login, undefined, 'it led all the while')

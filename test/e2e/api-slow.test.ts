@@ -21,7 +21,7 @@ t.test(`every answer of the API server takes ${2 * DELAY} ms`, async (t) => {
   const members = await Promise.all(names.map((name) => stage.member(name)))
   await Promise.all(members.map((member) => member.reportOnce()))
   const start = performance.now()
-  await nodes.until('all are initialised', () => names.every((name) => isInitialized(nodes.last(name))))
+  await nodes.until('all are initialized', () => names.every((name) => isInitialized(nodes.last(name))))
   await reports.until('all are reported', () =>
     names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
   )

@@ -16,7 +16,7 @@ t.test('the API server no longer knows where the watches were', async (t) => {
   for (const member of [stays, moves, goes]) await member.reportOnce()
   const settled = (name: string) =>
     isInitialized(nodes.last(name)) && condition(reports.last(name), 'Initialized')?.status === 'True'
-  await nodes.until('all are initialised', () =>
+  await nodes.until('all are initialized', () =>
     ['stays', 'moves', 'goes'].every((n) => isInitialized(nodes.last(n))),
   )
   await reports.until('all are reported', () => ['stays', 'moves', 'goes'].every(settled))

@@ -54,10 +54,10 @@ server = "${vcsim.host}"
 `,
 })
 
-t.test('a Node with an agent is initialised', async (t) => {
+t.test('a Node with an agent is initialized', async (t) => {
   const member = await stage.member('worker-1')
   await member.agent()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
   const synced = () => eventsOf(events, member.name).find(({ reason }) => reason === 'Synced')
   await events.until("the CPI's Event is there", () => synced() !== undefined)
@@ -69,7 +69,7 @@ t.test('so is one without an agent, as by the CPI', async (t) => {
   if (vm === undefined) throw new Error('no VM is left')
   await vcsim.setGuest({ vm: vm.ref, hostName: 'worker-2', nics: [{ addresses: ['10.7.0.1/24'] }] })
   const { name } = await stage.member('worker-2', { labels: { 'example.com/own': 'kept' } })
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
   t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
   t.match(nodes.last(name)?.metadata.labels, { 'example.com/own': 'kept', 'example.com/site': 'a' })
   t.notOk('kubernetes.io/no' in (nodes.last(name)?.metadata.labels ?? {}))

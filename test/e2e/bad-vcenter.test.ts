@@ -117,7 +117,7 @@ for (const [what, trust] of [
   t.test(`${what}: and all is well again`, async (t) => {
     const controller = await stage.controller({ config: good.replace(/caFile: .*/, trust) })
     t.teardown(() => controller.stop())
-    await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+    await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
     await until('it is ready', async () => (await fetch(`${controller.url}/readyz`)).status === 200)
     t.equal(nodes.of(member.name).length, 3)
   })

@@ -1,4 +1,4 @@
-/** The vSphere CPI itself runs in the same cluster: first for all, then as a neighbour that leaves Nodes alone. */
+/** The vSphere CPI itself runs in the same cluster: first for all, then as a neighbor that leaves Nodes alone. */
 import t from 'tap'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
@@ -53,7 +53,7 @@ const waiting = await stage.member('waiting')
 await waiting.agent()
 
 t.test('while the CPI leads, Rollcall changes no Node, and says so', async (t) => {
-  await nodes.until('the CPI initialises one', () => isInitialized(nodes.last(ofCPI.name)))
+  await nodes.until('the CPI initializes one', () => isInitialized(nodes.last(ofCPI.name)))
   await reports.until(
     'Rollcall knows which VM it is',
     () => reports.last(ofCPI.name)?.status?.identityLevel === 'asserted',
@@ -74,7 +74,7 @@ t.test('while the CPI leads, Rollcall changes no Node, and says so', async (t) =
 t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
   const before = nodes.last(ofCPI.name)
   await cpi.stop()
-  await nodes.until('the one that waited is initialised', () => level(nodes.last(waiting.name)) === 'proven')
+  await nodes.until('the one that waited is initialized', () => level(nodes.last(waiting.name)) === 'proven')
   await nodes.until("the CPI's is taken over", () => level(nodes.last(ofCPI.name)) === 'asserted')
   const after = nodes.last(ofCPI.name)
   t.same(after?.spec, before?.spec)
@@ -84,7 +84,7 @@ t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
   t.equal(await metric(controller, 'rollcall_cpi_runs'), 0)
 })
 
-t.test('a CPI that leaves Nodes alone is a neighbour', async (t) => {
+t.test('a CPI that leaves Nodes alone is a neighbor', async (t) => {
   await applyManifest(cluster, cpiObject([NEIGHBOUR]))
   // Anybody who may run Pods somewhere may claim to be a CPI.
   const pretender = cpiObject(['--leader-elect=false'], { namespace: 'default', name: 'pretender' })
@@ -103,7 +103,7 @@ t.test('a CPI that leaves Nodes alone is a neighbour', async (t) => {
 
   const newcomer = await stage.member('newcomer')
   await newcomer.agent()
-  await nodes.until('Rollcall initialises Nodes', () => level(nodes.last(newcomer.name)) === 'proven')
+  await nodes.until('Rollcall initializes Nodes', () => level(nodes.last(newcomer.name)) === 'proven')
   t.match(await readyz(), { ok: true })
   t.equal(await metric(controller, 'rollcall_cpi_runs'), 0)
   t.equal(controller.output().split('Nodes are left to the CPI').length, 2, 'it was held once')

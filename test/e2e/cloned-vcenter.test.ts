@@ -14,7 +14,7 @@ t.teardown(() => clone.stop())
 const controller = await stage.controller({ otherVCenters: { clone } })
 const member = await stage.member('worker-1')
 await member.reportOnce()
-await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
 const found = () => condition(reports.last(member.name), 'VMFound')
 const isTainted = (node: NodeObject | undefined) =>
   node?.spec.taints?.some(({ key }) => key === SHUTDOWN) === true

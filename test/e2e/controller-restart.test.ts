@@ -7,7 +7,7 @@ import { openStage } from './stage.ts'
 
 const NODES = 200
 
-t.test(`kill -9 while ${NODES} Nodes are initialised`, async (t) => {
+t.test(`kill -9 while ${NODES} Nodes are initialized`, async (t) => {
   const stage = await openStage(t, { vms: NODES, hosts: 4 })
   const { nodes, reports, events, vcsim } = stage
   const members = await registerCrowd(stage.cluster, stage.vms)
@@ -22,7 +22,7 @@ t.test(`kill -9 while ${NODES} Nodes are initialised`, async (t) => {
   t.teardown(() => proxy.close())
   proxy.set('works', 200)
   const first = await stage.controller({ cluster: { ...stage.cluster, url: proxy.url }, until: 'started' })
-  await nodes.until('a part of them is initialised', () => done() >= NODES / 5)
+  await nodes.until('a part of them is initialized', () => done() >= NODES / 5)
   first.kill('SIGKILL')
   t.equal((await first.ended).signal, 'SIGKILL')
   const before = done()
@@ -30,7 +30,7 @@ t.test(`kill -9 while ${NODES} Nodes are initialised`, async (t) => {
 
   const start = performance.now()
   await stage.controller({ identity: 'controller-1', until: 'started' })
-  await nodes.until('all are initialised', () => done() === NODES)
+  await nodes.until('all are initialized', () => done() === NODES)
   t.ok(performance.now() - start >= 15_000, 'the Lease of the dead was waited out')
   await reports.until('all have a status', () =>
     members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),

@@ -47,11 +47,11 @@ async function open(t: Test, labels: { zone?: string; region?: string } = {}): P
   }
 }
 
-async function initialised(t: Test, name: string): Promise<Member> {
+async function initialized(t: Test, name: string): Promise<Member> {
   const member = await stage.member(name)
   await member.reportOnce()
   await reports.until(
-    `${name} is initialised`,
+    `${name} is initialized`,
     () => condition(reports.last(name), 'Initialized')?.status === 'True',
   )
   t.ok(isInitialized(nodes.last(name)))
@@ -77,17 +77,17 @@ const up = ({ controller }: Scene) =>
 
 t.test('in vCenter first: the session lives on, the next one takes the new password', async (t) => {
   const scene = await open(t)
-  const member = await initialised(t, 'vcenter-first')
+  const member = await initialized(t, 'vcenter-first')
   const writes = nodes.of(member.name).length
   await inVCenter('second-pw')
-  await initialised(t, 'between')
+  await initialized(t, 'between')
   await scene.rotate('second-pw')
-  await initialised(t, 'after')
+  await initialized(t, 'after')
   t.same(await scene.attempts(), ['first-pw accepted'], 'nothing needs a login yet')
   await vcsim.endSessions()
   await until('a new session', async () => (await scene.attempts()).length > 1)
   await up(scene)
-  await initialised(t, 'new-session')
+  await initialized(t, 'new-session')
   t.same(await scene.attempts(), ['first-pw accepted', 'second-pw accepted'])
   t.equal(nodes.of(member.name).length, writes, 'the Node was not touched')
 })
@@ -95,18 +95,18 @@ t.test('in vCenter first: the session lives on, the next one takes the new passw
 t.test('in the Secret first: the session lives on, until vCenter has it too', async (t) => {
   const scene = await open(t)
   await scene.rotate('third-pw')
-  await initialised(t, 'secret-first')
+  await initialized(t, 'secret-first')
   await inVCenter('third-pw')
   await vcsim.endSessions()
   await until('a new session', async () => (await scene.attempts()).length > 1)
   await up(scene)
-  await initialised(t, 'both-changed')
+  await initialized(t, 'both-changed')
   t.same(await scene.attempts(), ['second-pw accepted', 'third-pw accepted'])
 })
 
 t.test('the old one is refused: tried once, and the new one once, without a restart', async (t) => {
   const scene = await open(t, { zone: ZONE_CATEGORY, region: REGION_CATEGORY })
-  await initialised(t, 'long-lived')
+  await initialized(t, 'long-lived')
   await inVCenter('fourth-pw')
   await vcsim.resetCalls()
   await vcsim.endSessions()
@@ -138,7 +138,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
   })
   await up(scene)
   await reports.until(
-    'it is initialised',
+    'it is initialized',
     () => condition(reports.last(held.name), 'Initialized')?.status === 'True',
   )
   t.same((await vcsim.calls()).operations.Login, 2, 'the old one and the new one')
@@ -151,7 +151,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
 t.test('a wrong one is written: it is not tried while the session lives, then once', async (t) => {
   const scene = await open(t)
   await scene.rotate('mistyped')
-  await initialised(t, 'mistyped')
+  await initialized(t, 'mistyped')
   t.same(await scene.attempts(), ['fourth-pw accepted'])
   await vcsim.endSessions()
   await refused(scene)

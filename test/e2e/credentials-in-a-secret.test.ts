@@ -60,10 +60,10 @@ async function open(t: Test): Promise<{ controller: Controller; attempts: () => 
   }
 }
 
-async function initialised(name: string): Promise<void> {
+async function initialized(name: string): Promise<void> {
   const member = await stage.member(name)
   await member.reportOnce()
-  await nodes.until(`${name} is initialised`, () => isInitialized(nodes.last(name)))
+  await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
 }
 
 await t.test(
@@ -102,7 +102,7 @@ await t.test(
     )
     t.same(await attempts(), [])
     await write(credential('marker-first'))
-    await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+    await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
     t.equal(await usable(controller), 1)
     t.equal((await readyz(controller)).trim(), 'leading')
     t.same(await attempts(), ['marker-first accepted'])
@@ -111,20 +111,20 @@ await t.test(
 
 await t.test('a new password, in either order, without a restart and without a login too many', async (t) => {
   const { controller, attempts } = await open(t)
-  await initialised('before')
+  await initialized('before')
   await vcsim.setPassword('marker-second')
   await write(credential('marker-second'))
   await controller.says(/"changed":\["password"\].*credential loaded/)
-  await initialised('between')
+  await initialized('between')
   t.same(await attempts(), ['marker-first accepted'], 'the session lives on')
   await vcsim.endSessions()
-  await initialised('after')
+  await initialized('after')
   t.same(await attempts(), ['marker-first accepted', 'marker-second accepted'])
   await write(credential('marker-third'))
   await until('it is loaded', () => controller.output().split('credential loaded').length === 4)
   await vcsim.setPassword('marker-third')
   await vcsim.endSessions()
-  await initialised('and-back')
+  await initialized('and-back')
   t.same((await attempts()).slice(2), ['marker-third accepted'])
 })
 
@@ -144,12 +144,12 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await becomes(standby, 0)
   t.match(await readyz(standby), /^standby; .* leads\nvCenter main: its Secret or folder gives no/)
   await vcsim.endSessions()
-  await initialised('without-secret')
+  await initialized('without-secret')
   t.ok((await attempts()).every((attempt) => attempt === 'marker-third accepted'))
   // The leader ends as well: a replica that has watched still knows the credential.
   await controller.stop()
   await until('the other one leads', async () => (await readyz(standby)).startsWith('leading'))
-  await initialised('by-another')
+  await initialized('by-another')
   const lettered = { server_a: vcsim.host, username_a: vcsim.username, password_a: 'marker-third' }
   // Nearly as much as a Secret may hold.
   await write({ ...lettered, junk: `marker${'\0'.repeat(1_000_000)}` })
@@ -173,7 +173,7 @@ await t.test('a folder that is mounted late, and changes', async (t) => {
     (await readyz(controller)).startsWith('vCenter main: InvalidLogin'),
   )
   await secret.write(credential('marker-third'))
-  await initialised('from-a-folder')
+  await initialized('from-a-folder')
   t.equal(await usable(controller), 1)
   t.notMatch(controller.output(), /marker/)
 })

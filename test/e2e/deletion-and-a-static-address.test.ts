@@ -8,7 +8,7 @@ import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 10 })
 const { cluster, nodes, reports, vcsim } = stage
-// No Node is deleted here, so a Node that is initialised did not wait for a deletion.
+// No Node is deleted here, so a Node that is initialized did not wait for a deletion.
 await stage.controller({ lifecycle: { ...QUICK, absentFor: '2s', deletion: 'off', maxAbsentShare: '100%' } })
 const [gone, late, off, alive] = await verified(stage, 'gone', 'late', 'off', 'alive', 'canary')
 if (!gone || !late || !off || !alive) throw new Error('there are five')
@@ -28,12 +28,12 @@ async function refused(name: string, holder: string): Promise<void> {
   })
 }
 
-t.test('whose VM is proven gone: the new Node is initialised, though the old one stays', async (t) => {
+t.test('whose VM is proven gone: the new Node is initialized, though the old one stays', async (t) => {
   await vcsim.hide(gone.vm.ref)
   await loseHeartbeats(cluster, gone.name)
   await deletionPending(stage, gone.name, { status: 'True', reason: 'DeletionOff' })
   const next = await successorOf('next', gone)
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(next.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(next.name)))
   t.equal(address(nodes.last(next.name), 'InternalIP'), gone.address)
   t.ok(nodes.last(gone.name), 'the old Node is still there')
 })
@@ -44,7 +44,7 @@ t.test('who came first is woken by the proof', async (t) => {
   t.notOk(isInitialized(nodes.last(next.name)))
   await vcsim.hide(late.vm.ref)
   await loseHeartbeats(cluster, late.name)
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(next.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(next.name)))
   t.equal(address(nodes.last(next.name), 'InternalIP'), late.address)
 })
 

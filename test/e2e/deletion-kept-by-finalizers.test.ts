@@ -48,7 +48,7 @@ t.test('a Node that Rollcall deleted: its VM is proven gone, so its address is f
   await loseHeartbeats(cluster, ours.name)
   await nodes.until('it hangs in its deletion', () => isKept(ours.name))
   const next = await successorOf(ours)
-  await nodes.until('the next one is initialised', () => isInitialized(nodes.last(next.name)))
+  await nodes.until('the next one is initialized', () => isInitialized(nodes.last(next.name)))
   t.equal(address(nodes.last(next.name), 'InternalIP'), ours.address)
   t.ok(isKept(ours.name), 'the old Node is still there')
 })

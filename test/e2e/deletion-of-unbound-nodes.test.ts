@@ -21,7 +21,7 @@ const [, forgotten] = await (async () => {
 })()
 if (!forgotten) throw new Error('there are two')
 
-/** As the CPI leaves a Node: initialised, and no agent has ever reported it. */
+/** As the CPI leaves a Node: initialized, and no agent has ever reported it. */
 async function migrated(name: string, spelling: (uuid: string) => string = (uuid) => uuid) {
   const vm = vms.shift()
   if (vm === undefined) throw new Error('there is one')

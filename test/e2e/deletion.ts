@@ -15,7 +15,7 @@ export const QUICK = {
   leaderAge: '1s',
 } as const satisfies ControllerProcessOptions['lifecycle']
 
-/** Members whose Nodes are verified and initialised, and whose agents have ended. */
+/** Members whose Nodes are verified and initialized, and whose agents have ended. */
 export async function verified(stage: Stage, ...names: readonly string[]): Promise<Member[]> {
   const members: Member[] = []
   for (const name of names) members.push(await stage.member(name))
@@ -24,9 +24,9 @@ export async function verified(stage: Stage, ...names: readonly string[]): Promi
   return members
 }
 
-/** Waits until these Nodes are initialised, and their reports say so. */
+/** Waits until these Nodes are initialized, and their reports say so. */
 export async function settled({ nodes, reports }: Stage, ...names: readonly string[]): Promise<void> {
-  await nodes.until('all are initialised', () => names.every((name) => isInitialized(nodes.last(name))))
+  await nodes.until('all are initialized', () => names.every((name) => isInitialized(nodes.last(name))))
   await reports.until('all reports are complete', () =>
     names.every((name) => {
       const report = reports.last(name)
@@ -91,7 +91,7 @@ export async function deletionsCounted(
   })
 }
 
-/** Waits until vCenter pushes what becomes of the VMs of all initialised Nodes: some seconds after they are. */
+/** Waits until vCenter pushes what becomes of the VMs of all initialized Nodes: some seconds after they are. */
 export async function watched({ cluster, vcsim }: Stage): Promise<void> {
   const { body } = await cluster.request<{ items: NodeObject[] }>('GET', '/api/v1/nodes')
   const providerIDs = new Set(body.items.map(({ spec }) => spec.providerID))

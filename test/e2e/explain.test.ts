@@ -80,9 +80,9 @@ async function told(...args: string[]) {
 t.test('all Nodes at a glance', async (t) => {
   const { code, text, said } = await told('status', `--kubeconfig=${kubeconfig}`)
   t.match({ code, said }, { code: 0, said: '' })
-  t.match(text, /^main +DC0_C\d +DC0_C\d_H\d +worker-1 +proven +zone-[ab] +on +initialised +-$/m)
+  t.match(text, /^main +DC0_C\d +DC0_C\d_H\d +worker-1 +proven +zone-[ab] +on +initialized +-$/m)
   t.match(text, /^- +- +- +worker-6 +- +- +- +waiting +NoReport$/m)
-  t.match(text, /^6 Nodes: 1 waiting, 5 initialised;/m)
+  t.match(text, /^6 Nodes: 1 waiting, 5 initialized;/m)
   t.match(text, /^controller-0_\w+ leads, and holds the Lease kube-system\/rollcall-controller$/m)
   const json: ClusterStatus = JSON.parse(
     (await told('status', `--kubeconfig=${kubeconfig}`, '--output=json')).text,
@@ -111,7 +111,7 @@ async function explained(node: string, ...args: string[]) {
 t.test('a verified Node, from its report to the decision', async (t) => {
   const { code, text } = await explained('worker-1')
   t.equal(code, 0)
-  t.match(text, /^Node worker-1 is initialised as VM "DC0_\S+" of vCenter main, identity proven$/m)
+  t.match(text, /^Node worker-1 is initialized as VM "DC0_\S+" of vCenter main, identity proven$/m)
   t.match(text, /^ {2}ok {2}report +of agent \S+, \d+s ago: BIOS UUID \S+, MACs \S+$/m)
   t.match(text, /^ {2}ok {2}identity +Proven: /m)
   t.match(text, /^ +last seen as VM .* in vCenter main, datacenter DC0, cluster DC0_C\d, host \S+$/m)
@@ -167,7 +167,7 @@ t.test('as a plugin of kubectl, with names completed', async (t) => {
   }
   t.match(await kubectl('rollcall', 'explain', 'worker-1'), {
     code: 0,
-    text: /^Node worker-1 is initialised/,
+    text: /^Node worker-1 is initialized/,
   })
   t.match(await kubectl('rollcall', 'status'), { code: 0, text: /^6 Nodes: /m })
   t.match(await kubectl('__complete', 'rollcall', 'sta'), { text: /^status\n:4/ })
@@ -183,7 +183,7 @@ t.test('as a plugin of kubectl, with names completed', async (t) => {
 t.test('status follows what happens', async (t) => {
   const watch = start('status', '--watch', `--kubeconfig=${kubeconfig}`)
   t.teardown(() => watch.stop())
-  await watch.says(/worker-2 +proven +\S+ +on +initialised/)
+  await watch.says(/worker-2 +proven +\S+ +on +initialized/)
   await vcsim.hide(lost.vm.ref)
   await loseHeartbeats(cluster, lost.name)
   await deletionPending(stage, lost.name, { status: 'True', reason: 'NotConfirmed' })
@@ -226,7 +226,7 @@ t.test('a vCenter that cannot be asked takes nothing from what the cluster says'
   const { code, text } = await told('explain', lost.name, `--config=${wrong}`, `--kubeconfig=${asker}`)
   t.equal(code, 1)
   t.match(text, /^Node worker-2 is kept for now/)
-  t.match(text, /^! vCenter main: InvalidLogin: .*; this was one attempt, which counts towards locking/m)
+  t.match(text, /^! vCenter main: InvalidLogin: .*; this was one attempt, which counts toward locking/m)
   t.notMatch(text, /will be retried/, 'nobody does')
 })
 
@@ -252,7 +252,7 @@ t.test('a Node that waits for a tag', async (t) => {
     () => condition(stage.reports.last(waiting.name), 'TopologyResolved')?.reason === 'TagMissing',
   )
   const says =
-    /^ {2}no {2}topology +TagMissing: no tag of category "k8s-zone" \(zone\) on .*DC0_C2.*; topology\.required is true, so the Node stays uninitialised until that is fixed in vCenter .*; or set topology\.required to false/m
+    /^ {2}no {2}topology +TagMissing: no tag of category "k8s-zone" \(zone\) on .*DC0_C2.*; topology\.required is true, so the Node stays uninitialized until that is fixed in vCenter .*; or set topology\.required to false/m
   for (const args of [[`--kubeconfig=${kubeconfig}`], [`--kubeconfig=${asker}`, `--config=${configFile}`]]) {
     const { code, text } = await told('explain', waiting.name, ...args)
     t.equal(code, 0)

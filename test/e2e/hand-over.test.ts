@@ -1,4 +1,4 @@
-// The vSphere CPI initialises a cluster and hands it over to Rollcall, which hands it back. Each starts with the same file.
+// The vSphere CPI initializes a cluster and hands it over to Rollcall, which hands it back. Each starts with the same file.
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { builtProgram } from '../fixtures/built-program.ts'
@@ -33,7 +33,7 @@ for (const [index, name] of ['worker-1', 'worker-2', 'worker-3'].entries()) {
   await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [`10.7.0.${index + 1}/24`] }] })
   names.push((await stage.member(name, { labels: { 'example.com/own': 'kept' } })).name)
 }
-await nodes.until('the CPI has initialised all', () => names.every((name) => isInitialized(nodes.last(name))))
+await nodes.until('the CPI has initialized all', () => names.every((name) => isInitialized(nodes.last(name))))
 await rounds(first)
 
 interface WrittenNode {

@@ -14,7 +14,7 @@ const { cluster, nodes, reports } = stage
 const controller = await stage.controller()
 const bystander = await stage.member('bystander')
 await bystander.reportOnce()
-await nodes.until('the bystander is initialised', () => isInitialized(nodes.last(bystander.name)))
+await nodes.until('the bystander is initialized', () => isInitialized(nodes.last(bystander.name)))
 
 const member = await stage.member('hostile')
 const kubelet = await cluster.as(kubeletIdentity(member.name))
@@ -92,7 +92,7 @@ t.test('then it tells the truth, and all is well', async (t) => {
   await applyManifest(cluster, await strictCRD())
   await until('the schema is back', async () => (await write(honest, '&dryRun=All')).status < 300)
   t.match(await write(honest), { status: 200 })
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.of(bystander.name).length, 3, 'the other Node was left alone all the while')
 })
 

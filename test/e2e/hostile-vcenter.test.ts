@@ -49,7 +49,7 @@ t.test('from the first call on: the waiting Node is told, and recovery needs nob
       await events.until('an Event says so', () => eventsOf(events, member.name).length > 0)
       t.match(eventsOf(events, member.name)[0], { type: 'Warning', reason, count: 1 })
       await vcsim.clearFaults()
-      await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+      await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
       t.equal(nodes.of(member.name).length, 3)
       const { peakResident } = await usage.now()
       await usage.stop()
@@ -66,7 +66,7 @@ t.test('in the middle of its work: running Nodes are left alone, waiting ones ar
   const usage = watchUsage(controller.pid)
   const running = await stage.member('running')
   await running.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(running.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
   await reports.until(
     'its report says so',
     () => condition(reports.last(running.name), 'Initialized')?.status === 'True',
@@ -95,7 +95,7 @@ t.test('in the middle of its work: running Nodes are left alone, waiting ones ar
   t.equal(nodes.of(waiting.name).length, 1)
 
   await vcsim.clearFaults()
-  await nodes.until('the waiting one is initialised', () => isInitialized(nodes.last(waiting.name)))
+  await nodes.until('the waiting one is initialized', () => isInitialized(nodes.last(waiting.name)))
   await until('it is ready', async () => (await fetch(`${controller.url}/readyz`)).status === 200)
   t.equal(nodes.of(running.name).length, before.node)
   t.equal(reports.of(running.name).length, before.report)

@@ -72,7 +72,7 @@ t.test('the identity source is away, then back: the same password is taken, with
     ),
   )
   await vcsim.clearFaults(away)
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   await reports.until('the condition is gone', () => found()?.status === 'True')
 })
 
@@ -90,7 +90,7 @@ t.test('somebody else has locked the account: it is taken once that has ended', 
     'it is told',
     () => condition(reports.last(member.name), 'VMFound')?.reason === 'InvalidLogin',
   )
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
 })
 
 t.test(
@@ -101,7 +101,7 @@ t.test(
     const member = await stage.member('without-zone')
     await member.reportOnce()
     await start(t)
-    await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+    await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
     t.equal(nodes.last(member.name)?.metadata.labels[ZONE], undefined)
     await reports.until('it is told', () => /REST/.test(JSON.stringify(reports.last(member.name)?.status)))
     t.match(JSON.stringify(reports.last(member.name)?.status), WORDS)

@@ -12,8 +12,8 @@ const stage = await openStage(t, { vms: 8 })
 const { nodes, reports, vcsim } = stage
 await stage.controller()
 
-const initialised = (name: string) =>
-  nodes.until(`${name} is initialised`, () => isInitialized(nodes.last(name)))
+const initialized = (name: string) =>
+  nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
 
 t.test('a late report', async (t) => {
   const member = await stage.member('late-report')
@@ -21,7 +21,7 @@ t.test('a late report', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 1500))
   t.equal(nodes.of(member.name).length, 1)
   await member.agent()
-  await initialised(member.name)
+  await initialized(member.name)
   t.equal(nodes.of(member.name).length, 3)
 })
 
@@ -47,7 +47,7 @@ t.test('a late VM', async (t) => {
   t.equal(nodes.of(member.name).length, 1)
 
   await vcsim.setState({ vm: member.vm.ref, uuid })
-  await initialised(member.name)
+  await initialized(member.name)
   t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${uuid}`)
   await stage.events.until('Events tell both', () => eventsOf(stage.events, member.name).length >= 3)
   t.match(
@@ -63,7 +63,7 @@ t.test('a late VM', async (t) => {
 t.test('a late claim proves what was only reported', async (t) => {
   const member = await stage.member('late-claim', { rpctool: { deny: ['info-set'] } })
   await member.agent()
-  await initialised(member.name)
+  await initialized(member.name)
   await reports.until(
     'the level is there',
     () => reports.last(member.name)?.status?.identityLevel !== undefined,
@@ -86,7 +86,7 @@ t.test('no guest RPC tool: reported, with the reason', async (t) => {
   const member = await stage.member('no-tool', { rpctool: null })
   await mkdir(join(member.root, 'usr/bin'), { recursive: true })
   const agent = await member.agent('--rpctool=/nowhere/vmware-rpctool')
-  await initialised(member.name)
+  await initialized(member.name)
   await reports.until(
     'the level is there',
     () => reports.last(member.name)?.status?.identityLevel !== undefined,
@@ -103,7 +103,7 @@ t.test('a tool that hangs delays the report by its time-out and no more', async 
   const member = await stage.member('tool-hangs', { rpctool: { hang: true } })
   const start = performance.now()
   await member.agent()
-  await initialised(member.name)
+  await initialized(member.name)
   t.comment(`${Math.round(performance.now() - start)} ms`)
   t.match(reports.last(member.name)?.spec.claim, { written: false, reason: /Time/ })
   // The tool is there again: the next agent, as after an upgrade or a boot, proves it.
@@ -115,7 +115,7 @@ t.test('a tool that hangs delays the report by its time-out and no more', async 
 t.test('an address changes: patched within seconds of the look', async (t) => {
   const member = await stage.member('new-lease')
   await member.agent('--look=1s')
-  await initialised(member.name)
+  await initialized(member.name)
   t.equal(address(nodes.last(member.name), 'InternalIP'), member.address)
   const start = performance.now()
   await member.setAddresses('10.9.0.7/24')

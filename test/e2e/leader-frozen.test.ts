@@ -32,7 +32,7 @@ t.test('frozen while a write of its own is on its way, which arrives after the t
   const next = await stage.controller({ identity: 'next', until: 'answering' })
   const member = await stage.member('worker')
   await member.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last('worker')))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last('worker')))
   await until('next knows who leads', () => standsBy(next, 'old'))
   t.equal(await conflicts(), 0)
 

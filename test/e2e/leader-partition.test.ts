@@ -21,7 +21,7 @@ const a = await replica('a')
 const b = await replica('b', 'answering')
 const member = await stage.member('worker')
 await member.reportOnce()
-await nodes.until('it is initialised', () => isInitialized(nodes.last('worker')))
+await nodes.until('it is initialized', () => isInitialized(nodes.last('worker')))
 
 const cases = [
   { line: 'lost', what: 'nothing passes', old: a, next: b, ip: '10.8.0.1' },

@@ -73,7 +73,7 @@ t.test('two replicas with a wrong password, each started anew again and again', 
 
 t.test('the password is corrected under a replica that may not try: it is tried at once', async (t) => {
   await configure(vcsim.password)
-  await nodes.until('the Node is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('the Node is initialized', () => isInitialized(nodes.last(member.name)))
   t.notOk(await vcsim.isLocked())
   t.equal(await remembered(), '{}', 'an accepted login ends the count')
   t.notMatch(replicas.map((replica) => replica.output()).join(), /horse/)

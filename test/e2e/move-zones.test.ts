@@ -88,11 +88,11 @@ t.test('relabel: both names of each label follow, in one write', async (t) => {
   const start = performance.now()
   await vMotion(mover, 'DC0_C1_H0')
   await nodes.until('the labels follow', () => labels(mover, ZONE)[0] === 'zone-b')
-  t.comment(`relabelled after ${Math.round(performance.now() - start)} ms`)
+  t.comment(`relabeled after ${Math.round(performance.now() - start)} ms`)
   t.same(labels(mover, ZONE), ['zone-b', 'zone-b'])
   t.equal(nodes.of(mover.name).length, before + 1, 'one write')
   await events.until('an Event says so', () => news(mover).length > 0)
-  t.same(news(mover), [{ type: 'Normal', reason: 'Relabelled', count: 1 }])
+  t.same(news(mover), [{ type: 'Normal', reason: 'Relabeled', count: 1 }])
   t.equal(topology(mover)?.reason, 'Resolved')
   t.equal(level(nodes.last(mover.name)), 'proven')
 

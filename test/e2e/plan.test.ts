@@ -36,7 +36,7 @@ async function planWith(config: string, ...args: string[]) {
 
 const settled = [await register('worker-1', '10.7.0.1/24'), await register('worker-2', '10.7.0.2/24')]
 const lost = await register('worker-3', '10.7.0.3/24')
-await nodes.until('all are initialised', () =>
+await nodes.until('all are initialized', () =>
   [...settled, lost].every(({ name }) => isInitialized(nodes.last(name))),
 )
 // A status is written after the Node; a busy machine's leader that ends may not get to it.
@@ -108,7 +108,7 @@ t.test('a new Node waits for a tag where that is required', async (t) => {
     'it keeps its taint',
   )
   t.match(of('worker-4')?.remarks, [
-    /^TagMissing: no tag of category "k8s-region" \(region\) on .*; topology\.required is true, so the Node stays uninitialised until that is fixed in vCenter .*; or set topology\.required to false$/,
+    /^TagMissing: no tag of category "k8s-region" \(region\) on .*; topology\.required is true, so the Node stays uninitialized until that is fixed in vCenter .*; or set topology\.required to false$/,
   ])
   t.same(of('worker-1')?.changes, [], 'a running one goes on')
   t.match(of('worker-1')?.remarks, [/^TagMissing: .*; attach a tag in vCenter; the label follows by itself$/])

@@ -55,7 +55,7 @@ t.test('what was verified before stays as it is', async (t) => {
 
 t.test('when the policy is back, all goes on by itself', async (t) => {
   await applyManifests(cluster, ['policy-own-report.yaml'])
-  await nodes.until('the newcomer is initialised', () => level(nodes.last(newcomer.name)) === 'proven')
+  await nodes.until('the newcomer is initialized', () => level(nodes.last(newcomer.name)) === 'proven')
   await until('the controller is ready', async () => (await fetch(`${controller.url}/readyz`)).ok)
   t.match(await (await fetch(`${controller.url}/metrics`)).text(), /^rollcall_policy_in_force 1$/m)
 })

@@ -53,11 +53,11 @@ async function renewedQuietly(controller: Controller, seconds: number): Promise<
   if (/NotTrusted|WrongThumbprint/.test(controller.output())) throw new Error(controller.output())
 }
 
-async function initialised(t: Test, name: string): Promise<void> {
+async function initialized(t: Test, name: string): Promise<void> {
   const member = await stage.member(name)
   await member.reportOnce()
   await reports.until(
-    `${name} is initialised`,
+    `${name} is initialized`,
     () => condition(reports.last(name), 'Initialized')?.status === 'True',
   )
   t.ok(isInitialized(nodes.last(name)))
@@ -67,7 +67,7 @@ t.test('the new CA comes before the certificate: nobody notices', async (t) => {
   const former = await readFile(vcsim.certificateFile, 'utf8')
   const conf = trusting('caFile: ca.pem')
   const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
-  await initialised(t, 'ca-before')
+  await initialized(t, 'ca-before')
   await expiresIn(t, controller, 7 * DAY)
   await vcsim.makeCertificate({ validSeconds: 30 * DAY })
   const renewed = await readFile(vcsim.certificateFile, 'utf8')
@@ -76,7 +76,7 @@ t.test('the new CA comes before the certificate: nobody notices', async (t) => {
   await isUp(controller)
   await expiresIn(t, controller, 7 * DAY)
   await renewedQuietly(controller, 30 * DAY)
-  await initialised(t, 'ca-after')
+  await initialized(t, 'ca-after')
 })
 
 t.test('the new CA comes late: said, and well as soon as it is there', async (t) => {
@@ -89,7 +89,7 @@ t.test('the new CA comes late: said, and well as soon as it is there', async (t)
   await expiresIn(t, controller, 20 * DAY)
   await secret.write({ [CONF]: conf, 'ca.pem': await readFile(vcsim.certificateFile, 'utf8') })
   await isUp(controller)
-  await initialised(t, 'ca-late')
+  await initialized(t, 'ca-late')
 })
 
 t.test('a CA file that is no certificate: the one before stays in force', async (t) => {
@@ -98,7 +98,7 @@ t.test('a CA file that is no certificate: the one before stays in force', async 
   const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
   await secret.write({ [CONF]: conf, 'ca.pem': former.slice(0, 200) })
   await controller.says(/configuration refused/)
-  await initialised(t, 'ca-broken')
+  await initialized(t, 'ca-broken')
   t.equal(await metric(controller, 'rollcall_config_valid'), 0)
 })
 
@@ -106,18 +106,18 @@ t.test('two thumbprints: the certificate changes from one to the other without a
   const { fingerprint256: first } = await vcsim.makeCertificate({ validSeconds: 5 * DAY })
   await vcsim.showCertificate()
   const { secret, controller } = await open(t, { [CONF]: trusting(`thumbprint: "${first}"`) })
-  await initialised(t, 'one-thumbprint')
+  await initialized(t, 'one-thumbprint')
   await expiresIn(t, controller, 5 * DAY)
   const { fingerprint256: second } = await vcsim.makeCertificate({ validSeconds: 60 * DAY })
   await secret.write({ [CONF]: trusting(`thumbprint: ["${first}", "${second}"]`) })
   await controller.says(/"changed":\["vcenter\.main\.trust"\]/)
   await isUp(controller)
   await renewedQuietly(controller, 60 * DAY)
-  await initialised(t, 'two-thumbprints')
+  await initialized(t, 'two-thumbprints')
 })
 
 t.test('without any check, it is known when the certificate expires', async (t) => {
   const { controller } = await open(t, { [CONF]: trusting('insecureFlag: true') })
-  await initialised(t, 'insecure')
+  await initialized(t, 'insecure')
   await expiresIn(t, controller, 60 * DAY)
 })

@@ -15,7 +15,7 @@ import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.
 const CROWD = 60
 /** So many report at a time. */
 const GROUP = 6
-/** What the configuration changes to while a group, by its index, is initialised. */
+/** What the configuration changes to while a group, by its index, is initialized. */
 const CHANGES = new Map([
   [2, 4],
   [6, 5],
@@ -54,10 +54,10 @@ async function change({ secret, controller }: Scene, conf: string, says: RegExp)
 const LOADED = /configuration loaded/
 const REFUSED = /configuration refused/
 
-async function initialised(t: Test, member: Member): Promise<void> {
+async function initialized(t: Test, member: Member): Promise<void> {
   await member.reportOnce()
   await reports.until(
-    `${member.name} is initialised`,
+    `${member.name} is initialized`,
     () => condition(reports.last(member.name), 'Initialized')?.status === 'True',
   )
   t.ok(isInitialized(nodes.last(member.name)))
@@ -72,7 +72,7 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
   const scene = await open(t, vsphereConf(vcsim, { labels }))
   const { controller } = scene
   const first = await stage.member('first')
-  await initialised(t, first)
+  await initialized(t, first)
   const writes = nodes.of(first.name).length
   const before = { lease: await lease(cluster), calls: (await vcsim.calls()).operations }
 
@@ -81,7 +81,7 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
   await until('it is ready', () => isReady(controller))
   t.comment(`loaded after ${taken.toFixed()} ms, ready ${(performance.now() - start).toFixed()} ms later`)
   const second = await stage.member('second', { vm: otherVM })
-  await initialised(t, second)
+  await initialized(t, second)
   t.equal(reports.last(second.name)?.status?.vm?.vCenter, 'second')
   t.equal(await metric(controller, 'rollcall_vcenter_up{vcenter="second"}'), 1)
 
@@ -98,7 +98,7 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
   await until('it is ready', () => isReady(controller))
   t.equal(await metric(controller, 'rollcall_vcenter_up{vcenter="second"}'), undefined)
   t.equal(await metric(controller, 'rollcall_leader'), 1)
-  await initialised(t, await stage.member('third'))
+  await initialized(t, await stage.member('third'))
 
   t.equal(nodes.of(first.name).length, writes, 'the first Node was not touched')
   t.equal(await logins(vcsim), 1)
@@ -135,7 +135,7 @@ t.test('a mistake: refused whole, and all goes on as before', async (t) => {
   t.equal(await metric(controller, 'rollcall_config_valid'), 0)
   t.equal(await metric(controller, 'rollcall_config_last_load_timestamp_seconds'), loadedAt)
   t.ok(await isReady(controller), 'readiness does not care')
-  await initialised(t, await stage.member('meanwhile'))
+  await initialized(t, await stage.member('meanwhile'))
   t.equal(await logins(other), 0, 'none of it was loaded')
   t.equal(controller.stderr.filter((line) => REFUSED.test(line)).length, 1)
   t.match(controller.output(), /vcenter\.second\.pasword: unknown key: did you mean \\"password\\"/)
@@ -148,8 +148,8 @@ t.test('a mistake: refused whole, and all goes on as before', async (t) => {
 
 t.test('zones come: Nodes that run get their labels', async (t) => {
   const scene = await open(t, vsphereConf(vcsim))
-  const member = await stage.member('unlabelled')
-  await initialised(t, member)
+  const member = await stage.member('unlabeled')
+  await initialized(t, member)
   t.equal(nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'], undefined)
   await change(scene, vsphereConf(vcsim, { labels }), LOADED)
   await nodes.until(
@@ -177,10 +177,10 @@ t.test('a replica that stands by loads it too, and leads with it', async (t) => 
     async () => (await metric(standby, 'rollcall_vcenter_up{vcenter="second"}')) === 1,
   )
   const member = await stage.member('by-standby', { vm: nextVM })
-  await initialised(t, member)
+  await initialized(t, member)
 })
 
-t.test(`changes while ${CROWD} Nodes are initialised: each is written as often as ever`, async (t) => {
+t.test(`changes while ${CROWD} Nodes are initialized: each is written as often as ever`, async (t) => {
   const members = await registerCrowd(cluster, stage.vms.splice(0, CROWD))
   await claimAll(vcsim, members)
   const groups = Array.from({ length: CROWD / GROUP }, (_, i) => members.slice(i * GROUP, (i + 1) * GROUP))
@@ -194,13 +194,13 @@ t.test(`changes while ${CROWD} Nodes are initialised: each is written as often a
   const counts: number[] = []
   for (const [i, load] of loads.entries()) {
     await load.write()
-    await nodes.until('some are initialised', () => done() >= i * GROUP)
+    await nodes.until('some are initialized', () => done() >= i * GROUP)
     const confirmations = CHANGES.get(i)
     if (confirmations === undefined) continue
     await change(scene, vsphereConf(vcsim, { labels, lifecycle: { confirmations } }), LOADED)
     counts.push(done())
   }
-  await nodes.until('all are initialised', () => done() === CROWD)
+  await nodes.until('all are initialized', () => done() === CROWD)
   await reports.until('all have a status', () =>
     members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
   )

@@ -44,7 +44,7 @@ t.test('they are finished, and none is sent twice', async (t) => {
   t.notOk(members.some(({ name }) => nodes.of(name).length > 1))
   proxy.set('works')
 
-  await nodes.until('all are initialised', () => members.every(({ name }) => isInitialized(nodes.last(name))))
+  await nodes.until('all are initialized', () => members.every(({ name }) => isInitialized(nodes.last(name))))
   await reports.until('all have a status', () =>
     members.every(({ name }) => condition(reports.last(name), 'Initialized')?.status === 'True'),
   )

@@ -6,13 +6,13 @@ const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, events } = stage
 
 const verified = (name: string) => condition(reports.last(name), 'IdentityVerified')
-const initialised = (name: string) =>
-  nodes.until(`${name} is initialised`, () => isInitialized(nodes.last(name)))
+const initialized = (name: string) =>
+  nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
 
 const lax = await stage.controller()
 const early = await stage.member('early', { rpctool: { deny: ['info-set'] } })
 await early.reportOnce()
-await initialised(early.name)
+await initialized(early.name)
 await reports.until('its level is known', () => verified(early.name)?.reason === 'Reported')
 await lax.stop()
 await stage.controller({ identity: 'strict', require: 'proven', exempt: 'example.com/no-guestinfo' })
@@ -31,7 +31,7 @@ t.test('a Node waits until its VM names it, and is told what is missing', async 
   )
   t.equal(nodes.of(member.name).length, 1, 'its Node was not touched')
   await member.claim()
-  await initialised(member.name)
+  await initialized(member.name)
   t.equal(level(nodes.last(member.name)), 'proven')
 })
 
@@ -41,11 +41,11 @@ t.test('an exempt Node need not', async (t) => {
     labels: { 'example.com/no-guestinfo': '' },
   })
   await member.reportOnce()
-  await initialised(member.name)
+  await initialized(member.name)
   t.equal(level(nodes.last(member.name)), 'reported', 'it is shown as what it is')
 })
 
-t.test('one that was initialised before runs on, and is told', async (t) => {
+t.test('one that was initialized before runs on, and is told', async (t) => {
   await reports.until('it is told', () => verified(early.name)?.reason === 'LevelTooLow')
   const node = nodes.last(early.name)
   t.ok(isInitialized(node))

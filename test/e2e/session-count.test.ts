@@ -38,7 +38,7 @@ async function logins(): Promise<readonly (number | undefined)[]> {
   return [operations.Login, operations['REST POST /rest/com/vmware/cis/session']]
 }
 
-t.test('all are initialised, with their zones', async (t) => {
+t.test('all are initialized, with their zones', async (t) => {
   t.ok(
     crowd.every(({ name }) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone'] !== undefined),
   )

@@ -46,7 +46,7 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  { what: 'the wait is cancelled', fault: soapFault('RequestCanceled'), logins: 0, anew: true },
+  { what: 'the wait is canceled', fault: soapFault('RequestCanceled'), logins: 0, anew: true },
   {
     what: 'its version is not known any more',
     fault: soapFault('InvalidCollectorVersion'),

@@ -39,10 +39,10 @@ const config = vsphereConf({ ...vcsim, certificateFile: caFile }, { labels })
   .replace(/^ *(user|password): .*\n/gm, '')
   .concat(`global: {secretName: ${NAME}, secretNamespace: kube-system}\n`)
 
-async function initialised(name: string): Promise<void> {
+async function initialized(name: string): Promise<void> {
   const member = await stage.member(name)
   await member.reportOnce()
-  await nodes.until(`${name} is initialised`, () => isInitialized(nodes.last(name)))
+  await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
   await nodes.until(`${name} has its zone`, () => {
     const found = nodes.last(name)?.metadata.labels ?? {}
     return /^zone-[ab]$/.test(found['topology.kubernetes.io/zone'] ?? '')
@@ -59,7 +59,7 @@ const up = () =>
   until('vCenter is up', async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 1)
 
 await t.test('a Node gets its labels, zone and region too, through a clone alone', async (t) => {
-  await initialised('first')
+  await initialized('first')
   t.equal(await clones(), 1)
   t.equal((await vcsim.logins()).length, 1, 'that of the session manager')
   t.match(await vcsim.sessions(), { soap: 2, rest: 0 })
@@ -68,7 +68,7 @@ await t.test('a Node gets its labels, zone and region too, through a clone alone
 
 await t.test('the session ends: a ticket more, and a new clone', async (t) => {
   await vcsim.endSessions()
-  await initialised('second')
+  await initialized('second')
   t.equal(await clones(), 2)
   t.equal(manager.tickets.length, 2)
 })
@@ -96,7 +96,7 @@ await t.test('a refused token: said, not sent again, and a changed one is used',
   await write('marker-next')
   await controller.says(/"changed":\["token"\].*credential loaded/)
   await up()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last('waits')))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last('waits')))
   t.equal(manager.authorizations.length, before + 2)
 })
 
@@ -113,7 +113,7 @@ await t.test('a session manager that fails has a name, and passes by itself', as
     )
   })
   manager.misbehave = undefined
-  await nodes.until('it is initialised', () => isInitialized(nodes.last('held-up')))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last('held-up')))
 })
 
 const said: string[] = []
@@ -139,7 +139,7 @@ await t.test(
     const older = await stage.controller({ config, identity: 'controller-1' })
     const member = await stage.member('untagged')
     await member.reportOnce()
-    await nodes.until('it is initialised', () => isInitialized(nodes.last('untagged')))
+    await nodes.until('it is initialized', () => isInitialized(nodes.last('untagged')))
     await reports.until('its report says why', () => {
       const resolved = condition(reports.last('untagged'), 'TopologyResolved')
       return (

@@ -9,13 +9,13 @@ const { nodes, reports, events, vcsim } = stage
 
 const found = ({ name }: Member) => condition(reports.last(name), 'VMFound')
 
-/** A member whose Node is initialised, and whose VM vCenter watches. */
+/** A member whose Node is initialized, and whose VM vCenter watches. */
 async function watched(name: string): Promise<Member> {
   const before = await watches()
   const member = await stage.member(name)
   await vcsim.setGuest({ vm: member.vm.ref, hostName: name, nics: [{ addresses: [`${member.address}/24`] }] })
   await member.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
   await reports.until('it is proven', () => reports.last(name)?.status?.identityLevel === 'proven')
   await until('vCenter watches it', async () => (await watches()) > before)
   return member
@@ -87,7 +87,7 @@ t.test('the controller is away while it goes off, stays off, and comes back', as
 
   const witness = await stage.member('witness')
   await restart(() => witness.reportOnce())
-  await nodes.until('another Node is initialised', () => isInitialized(nodes.last('witness')))
+  await nodes.until('another Node is initialized', () => isInitialized(nodes.last('witness')))
   await until('vCenter watches them', async () => (await watches()) > 0)
   t.equal(nodes.of(member.name).length, taintedNode, 'nothing is written again')
   t.equal(reports.of(member.name).length, taintedReport)

@@ -26,7 +26,7 @@ async function busyController(identity: string): Promise<Controller> {
   const controller = await stage.controller({ identity })
   const member = await stage.member(identity)
   await member.reportOnce()
-  await nodes.until('its Node is initialised', () => isInitialized(nodes.last(identity)))
+  await nodes.until('its Node is initialized', () => isInitialized(nodes.last(identity)))
   t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
   return controller
 }

@@ -36,7 +36,7 @@ export interface Stage {
   controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
-  /** As many Nodes, whose reports are made up and written at once, and waits until all are initialised. */
+  /** As many Nodes, whose reports are made up and written at once, and waits until all are initialized. */
   crowd(count: number): Promise<CrowdMember[]>
   /** Registers the Node of a member again after it was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
@@ -162,7 +162,7 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
       await load.write()
       const settled = ({ name }: CrowdMember) =>
         isInitialized(nodes.last(name)) && condition(reports.last(name), 'Initialized')?.status === 'True'
-      await reports.until('the crowd is initialised', () => members.every(settled))
+      await reports.until('the crowd is initialized', () => members.every(settled))
       return members
     },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),

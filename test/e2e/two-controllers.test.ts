@@ -27,11 +27,11 @@ const holders = () =>
     .map(({ object }) => object.spec.holderIdentity.replace(/_.*/, ''))
     .filter((holder, i, all) => holder !== all[i - 1])
 
-/** Registers a Node with its agent's report; resolves once it is initialised, by one of them alone. */
-async function initialise(name: string): Promise<void> {
+/** Registers a Node with its agent's report; resolves once it is initialized, by one of them alone. */
+async function initialize(name: string): Promise<void> {
   const member = await stage.member(name)
   await member.reportOnce()
-  await nodes.until(`${name} is initialised`, () => isInitialized(nodes.last(name)))
+  await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
 }
 
 const a = await stage.controller({ identity: 'a' })
@@ -43,7 +43,7 @@ t.test('one leads, the other stands by and keeps away from vCenter', async (t) =
   t.equal((await fetch(`${b.url}/readyz`)).status, 200, 'a standby is ready')
   t.ok(await metric(a, 'rollcall_leader 1'))
   t.ok(await metric(b, 'rollcall_leader 0'))
-  await initialise('first')
+  await initialize('first')
   t.equal(nodes.of('first').length, 3)
   t.match(await vcsim.sessions(), { soap: 1 })
 })
@@ -55,7 +55,7 @@ t.test('SIGTERM: the Lease is given back, and the other need not wait until it h
   await leases.until('it is recorded', () => holders().at(-1) === 'b')
   t.same(holders(), ['a', '', 'b'])
   t.match(await lease(cluster), { holderIdentity: /^b_/, leaseTransitions: 1 })
-  await initialise('second')
+  await initialize('second')
   t.equal(nodes.of('first').length, 3, 'what was done is left alone')
   t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
 })
@@ -70,7 +70,7 @@ t.test(
     await takesOver(c)
     const member = await stage.member('third')
     await member.reportOnce()
-    await nodes.until('third is initialised', () => isInitialized(nodes.last('third')))
+    await nodes.until('third is initialized', () => isInitialized(nodes.last('third')))
     b.kill('SIGCONT')
     await until('b stands by', () => standsBy(b, 'c'))
     t.equal(nodes.of('third').length, 3, 'two writes, of one of them')
@@ -83,7 +83,7 @@ t.test(
       await takesOver(b)
       await leases.until('it is recorded', () => holders().at(-1) === 'b')
       t.same(holders(), ['a', '', 'b', 'c', 'b'], 'neither the frozen nor the dead gave it back')
-      await initialise('fourth')
+      await initialize('fourth')
       t.equal(nodes.of('fourth').length, 3)
       t.match(await lease(cluster), { holderIdentity: /^b_/, leaseTransitions: 3 })
     })

@@ -32,7 +32,7 @@ async function nodeIn(datacenter: string, name: string, { agent = true } = {}) {
 }
 const boundBy = (name: string) => reports.last(name)?.status?.vm?.vCenter
 
-t.test('each Node is initialised by the tenant whose datacenter has its VM', async (t) => {
+t.test('each Node is initialized by the tenant whose datacenter has its VM', async (t) => {
   await nodeIn('DC0', 'finance-1')
   await nodeIn('DC1', 'hr-1')
   await nodeIn('DC1', 'hr-2', { agent: false })

@@ -44,8 +44,8 @@ async function memberOf(vCenter: Name, name: string): Promise<Member> {
 /** Milliseconds that a Node took, by the record of the API server. */
 function took({ name }: Member): number {
   const reported = reports.of(name)[0]?.at ?? Number.NaN
-  const initialised = nodes.of(name).find(({ object }) => isInitialized(object))?.at ?? Number.NaN
-  return initialised - reported
+  const initialized = nodes.of(name).find(({ object }) => isInitialized(object))?.at ?? Number.NaN
+  return initialized - reported
 }
 
 async function vCentersUp({ url }: Controller): Promise<string[]> {
@@ -57,7 +57,7 @@ async function readyz({ url }: Controller): Promise<string> {
   return (await (await fetch(`${url}/readyz`)).text()).trim()
 }
 
-t.test('the Nodes of both are initialised by one controller, with a session in each', async (t) => {
+t.test('the Nodes of both are initialized by one controller, with a session in each', async (t) => {
   const controller = await start()
   t.teardown(() => controller.stop())
   const members = await Promise.all(
@@ -66,7 +66,7 @@ t.test('the Nodes of both are initialised by one controller, with a session in e
     ),
   )
   await Promise.all(members.map(({ member }) => member.reportOnce()))
-  await nodes.until('all are initialised', () =>
+  await nodes.until('all are initialized', () =>
     members.every(({ member }) => isInitialized(nodes.last(member.name))),
   )
   const instances = new Map<Name, Set<string>>([
@@ -113,7 +113,7 @@ for (const [hanging, answering] of [
       t.teardown(() => controller.stop())
       const running = await memberOf(hanging, `${hanging}-running`)
       await running.reportOnce()
-      await nodes.until('it is initialised', () => isInitialized(nodes.last(running.name)))
+      await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
       await until(`${hanging} watches it`, async () => {
         const { operations } = await simulators[hanging].calls()
         return (operations.ModifyListView ?? 0) > 0
@@ -128,13 +128,13 @@ for (const [hanging, answering] of [
       const early = await memberOf(answering, `${answering}-early`)
       const lost = await memberOf(hanging, `${hanging}-lost`)
       await Promise.all([early.reportOnce(), lost.reportOnce()])
-      await nodes.until('the first is initialised', () => isInitialized(nodes.last(early.name)))
+      await nodes.until('the first is initialized', () => isInitialized(nodes.last(early.name)))
       t.notOk(toldOfTimeout(lost), 'before anybody knows that the other hangs')
 
       await until('it is told', async () => (await readyz(controller)) === `vCenter ${hanging}: TimedOut`)
       const late = await memberOf(answering, `${answering}-late`)
       await late.reportOnce()
-      await nodes.until('the next is initialised', () => isInitialized(nodes.last(late.name)))
+      await nodes.until('the next is initialized', () => isInitialized(nodes.last(late.name)))
       t.comment(`${took(early).toFixed()} ms before, ${took(late).toFixed()} ms after it is known to hang`)
 
       await reports.until('its Node is told', () => toldOfTimeout(lost))
@@ -149,7 +149,7 @@ for (const [hanging, answering] of [
       t.equal(nodes.of(running.name).length, before, 'the Node that runs is left alone')
 
       await simulators[hanging].clearFaults()
-      await nodes.until('the other is initialised', () => isInitialized(nodes.last(lost.name)))
+      await nodes.until('the other is initialized', () => isInitialized(nodes.last(lost.name)))
       await until('it is ready', async () => (await readyz(controller)).startsWith('leading'))
       for (const vcsim of Object.values(simulators)) t.match(await vcsim.sessions(), { soap: 1 })
       for (const { name } of [early, late]) {
@@ -167,7 +167,7 @@ t.test('one that hangs from the start: the other is served', async (t) => {
   t.teardown(() => controller.stop())
   const member = await memberOf('main', 'cold')
   await member.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.comment(`${took(member).toFixed()} ms`)
   t.match(await readyz(controller), /^vCenter second: /)
 })

@@ -35,10 +35,10 @@ t.test('a VM of which something essential may not be read is named, with the pri
     ),
   )
   await vcsim.deny(member.vm.ref)
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
 })
 
-t.test('a Node that was initialised stays what it was, and says so', async (t) => {
+t.test('a Node that was initialized stays what it was, and says so', async (t) => {
   const member = await stage.member('later')
   await member.agent()
   await nodes.until('it is proven', () => level(nodes.last(member.name)) === 'proven')
@@ -59,7 +59,7 @@ t.test('a claim that may not be read leaves the level as reported, and is said',
   const member = await stage.member('claimed')
   await vcsim.deny(member.vm.ref, `config.extraConfig["${GUESTINFO_CLAIM}"]`)
   await member.agent()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   await nodes.until('its level is reported', () => level(nodes.last(member.name)) === 'reported')
   const identity = () => condition(reports.last(member.name), 'IdentityVerified')
   await reports.until('its reason is said', () => /ClaimUnreadable/.test(identity()?.message ?? ''))

@@ -15,7 +15,7 @@ t.test(
     t.teardown(() => controller.stop())
     const running = await stage.member('running')
     await running.reportOnce()
-    await nodes.until('it is initialised', () => isInitialized(nodes.last(running.name)))
+    await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
     await until('it is watched', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
     const before = nodes.of(running.name).length
 
@@ -30,7 +30,7 @@ t.test(
     t.equal(nodes.of(running.name).length, before)
 
     await vcsim.clearFaults()
-    await nodes.until('all are initialised', () => crowd.every(({ name }) => isInitialized(nodes.last(name))))
+    await nodes.until('all are initialized', () => crowd.every(({ name }) => isInitialized(nodes.last(name))))
     await until('it is ready', async () => (await readyz()).startsWith('leading'))
     t.equal(nodes.of(running.name).length, before, 'nobody wrote to the Node that runs')
     t.equal((await vcsim.sessions()).soap, 1)
@@ -45,7 +45,7 @@ t.test('its tag service: the rest goes on, the labels follow', async (t) => {
   const [first, second] = [await stage.member('first'), await stage.member('second')]
   const zone = (name: string) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone']
   await first.reportOnce()
-  await nodes.until('the first is initialised', () => isInitialized(nodes.last(first.name)))
+  await nodes.until('the first is initialized', () => isInitialized(nodes.last(first.name)))
   await second.reportOnce()
   await nodes.until('the second need not wait', () => isInitialized(nodes.last(second.name)))
   for (const { name } of [first, second]) {
@@ -92,7 +92,7 @@ t.test('its tag service, where tags are required: a new Node waits, and goes on 
   t.match(condition(reports.last(member.name), 'Initialized'), { status: 'False', reason: 'TagMissing' })
 
   await vcsim.move({ vm: vm.ref, host: 'DC0_C1_H0' })
-  await nodes.until('it is initialised with the tag', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized with the tag', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'], 'zone-b')
   t.ok(isInitialized(nodes.last(running.name)), 'the one that runs has never got its taint back')
 })

@@ -12,7 +12,7 @@ t.test('a hang: no call without a deadline', async (t) => {
   t.teardown(() => controller.stop())
   const running = await stage.member('runs')
   await running.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(running.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
   await vcsim.fault({ operation: '*', kind: 'hang' })
   const waiting = await stage.member('hangs')
   await waiting.reportOnce()
@@ -20,7 +20,7 @@ t.test('a hang: no call without a deadline', async (t) => {
   await reports.until('the waiting one is told', () => told()?.reason === 'TimedOut')
   t.match(told(), { status: 'Unknown', message: /\d+ s/ })
   await vcsim.clearFaults()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(waiting.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(waiting.name)))
 })
 
 t.test('the session is gone: one new login, and nobody notices', async (t) => {
@@ -28,13 +28,13 @@ t.test('the session is gone: one new login, and nobody notices', async (t) => {
   t.teardown(() => controller.stop())
   const first = await stage.member('before')
   await first.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(first.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(first.name)))
   const failures = reports.versions.length
   await vcsim.resetCalls()
   await vcsim.fault({ operation: 'RetrievePropertiesEx', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
   const second = await stage.member('after')
   await second.reportOnce()
-  await nodes.until('the next is initialised', () => isInitialized(nodes.last(second.name)))
+  await nodes.until('the next is initialized', () => isInitialized(nodes.last(second.name)))
   await sleep(500)
   t.equal((await vcsim.calls()).operations.Login, 1)
   t.notOk(
@@ -52,7 +52,7 @@ t.test('the tag service is down: the rest goes on, the labels follow', async (t)
   t.teardown(() => controller.stop())
   const member = await stage.member('no-tags')
   await member.reportOnce()
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(member.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.equal(nodes.last(member.name)?.metadata.labels['topology.kubernetes.io/zone'], undefined)
   t.match(condition(reports.last(member.name), 'TopologyResolved') ?? { reason: 'TagsUnreadable' }, {
     reason: 'TagsUnreadable',

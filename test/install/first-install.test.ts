@@ -88,10 +88,10 @@ await t.test('controller and agent run, and the Node is proven', async (t) => {
 await t.test('the commands that say why a Node is as it is', async (t) => {
   t.match(await type(cluster, command('rollcall-controller status')), {
     code: 0,
-    output: /^1 Node: 1 initialised/m,
+    output: /^1 Node: 1 initialized/m,
   })
   const explain = command('rollcall-controller explain').replace('NODE', member.name)
-  t.match(await type(cluster, explain), { code: 0, output: /^Node worker-1 is initialised/ })
+  t.match(await type(cluster, explain), { code: 0, output: /^Node worker-1 is initialized/ })
   t.match(await type(cluster, command('rollcall-controller doctor')), { code: 0, output: / 0 fail/ })
 })
 
@@ -104,7 +104,7 @@ await t.test('without the right to write Nodes it says what it would do', async 
   await stage.reports.until('its write is refused', () => initialized()?.reason === 'NodePatchRefused')
   t.notOk(isInitialized(nodes.last(other.name)))
   t.match(await type(cluster, command('kubectl apply -f manifests/base/rbac.yaml', page)), { code: 0 })
-  await nodes.until('it is initialised', () => isInitialized(nodes.last(other.name)))
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(other.name)))
 })
 
 await t.test('the overlay for an earlier Kubernetes makes the same objects', async (t) => {

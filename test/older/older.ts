@@ -41,7 +41,7 @@ for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VER
     const stage = await openOwnStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
     await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
     await stage.controller({ lifecycle: QUICK })
-    const members = await initialised(t, stage)
+    const members = await initialized(t, stage)
     const [gone, off, other, live] = members
     if (!gone || !off || !other || !live) throw new Error('there are ten')
     await t.test('the policies refuse', (t) => refuse(t, stage, { attacker: other, victim: live }))
@@ -58,7 +58,7 @@ for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VER
   })
 }
 
-async function initialised(t: Test, stage: Stage): Promise<Member[]> {
+async function initialized(t: Test, stage: Stage): Promise<Member[]> {
   const members: Member[] = []
   for (let i = 0; i < NODES; i++) members.push(await stage.member(`worker-${i}`))
   await Promise.all(members.map((member) => member.reportOnce()))
@@ -67,7 +67,7 @@ async function initialised(t: Test, stage: Stage): Promise<Member[]> {
   await stage.nodes.until('all are proven', () =>
     names.every((name) => level(stage.nodes.last(name)) === 'proven'),
   )
-  t.pass(`${NODES} Nodes are initialised and proven`)
+  t.pass(`${NODES} Nodes are initialized and proven`)
   return members
 }
 

@@ -32,7 +32,7 @@ for (const host of hosts) stack.use(host)
 for (const form of [manifests, chart])
   await t.test(`Pods of ${form.name}`, async (t) => {
     await form.apply(world, parts.folder)
-    await t.test('Nodes register with the taint, and are initialised', (t) => join(t, hosts))
+    await t.test('Nodes register with the taint, and are initialized', (t) => join(t, hosts))
     await t.test('the rollouts end', rolledOut)
     await t.test('the kernel holds them as their security contexts say', confined)
     // The chart's objects are the same to the last field: test/install/chart.test.ts.
@@ -60,7 +60,7 @@ async function join(t: Test, hosts: readonly Host[]): Promise<void> {
     await installNetwork(host.machine)
     await registered(t, name, before)
   }
-  for (const host of hosts) await initialised(t, host)
+  for (const host of hosts) await initialized(t, host)
 }
 
 /** Resolves with the Node's UID as its kubelet made it, after so many versions of those before. */
@@ -71,14 +71,14 @@ async function registered(t: Test, name: string, before: number): Promise<string
       .slice(before)
       .find(({ type }) => type === 'ADDED')?.object
   await nodes.until(`${name} is there`, () => added() !== undefined)
-  t.ok(hasTaint(added(), UNINITIALIZED), `${name} is not initialised`)
+  t.ok(hasTaint(added(), UNINITIALIZED), `${name} is not initialized`)
   t.equal(added()?.spec.providerID, undefined)
   return added()?.metadata.uid
 }
 
-async function initialised(t: Test, { machine: { name, address: expected }, vm }: Host): Promise<void> {
+async function initialized(t: Test, { machine: { name, address: expected }, vm }: Host): Promise<void> {
   const node = () => nodes.last(name)
-  await nodes.until(`${name} is initialised`, () => node() !== undefined && isInitialized(node()))
+  await nodes.until(`${name} is initialized`, () => node() !== undefined && isInitialized(node()))
   t.equal(node()?.spec.providerID, `vsphere://${vm.uuid}`)
   t.match(node()?.metadata.labels, { [LABEL_ZONE]: ZONES[vm.cluster], [LABEL_REGION]: 'region-1' })
   t.equal(address(node(), 'InternalIP'), expected)
@@ -142,8 +142,8 @@ async function commandsOfTheDocs(t: Test): Promise<void> {
     const controller = ['exec', OWNERS[0], '--', '/rollcall-controller']
     t.match(await system(...controller, 'doctor'), / 0 fail/)
     const config = ['--config', '/etc/rollcall/vsphere.conf']
-    t.match(await system(...controller, 'explain', 'control-1', ...config), /^Node control-1 is initialised/)
-    t.match(await system(...controller, 'status'), /^2 Nodes: 2 initialised$/m)
+    t.match(await system(...controller, 'explain', 'control-1', ...config), /^Node control-1 is initialized/)
+    t.match(await system(...controller, 'status'), /^2 Nodes: 2 initialized$/m)
   }
   await Promise.all([...(await podsOf('rollcall-agent')).map(onMachines), inController()])
 }
@@ -193,5 +193,5 @@ async function registeredAnew(t: Test, host: Host): Promise<void> {
   await host.startKubelet()
   await kubectl('label', 'node', name, `${CONTROL_PLANE}=`)
   t.not(await registered(t, name, before), uid)
-  await initialised(t, host)
+  await initialized(t, host)
 }

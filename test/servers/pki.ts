@@ -20,7 +20,7 @@ import {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const day = 24 * 60 * 60 * 1000
 
-/** Who a client certificate speaks for: the common name is the user, each organisation a group. */
+/** Who a client certificate speaks for: the common name is the user, each organization a group. */
 export interface CertificateIdentity {
   user: string
   groups?: string[]

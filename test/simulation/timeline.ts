@@ -13,7 +13,7 @@ export interface Timeline {
   note(what: string): void
 }
 
-/** Something that will happen unless it is cancelled. */
+/** Something that will happen unless it is canceled. */
 export interface Appointment {
   cancel(): void
 }

@@ -77,14 +77,14 @@ export const HAPPENINGS: readonly Happening[] = [
     },
   },
   {
-    name: 'has a neighbour that is destroyed before its agent has reported',
+    name: 'has a neighbor that is destroyed before its agent has reported',
     weight: 1,
     async run(guest, context) {
-      const name = `${guest.vm.name}-neighbour`
-      const neighbour = await come(context, guest, { name, agent: false })
-      neighbour.busy = true
+      const name = `${guest.vm.name}-neighbor`
+      const neighbor = await come(context, guest, { name, agent: false })
+      neighbor.busy = true
       await context.pause(context.random.between(5, 60))
-      await go(context, neighbour)
+      await go(context, neighbor)
     },
   },
   {

@@ -34,7 +34,7 @@ t.test('all is as it should be', (t) => {
   t.same(problems([machine], [node()], []), [])
   t.same(problems([{ ...machine, runs: false }], [node({ taints: [SHUTDOWN] }, 'uid', 'Unknown')], []), [])
   const early = node({ taints: [UNINITIALIZED, SHUTDOWN] }, 'uid', 'Unknown')
-  t.same(problems([{ ...machine, runs: false }], [early], []), [], 'off before it was initialised')
+  t.same(problems([{ ...machine, runs: false }], [early], []), [], 'off before it was initialized')
   t.same(problems([{ ...machine, destroyedAt: 1 }], [], []), [])
   t.end()
 })
@@ -45,7 +45,7 @@ t.test('each thing that is not so is told', (t) => {
     ['wrongly deleted', [[machine], [], []], /exists and has no Node/],
     ['never registered', [[{ ...machine, nodeUID: undefined }], [], []], /exists and has no Node/],
     ['another Node of the name', [[], [node()], []], /belongs to no machine/],
-    ['not initialised', [[machine], [node({ taints: [UNINITIALIZED] })], []], /not initialised/],
+    ['not initialized', [[machine], [node({ taints: [UNINITIALIZED] })], []], /not initialized/],
     ['bound to the VM before', [[machine], [node({ providerID: 'vsphere://v' })], []], /provider ID/],
     ['tainted though it runs', [[machine], [node({ taints: [SHUTDOWN] })], []], /has the shutdown taint/],
     [

@@ -11,7 +11,7 @@ export interface NodeProblem {
 
 /**
  * Judges what came of all machines after a quiet time: the Node of a VM that is gone must be gone, that of one that runs
- * initialised and untainted, that of one that is off tainted, and no deletion held back.
+ * initialized and untainted, that of one that is off tainted, and no deletion held back.
  */
 export function judgeEnd(
   machines: readonly SoakMachine[],
@@ -44,9 +44,9 @@ export function judgeEnd(
 function problemsOf({ biosUUID, runs }: SoakMachine, node: NodeObject | undefined): string[] {
   if (node === undefined) return ['its VM exists and has no Node']
   const problems: string[] = []
-  // One that went off while its address was another's still waits: it is initialised when it runs again.
+  // One that went off while its address was another's still waits: it is initialized when it runs again.
   if (!isInitialized(node)) {
-    if (runs) problems.push('its VM exists, and the Node is not initialised')
+    if (runs) problems.push('its VM exists, and the Node is not initialized')
   } else if (node.spec.providerID !== `vsphere://${biosUUID}`)
     problems.push(`its provider ID is ${node.spec.providerID}, its VM ${biosUUID}`)
   if (!runs) return isShutDown(node) ? problems : [...problems, 'its VM is off, and the Node is not tainted']

@@ -19,7 +19,7 @@ export async function progressLine(
   const last = leader?.samples.at(-1)
   return [
     `${seconds(at).padStart(5)} s`,
-    `${fleet.guests.size} VMs, ${all.length} Nodes, ${all.filter((node) => !isInitialized(node)).length} not initialised`,
+    `${fleet.guests.size} VMs, ${all.length} Nodes, ${all.filter((node) => !isInitialized(node)).length} not initialized`,
     `${ledger.deletedAfter.length} deleted, ${ledger.wrong.length} wrongly`,
     leader === undefined
       ? 'nobody leads'

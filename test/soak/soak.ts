@@ -51,7 +51,7 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   const settled = await untilRight(site, 5 * MINUTE)
   if (settled.held.length > 0)
     throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${site.fleet.failures().last}`)
-  print('all Nodes are initialised; the storm begins')
+  print('all Nodes are initialized; the storm begins')
 
   const begin = performance.now()
   const elapsed = () => performance.now() - begin

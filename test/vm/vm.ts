@@ -122,7 +122,7 @@ await step(
   'the agent starts with the kubelet, reads the firmware, and reports by its credential',
   async (t) => {
     await machine.run('cp -r /payload/files/. / && systemctl daemon-reload && systemctl enable --now kubelet')
-    await nodes.until('the Node is initialised', () => isInitialized(node()), PATIENT)
+    await nodes.until('the Node is initialized', () => isInitialized(node()), PATIENT)
     t.match(report()?.spec, {
       nodeUID: uid(),
       bootID,

@@ -30,12 +30,12 @@ export const DIFFERENCES: readonly ConfigDifference[] = [
     cpi: 'ignores it',
     rollcall: 'refuses it, with the line and what was probably meant',
     because:
-      'A misspelt `datacenters` widens the scope, a misspelt `insecureFlag` breaks the login, and nothing says so.',
+      'A misspelled `datacenters` widens the scope, a misspelled `insecureFlag` breaks the login, and nothing says so.',
     shown: {
-      'yaml-misspelt.conf': REFUSED,
-      'yaml-misspelt-section.conf': REFUSED,
-      'ini-misspelt.conf': REFUSED,
-      'ini-misspelt-section.conf': REFUSED,
+      'yaml-misspelled.conf': REFUSED,
+      'yaml-misspelled-section.conf': REFUSED,
+      'ini-misspelled.conf': REFUSED,
+      'ini-misspelled-section.conf': REFUSED,
     },
   },
   {

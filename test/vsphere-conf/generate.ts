@@ -149,12 +149,12 @@ function toINI(model: Model, random: Random): string {
     for (const [key, value] of settings) {
       // The CPI takes it for the port here.
       if (value === 0) continue
-      const spelt = key.replaceAll(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`)
+      const spelled = key.replaceAll(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`)
       const written = typeof value === 'object' ? value.join(random.pick([',', ', '])) : String(value)
-      if (value === true && random.chance(0.3)) lines.push(spelt)
+      if (value === true && random.chance(0.3)) lines.push(spelled)
       else
         lines.push(
-          `${random.pick(['', '\t'])}${spelt}${random.pick(['=', ' = '])}${iniValue(written, random)}`,
+          `${random.pick(['', '\t'])}${spelled}${random.pick(['=', ' = '])}${iniValue(written, random)}`,
         )
     }
     if (random.chance(0.2)) lines.push('', '; a comment')

@@ -10,7 +10,7 @@ interface ObjectName {
   readonly name: string
 }
 
-/** @param flags how each of the two is spelt on this command line */
+/** @param flags how each of the two is spelled on this command line */
 export function checkLease(namespace: string, name: string, flags: ObjectName): Result<LeaseFlags> {
   const checked = checkNames(namespace, name, flags)
   return checked.ok ? ok({ leaseNamespace: namespace, leaseName: name }) : checked

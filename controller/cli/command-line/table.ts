@@ -65,7 +65,7 @@ export interface CommandRow {
 
 export const COMMANDS = {
   run: {
-    does: "initialises the cluster's Nodes with what vCenter knows of their VMs, and keeps them current",
+    does: "initializes the cluster's Nodes with what vCenter knows of their VMs, and keeps them current",
     required: ['config'],
     optional: ['kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
   },

@@ -106,7 +106,7 @@ function textUnder(data: SecretData, key: string, how: 'as it is' | 'without new
   return failed(`has no key "${named(key)}", ${keysOf(data)}: add it`)
 }
 
-/** The key as it is spelt there: names of hosts are the same in any case. */
+/** The key as it is spelled there: names of hosts are the same in any case. */
 function keyLike(data: SecretData, wanted: string): string {
   if (data.has(wanted)) return wanted
   for (const key of data.keys()) if (key.toLowerCase() === wanted.toLowerCase()) return key

@@ -19,7 +19,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     unbound: row(choice(['report', 'delete']), {
       default: 'report',
       meaning:
-        'What happens to a Node whose machine no vCenter has shown since Rollcall has known the Node: one that another provider initialised and that never had an agent, or whose NodeReport was deleted. `report`: the Node is kept, and its condition says how to let it be deleted; `delete`: it is deleted like any other, but after six times `absentFor`. Rollcall then creates a NodeReport for each such Node, and remembers the VM as soon as it is seen.',
+        'What happens to a Node whose machine no vCenter has shown since Rollcall has known the Node: one that another provider initialized and that never had an agent, or whose NodeReport was deleted. `report`: the Node is kept, and its condition says how to let it be deleted; `delete`: it is deleted like any other, but after six times `absentFor`. Rollcall then creates a NodeReport for each such Node, and remembers the VM as soon as it is seen.',
       protects:
         'with `report`: a VM that is inaccessible or now has another UUID, which a search by UUID does not find; with `delete`: Nodes that stay for ever',
     }),

@@ -28,7 +28,7 @@ export const NODES: SectionTable<NodesConfig> = {
     }),
     requireAllFamilies: row(flag, {
       meaning:
-        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI. With `false` it is initialised with the addresses that it has, and the others follow.',
+        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI. With `false` it is initialized with the addresses that it has, and the others follow.',
       default: 'true',
     }),
   },

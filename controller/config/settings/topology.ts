@@ -8,7 +8,7 @@ export const TOPOLOGY: SectionTable<TopologyConfig> = {
     required: row(flag, {
       default: 'false',
       meaning:
-        'Whether a new Node stays uninitialised until its VM has a tag of each category under `labels`, and says so in `TopologyResolved`. An initialised Node never gets its taint back.',
+        'Whether a new Node stays uninitialized until its VM has a tag of each category under `labels`, and says so in `TopologyResolved`. An initialized Node never gets its taint back.',
       protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
     }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {

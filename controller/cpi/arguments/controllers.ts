@@ -10,7 +10,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 export interface ChosenControllers {
-  /** Nodes are initialised and kept current. */
+  /** Nodes are initialized and kept current. */
   readonly node: boolean
   /** Nodes whose VM is gone are deleted, and those whose VM is off are tainted. */
   readonly lifecycle: boolean

@@ -19,7 +19,7 @@ export function helpOnFlags(): string {
   })
   return `usage: rollcall-controller --cloud-config FILE [flags of vsphere-cloud-controller-manager]
 
-Initialises the cluster's Nodes, started with the arguments of the vSphere CPI (v1.36.0). What each of them does:
+Initializes the cluster's Nodes, started with the arguments of the vSphere CPI (v1.36.0). What each of them does:
 
 ${rows.join('')}`
 }

@@ -122,7 +122,7 @@ export const DEFAULT_LEASE: LeaseName = {
 
 /** What a manager, or this controller, does to Nodes. */
 export interface NodeControllers {
-  /** Initialises them and keeps them current, as `cloud-node`. */
+  /** Initializes them and keeps them current, as `cloud-node`. */
   readonly node: boolean
   /** Deletes and taints them, as `cloud-node-lifecycle`. */
   readonly lifecycle: boolean
@@ -240,7 +240,7 @@ function controllersOf(controllers: string | undefined): typeof ALL {
   return chosen.value.onlyOut ? NONE : chosen.value
 }
 
-/** Whether it initialises, deletes or taints Nodes. */
+/** Whether it initializes, deletes or taints Nodes. */
 export function handlesNodes({ controllers: { node, lifecycle } }: Pick<Manager, 'controllers'>): boolean {
   return node || lifecycle
 }

@@ -148,7 +148,7 @@ t.test('managers are listed when another one leads', async (t) => {
   answers.daemonSets = [cpiObject(['--controllers=service,route'])]
   renew()
   await clock.turn(5_000)
-  t.equal(state(), 'open', 'a neighbour')
+  t.equal(state(), 'open', 'a neighbor')
   t.equal(lists(), before + 2)
   answers.daemonSets = [cpiObject([])]
   renew({ holder: 'node-2_b' })

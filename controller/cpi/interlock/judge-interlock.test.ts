@@ -69,12 +69,12 @@ const ROWS: {
   },
   { what: 'the same without Pods', managers: managers([['--leader-elect=false']]), leads: nobody },
   {
-    what: 'a good neighbour',
+    what: 'a good neighbor',
     managers: managers([['--controllers=service,route'], RUNNING]),
     leads: somebody,
   },
   {
-    what: 'one that is about to be a good neighbour',
+    what: 'one that is about to be a good neighbor',
     managers: managers([['--controllers=service,route'], ROLLING]),
     leads: somebody,
     held: /some of its Pods still run with its former arguments/,

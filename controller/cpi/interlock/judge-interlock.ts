@@ -33,20 +33,20 @@ export function ownControllers({
   return { node: initialization.on, lifecycle: lifecycle.deletion !== 'off' || lifecycle.shutdownTaint }
 }
 
-export interface InterlockJudgement {
+export interface InterlockJudgment {
   readonly interlock: InterlockState
   /** What cannot be seen, with the next step; it holds nothing up. */
   readonly remarks: readonly string[]
 }
 
-/** On a Lease: `false` says that its holder leaves vSphere's Nodes alone. For a manager that cannot be recognised otherwise. */
+/** On a Lease: `false` says that its holder leaves vSphere's Nodes alone. For a manager that cannot be recognized otherwise. */
 export const ANNOTATION_HANDLES_NODES = 'rollcall.dev/handles-nodes'
 
 /**
  * Whether a vSphere CPI does what this controller would do. Only a CPI that is seen holds this controller back; what cannot
  * be seen becomes a remark: docs/adr/0010-one-of-two-writes.md.
  */
-export function judgeInterlock(sight: Sight, own: Own): InterlockJudgement {
+export function judgeInterlock(sight: Sight, own: Own): InterlockJudgment {
   const message = held(sight, own)
   if (message !== undefined) return { interlock: { state: 'held', message }, remarks: [] }
   return { interlock: { state: 'open' }, remarks: unseen(sight, own) }

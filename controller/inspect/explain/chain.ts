@@ -26,7 +26,7 @@ export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
     ...conditionStep('identity', 'IdentityVerified', facts),
     ...conditionStep('topology', 'TopologyResolved', facts),
     ...conditionStep('addresses', 'AddressesResolved', facts),
-    ...conditionStep('initialised', 'Initialized', facts),
+    ...conditionStep('initialized', 'Initialized', facts),
     ...conditionStep('provable', 'DeletionPossible', facts),
     ...conditionStep('deletion', 'DeletionPending', facts),
     ...(facts.fresh === undefined ? [] : [wouldStep(facts.fresh.plan)]),

@@ -54,10 +54,10 @@ function look(before: NodeFacts): ExplainFacts['fresh'] {
 }
 
 const decided = (before: NodeFacts) => after(before, decide(before))
-const initialised = () => decided(settled())
+const initialized = () => decided(settled())
 const none = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [] } as const }]
 const missing = (changes: Partial<NodeFacts> = {}) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   const silent = { ...node, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:50:00Z' } }
   return facts({ node: silent, report, lookups: none, ...changes })
 }
@@ -75,8 +75,8 @@ function pending(status: 'True' | 'Unknown' | 'False', reason: string, message: 
 }
 
 t.test('a verified Node: every link holds, and what would change that', async (t) => {
-  const found = explain(initialised())
-  t.equal(found.summary, 'is initialised as VM "worker-1" of vCenter vc1, identity proven')
+  const found = explain(initialized())
+  t.equal(found.summary, 'is initialized as VM "worker-1" of vCenter vc1, identity proven')
   t.ok(found.chain.every(({ state }) => state === 'ok'))
   t.match(step(found, 'kubelet'), { says: ['renewed its Lease 8s ago'] })
   t.match(step(found, 'report')?.says, [
@@ -114,7 +114,7 @@ t.test(
     const made = { ...agentless, ...report({ spec: { ok: true, value: spec({ claim }) } }) }
     t.match(step(explain({ node: node(), report: made }), 'report'), { state: 'unknown' })
     t.match(step(explain({ node: node(), report: report() }), 'report')?.says.at(-1), 'no leader has decided')
-    const { node: known, report: old } = initialised()
+    const { node: known, report: old } = initialized()
     const newer = old && { ...old, generation: 7 }
     t.match(step(explain({ node: known, report: newer }), 'report')?.says.at(-1), 'it has changed since')
   },
@@ -141,7 +141,7 @@ t.test('a CPI that handles Nodes', async (t) => {
   const found = explain(decided(facts({ interlock: { state: 'held', message: 'stop the CPI' } })))
   t.equal(found.summary, 'waits for a cloud provider: CPIRuns')
   t.match(step(found, 'identity'), { state: 'ok' })
-  t.match(step(found, 'initialised'), { state: 'no', says: [/^CPIRuns: stop the CPI/] })
+  t.match(step(found, 'initialized'), { state: 'no', says: [/^CPIRuns: stop the CPI/] })
 })
 
 t.test('a VM that is missing: by the leader alone, the proofs are not known one by one', async (t) => {
@@ -156,7 +156,7 @@ t.test('a VM that is missing: by the leader alone, the proofs are not known one 
 })
 
 t.test('vCenter was asked, and nothing was probed', async (t) => {
-  const back = initialised()
+  const back = initialized()
   const found = [
     explain(decided(missing()), { asked: true }),
     explain(decided(missing()), { fresh: look(facts({ node: back.node, report: back.report })) }),
@@ -229,14 +229,14 @@ t.test('what vCenter says now, where the leader has not written that', async (t)
     step(found, 'plan')?.says.join('\n'),
     /would set providerID: vsphere:\/\/[\s\S]*would take taints away/,
   )
-  const steady = initialised()
+  const steady = initialized()
   const same = explain(steady, { fresh: look(facts({ node: steady.node, report: steady.report })) })
   t.match(step(same, 'plan')?.says, ['would change nothing'])
   t.notMatch(JSON.stringify(same), 'asked now')
 })
 
 t.test('what only the leader can know is not contradicted', async (t) => {
-  const { node: known, report: of } = initialised()
+  const { node: known, report: of } = initialized()
   const conditions = (of?.status.conditions ?? []).map((each) =>
     each.type === 'Initialized' ? { ...each, status: 'False' as const, reason: 'NodePatchRefused' } : each,
   )
@@ -263,17 +263,17 @@ t.test('what could not be read', async (t) => {
 
 t.test('a silent kubelet, and one that never ran', async (t) => {
   const silent = { ...RENEWED, renewTime: '2026-03-01T09:50:00.000000Z' }
-  t.match(step(explain(initialised(), { kubelet: silent }), 'kubelet'), {
+  t.match(step(explain(initialized(), { kubelet: silent }), 'kubelet'), {
     state: 'no',
     says: ['renewed its Lease 10m ago, and has been silent since'],
   })
-  t.match(step(explain(initialised(), { kubelet: { ...silent, renewTime: '' } }), 'kubelet'), { state: 'no' })
-  t.match(step(explain(initialised(), { kubelet: undefined }), 'kubelet'), { state: 'unknown' })
+  t.match(step(explain(initialized(), { kubelet: { ...silent, renewTime: '' } }), 'kubelet'), { state: 'no' })
+  t.match(step(explain(initialized(), { kubelet: undefined }), 'kubelet'), { state: 'unknown' })
 })
 
 t.test('nothing that strangers wrote controls the terminal', async (t) => {
   const evil = '\u001b]0;x\u0007\u202e\n'
-  const { node: known, report: of } = initialised()
+  const { node: known, report: of } = initialized()
   const named = { ...of?.status.vm, name: evil, host: evil } as NonNullable<
     NonNullable<typeof of>['status']['vm']
   >
@@ -284,5 +284,5 @@ t.test('nothing that strangers wrote controls the terminal', async (t) => {
     ),
   )
   t.notMatch(text, /[^\n -~\ufffd]/)
-  t.equal(JSON.parse(explanationJSON(explain(initialised()))).node, 'worker-1')
+  t.equal(JSON.parse(explanationJSON(explain(initialized()))).node, 'worker-1')
 })

@@ -37,12 +37,12 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
   switch (state) {
     case 'waiting':
       return `waits for a cloud provider${because}`
-    case 'initialised':
-      return `is initialised${known}${pending === undefined ? '' : `; needs attention${because}`}`
+    case 'initialized':
+      return `is initialized${known}${pending === undefined ? '' : `; needs attention${because}`}`
     case 'doubted':
       return `keeps what was verified before${known}, which cannot be verified now or is contradicted${because}`
     case 'VM off':
-      return `is initialised, and its VM is off${because}`
+      return `is initialized, and its VM is off${because}`
     case 'VM missing':
       return `is kept, as it is unknown whether its VM is gone${because}`
     case 'VM gone':
@@ -73,7 +73,7 @@ function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean
       return [...explained, LOOKS_AGAIN, 'what was verified stands until something contradicts it']
     case 'VM off':
       return ['the VM runs again: the taints that say it is off are taken away, usually within a second']
-    case 'initialised':
+    case 'initialized':
       return [
         ...explained,
         ...(level === 'proven'

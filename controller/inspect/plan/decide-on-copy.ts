@@ -179,7 +179,7 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
   const alone = annotations.alone()
   if (alone !== undefined)
     options.warn(
-      `a login attempt was not counted together with the leader's, because ${alone}: each wrong password counts towards locking the account`,
+      `a login attempt was not counted together with the leader's, because ${alone}: each wrong password counts toward locking the account`,
     )
   return {
     before,

@@ -36,16 +36,14 @@ export function printPlan(plan: Plan): string {
   const at = (wanted: NodePlan['level']) =>
     plan.nodes.filter(({ level }) => level === wanted).map(({ name }) => name)
   const [asserted, reported] = [at('asserted'), at('reported')]
-  const labelled = plan.nodes.filter(({ levelLabel }) => levelLabel).map(({ name }) => name)
+  const labeled = plan.nodes.filter(({ levelLabel }) => levelLabel).map(({ name }) => name)
   return [
     ...lines,
     ...plan.remarks.map((remark) => `! ${printable(remark, 1024)}`),
     changing === 0
       ? `no change to any of ${plan.nodes.length} Nodes`
       : `${changing} of ${plan.nodes.length} Nodes would change`,
-    ...(labelled.length === 0
-      ? []
-      : [`Nodes that would get a new identity level label: ${counted(labelled)}`]),
+    ...(labeled.length === 0 ? [] : [`Nodes that would get a new identity level label: ${counted(labeled)}`]),
     ...(asserted.length === 0 ? [] : [`Nodes that need an agent to reach reported: ${counted(asserted)}`]),
     ...(reported.length === 0
       ? []

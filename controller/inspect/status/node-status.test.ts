@@ -23,15 +23,15 @@ const decided = (before: NodeFacts) => of(after(before, decide(before)))
 const lookups = (...vms: ReturnType<typeof vm>[]) => [
   { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms } as const },
 ]
-const initialised = () => {
+const initialized = () => {
   const first = settled()
   return after(first, decide(first))
 }
 
 t.test('a verified Node has nothing pending', async (t) => {
-  t.same(of(initialised()), {
+  t.same(of(initialized()), {
     name: 'worker-1',
-    state: 'initialised',
+    state: 'initialized',
     pending: undefined,
     level: 'proven',
     vCenter: 'vc1',
@@ -74,13 +74,13 @@ t.test('without a report, or one that nobody has decided on', async (t) => {
 })
 
 t.test('the status of a former Node of that name is nothing about this one', async (t) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   const anew = { ...node, uid: '22222222-2222-4333-8444-555555555555' }
   t.match(statusOf(anew, report), { level: undefined, vCenter: undefined, power: undefined })
 })
 
 t.test('a VM that is off', async (t) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   for (const [powerState, power] of [
     ['poweredOff', 'off'],
     ['suspended', 'suspended'],
@@ -91,7 +91,7 @@ t.test('a VM that is off', async (t) => {
 })
 
 t.test('a VM that is missing: not told yet, held, being deleted', async (t) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   const silent = { ...node, ready: { status: 'Unknown', lastHeartbeatTime: '' } }
   const missing = (changes: Partial<NodeFacts> = {}) =>
     facts({ node: silent, report, lookups: lookups(), ...changes })
@@ -123,7 +123,7 @@ t.test('a VM that is missing: not told yet, held, being deleted', async (t) => {
 })
 
 t.test('what is contradicted or cannot be verified now is doubted', async (t) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   const alone = {
     state: 'unknown',
     failure: { vCenter: 'vc1', reason: 'NoPermission', message: 'may not be read' },
@@ -134,11 +134,11 @@ t.test('what is contradicted or cannot be verified now is doubted', async (t) =>
 })
 
 t.test('what holds nothing up is told of a Node that runs', async (t) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   const failure = { vCenter: 'vc1', reason: 'PrivilegeMissing', message: 'System.View is missing' } as const
   const provable = [{ state: 'unproven', failure } as const]
   t.match(decided(facts({ node, report, provable })), {
-    state: 'initialised',
+    state: 'initialized',
     pending: { condition: 'DeletionPossible', reason: 'PrivilegeMissing' },
   })
   const settings = { ...SETTINGS, labels: { zone: undefined, region: undefined } }
@@ -146,7 +146,7 @@ t.test('what holds nothing up is told of a Node that runs', async (t) => {
 })
 
 t.test('words of strangers are no names of ours', async (t) => {
-  const { node, report } = initialised()
+  const { node, report } = initialized()
   const conditions = (report?.status.conditions ?? []).map((each) =>
     each.type === 'VMFound' ? { ...each, reason: 'constructor' } : each,
   )

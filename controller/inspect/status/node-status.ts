@@ -11,7 +11,7 @@ import { LABEL_REGION, LABEL_ZONE } from '../../types/well-known.ts'
 export const STATES = [
   /** It waits for a cloud provider. */
   'waiting',
-  'initialised',
+  'initialized',
   /** It runs on what was verified before, which cannot be verified now or is contradicted. */
   'doubted',
   'VM off',
@@ -76,9 +76,9 @@ export function statusOf(node: Node, report: NodeReport | undefined): NodeStatus
   }
 }
 
-type Judgement = Pick<NodeStatus, 'state' | 'pending'>
+type Judgment = Pick<NodeStatus, 'state' | 'pending'>
 
-function judge(node: Node, report: NodeReport | undefined, conditions: readonly Condition[]): Judgement {
+function judge(node: Node, report: NodeReport | undefined, conditions: readonly Condition[]): Judgment {
   if (node.deleting) return { state: 'deleting', pending: undefined }
   if (report === undefined) return withoutReport(node)
   const find = (type: ConditionType) => conditions.find((each) => each.type === type)
@@ -100,10 +100,10 @@ function judge(node: Node, report: NodeReport | undefined, conditions: readonly 
   )
     .map(find)
     .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'NotConfigured')
-  return { state: 'initialised', pending: told ? pendingOf(told) : undecided(node, report, conditions) }
+  return { state: 'initialized', pending: told ? pendingOf(told) : undecided(node, report, conditions) }
 }
 
-function withoutReport(node: Node): Judgement {
+function withoutReport(node: Node): Judgment {
   const scheme = judgeProviderID(node.providerID, undefined)
   if (scheme === 'foreign') {
     const message = "its provider ID is another provider's"

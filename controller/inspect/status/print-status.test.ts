@@ -5,7 +5,7 @@ import { leaderText } from './read-leader.ts'
 
 const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
   name,
-  state: 'initialised',
+  state: 'initialized',
   pending: undefined,
   level: 'proven',
   vCenter: 'main',
@@ -48,10 +48,10 @@ t.test('a table, how many are in which state, and what is not known', async (t) 
   t.equal(
     printStatus({ nodes, leader, unknown: ['NodeReports cannot be read: no'] }),
     `VCENTER  CLUSTER  HOST   NODE      IDENTITY  ZONE    POWER  STATE        PENDING
-main     C0       esx-1  worker-1  proven    zone-a  on     initialised  -
+main     C0       esx-1  worker-1  proven    zone-a  on     initialized  -
 main     C0       esx-1  worker-2  proven    -       -      VM gone      BrakeEngaged
 
-2 Nodes: 1 initialised, 1 VM gone; why: rollcall-controller explain NODE
+2 Nodes: 1 initialized, 1 VM gone; why: rollcall-controller explain NODE
 the brake on deletions is engaged for 1 Node of vCenter main
 a leads
 ! NodeReports cannot be read: no

@@ -75,7 +75,7 @@ t.test('a process that ends promises no other attempt', async (t) => {
     await t.rejects(once(), {
       message:
         'vc.test:443 refuses the user u with the configured password; ' +
-        'this was one attempt, which counts towards locking the account; check user and password',
+        'this was one attempt, which counts toward locking the account; check user and password',
     })
   await t.rejects(once(), {
     message:

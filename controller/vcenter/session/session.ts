@@ -38,7 +38,7 @@ export interface Login {
 export interface Session {
   /**
    * Logs in, unless the previous session is still alive. Throws a VCenterError; during a {@link pause} throws its error
-   * without a call, because each attempt would count towards locking the account (csi#3787).
+   * without a call, because each attempt would count toward locking the account (csi#3787).
    */
   ensure(signal: AbortSignal): Promise<ServiceContent>
   /** The last login; undefined before the first. */

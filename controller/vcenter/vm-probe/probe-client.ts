@@ -92,7 +92,7 @@ function sessionEnded(): VCenterError {
 }
 
 function givenUp(): VCenterError {
-  return new VCenterError('TimedOut', 'the probe of a VM was cancelled before vCenter answered')
+  return new VCenterError('TimedOut', 'the probe of a VM was canceled before vCenter answered')
 }
 
 function tooLong(milliseconds: number): VCenterError {

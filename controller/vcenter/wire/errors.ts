@@ -32,7 +32,7 @@ export class LoginRefused extends VCenterError {
 }
 
 /** Until when is not said: another process may try another password at once, and this one for a few times. */
-const ONE_ATTEMPT = 'this was one attempt, which counts towards locking the account'
+const ONE_ATTEMPT = 'this was one attempt, which counts toward locking the account'
 
 /** The `cause` is the refusal; without one no attempt was made. */
 interface LoginRefusedOptions extends ErrorOptions {
@@ -134,7 +134,7 @@ export function isSessionLost(error: unknown): boolean {
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
 
 /**
- * Whether the collector, its filter or a view is gone, or its wait was cancelled. They must be created anew; it says nothing
+ * Whether the collector, its filter or a view is gone, or its wait was canceled. They must be created anew; it says nothing
  * about any VM.
  */
 export function isRebuild(error: unknown): boolean {

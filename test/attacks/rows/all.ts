@@ -41,7 +41,7 @@ const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
 export const rest: Readonly<Record<string, string>> = {
   otherReports: `Of its own report, a node may not write other owners, finalizers, labels and annotations either: ${test('own-report')}.`,
   credentials: `Nor may an administrator, or whoever has only a node's group: ${test('own-report')}.`,
-  ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}; by the Node itself, or before Kubernetes 1.36, ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}. A provider ID before it is initialised, and the annotation that says which VM it is: ${test('verified-labels')}.`,
+  ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}; by the Node itself, or before Kubernetes 1.36, ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}. A provider ID before it is initialized, and the annotation that says which VM it is: ${test('verified-labels')}.`,
   lifecycle: `A sign of life that is no time, and other labels and annotations in its own report, however many: ${test('own-report')}.`,
   deletion: `Nor may it delete a Node that is on hold, or of another provider, or without UID and version as preconditions (${test('delete-node')}); nor change holds, owners, field managers, taints and labels of others, nor put a Node out of service that is ready (${test('update-node')}).`,
   bodies: `Each field that is too long, has too many items, or control characters in it: ${test('crd')}.`,

@@ -20,12 +20,12 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     "vCenter's labels win",
   ),
   'provider ID': kubelet(
-    "the victim's provider ID, once initialised",
+    "the victim's provider ID, once initialized",
     'API server',
     'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
   ),
   taint: kubelet(
-    'remove the taint, before it is initialised',
+    'remove the taint, before it is initialized',
     'NodeRestriction',
     'is not allowed to modify taints',
     'it stays tainted',

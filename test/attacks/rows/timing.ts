@@ -93,7 +93,7 @@ export const races = theme('Being first', {
   ),
   'the forger is first': row(
     kubelet,
-    'UUID and MACs of a VM whose Node does not exist yet: the forger is initialised as that VM, at level reported',
+    'UUID and MACs of a VM whose Node does not exist yet: the forger is initialized as that VM, at level reported',
     'controller',
     'ClaimedByAnotherNode',
     'becomes proven as soon as it claims; the forger loses its level',

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import {
-  initialise,
+  initialize,
   kubeletOf,
   labelNode,
   labelsOf,
@@ -83,7 +83,7 @@ async function labelIsRestored(cluster: Cluster): Promise<boolean> {
 async function createTwoNodes(cluster: Cluster): Promise<void> {
   await create(cluster, nodes, { metadata: { name: 'n1' } })
   await registerNode((await kubeletOf(cluster, 'n2')).request, 'n2')
-  await initialise(await controllerOf(cluster), 'n2')
+  await initialize(await controllerOf(cluster), 'n2')
 }
 
 await t.test('what it changes in the manifests is as before, and acts', async (t) => {

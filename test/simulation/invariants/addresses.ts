@@ -5,10 +5,10 @@ import { machinesOf, type World } from '../world.ts'
 import { hasHadCopy } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
-/** Longer than it takes to tell who waits, and to initialise it, while nothing else is wrong; milliseconds. */
+/** Longer than it takes to tell who waits, and to initialize it, while nothing else is wrong; milliseconds. */
 const TOLD = 45_000
 
-/** Who waits for an address is initialised soon after the machine that has held it is proven gone. */
+/** Who waits for an address is initialized soon after the machine that has held it is proven gone. */
 export function createAddressJudge(): { look(world: World): void } {
   /** Since when each Node waits in vain, by its UUID and the leader. */
   const since = new Map<string, number>()

@@ -113,7 +113,7 @@ function isShown({ vCenters }: World, moref: string, { metadata }: StoredReport)
   })
 }
 
-/** Whether a Node was never initialised, and its own agent says which VM it is: nothing was ever scheduled to it. */
+/** Whether a Node was never initialized, and its own agent says which VM it is: nothing was ever scheduled to it. */
 export function isAwaited({ api }: World, { metadata, spec }: StoredNode): boolean {
   const report = api.reports.get(metadata.name)
   return (

@@ -81,7 +81,7 @@ function judgeProvable({ judge, settings }: World, name: string, status: StoredS
     judge.violate('what could not be proven is taken back', `${name}: ${possible.reason} ${possible.message}`)
 }
 
-/** Who runs, and is what its agent says, is initialised; nobody waits for ever for what another has held. */
+/** Who runs, and is what its agent says, is initialized; nobody waits for ever for what another has held. */
 function judgeInitialized(world: World, node: StoredNode, machine: Machine): void {
   const { judge, settings, vCenters } = world
   const { vm, destroyed, power } = machine
@@ -94,7 +94,7 @@ function judgeInitialized(world: World, node: StoredNode, machine: Machine): voi
   if (vm.biosUUID !== machine.biosUUID || copies.length > 1) return
   if (isHeldForGood(world, node, machine)) return
   if (node.spec.taints.some(({ key }) => key === TAINT_UNINITIALIZED))
-    judge.violate('a VM that runs has an initialised Node', `${node.metadata.name} is not`)
+    judge.violate('a VM that runs has an initialized Node', `${node.metadata.name} is not`)
 }
 
 function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefined): void {
@@ -106,7 +106,7 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
   // Nobody can be asked about one that was in a vCenter which is no longer there.
   const homes = vCenters.map(({ instanceUUID }) => instanceUUID)
   if (known.some(({ vCenterInstanceUUID }) => !homes.includes(vCenterInstanceUUID))) return
-  // One that was never initialised nor bound, and that nothing names, is nobody's VM.
+  // One that was never initialized nor bound, and that nothing names, is nobody's VM.
   if (known.length === 0 && node.spec.providerID === undefined && !awaited && unbound !== 'delete') return
   const uuids = [...known.map(({ biosUUID }) => biosUUID), ...uuidsOf(world, node)]
   const twin = vCenters.some(({ vms }) =>

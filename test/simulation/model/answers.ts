@@ -35,7 +35,7 @@ const destroy: Answer = ({ session, target }) => {
   return ''
 }
 
-/** The operations in a session. All else is not modelled. */
+/** The operations in a session. All else is not modeled. */
 const OPERATIONS: Readonly<Record<string, Answer>> = {
   CurrentTime: () => '',
   Logout({ vCenter, session }) {
@@ -147,7 +147,7 @@ export function answer(
     }
   }
   const answers = OPERATIONS[operation]
-  if (answers === undefined) throw new Error(`the operation ${operation} is not modelled`)
+  if (answers === undefined) throw new Error(`the operation ${operation} is not modeled`)
   return { start: now(answers({ vCenter, session, target, parameters })) }
 }
 

@@ -240,7 +240,7 @@ export function createApiServer(
       const object = kind === 'nodes' ? node : report
       if (object === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
       if (report !== undefined && kind === 'nodereports') return written(by, patchReportStatus(report, body))
-      if (node === undefined) throw new Error(`${method} ${path} is not modelled`)
+      if (node === undefined) throw new Error(`${method} ${path} is not modeled`)
       if (method === 'DELETE') {
         if (self.deletionsRefused) {
           onRefused(name)

@@ -70,7 +70,7 @@ export interface Machine {
   ready: boolean
   /** Whether it reaches the API server. */
   linked: boolean
-  /** Whether another provider has initialised its Node. */
+  /** Whether another provider has initialized its Node. */
   readonly migrated: boolean
   /** Whether that provider wrote the first half of its UUID in the other byte order. */
   readonly swapped: boolean

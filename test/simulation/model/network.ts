@@ -84,7 +84,7 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
   async function open(request: KubeRequest): Promise<AsyncIterable<Uint8Array>> {
     const { path, query = {}, signal } = request
     const kind = kindAt(path)
-    if (kind === undefined) throw new Error(`a watch of ${path} is not modelled`)
+    if (kind === undefined) throw new Error(`a watch of ${path} is not modeled`)
     const inbox: StoredChange[] = []
     let ended: 'no' | 'broken' | 'orderly' = 'no'
     let wake: () => void = () => undefined

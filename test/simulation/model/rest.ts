@@ -38,11 +38,11 @@ export function isLogin({ method, path }: HTTPRequest): boolean {
   return method === 'POST' && path === `${PREFIX}session`
 }
 
-/** Answers a call. Throws an Error for one that is not modelled. */
+/** Answers a call. Throws an Error for one that is not modeled. */
 export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: Client): RESTAnswer {
   const { method, path, headers, body } = request
   const [resource = '', query = ''] = path.slice(PREFIX.length).split('?')
-  if (!path.startsWith(PREFIX)) throw new Error(`the path ${path} is not modelled`)
+  if (!path.startsWith(PREFIX)) throw new Error(`the path ${path} is not modeled`)
   if (isLogin(request)) {
     const key = vCenter.loginREST(client)
     return key === undefined ? { status: 401 } : { status: 200, value: key }
@@ -72,7 +72,7 @@ function tagAnswer(resource: string, query: string, body = ''): unknown {
       // With an action it is a category that is named.
       return query === '' ? { name: id } : Object.keys(CATEGORY_OF).filter((tag) => CATEGORY_OF[tag] === id)
     default:
-      throw new Error(`the resource ${resource} is not modelled`)
+      throw new Error(`the resource ${resource} is not modeled`)
   }
 }
 

@@ -76,7 +76,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'machines: a Node that another provider initialised may be the only one of a vCenter',
+    name: 'machines: a Node that another provider initialized may be the only one of a vCenter',
     edits: [
       edit(
         'controller/loops/node/vm-probes/inhabitants.ts',

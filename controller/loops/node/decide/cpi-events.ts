@@ -1,7 +1,7 @@
 /** The Events that the CPI's controllers record, for those who watch for them; ours, which say more, stand beside them. */
 import type { NodeEvent } from './node-events.ts'
 
-/** As of cloud-provider's node controller, once a Node is initialised. */
+/** As of cloud-provider's node controller, once a Node is initialized. */
 export const SYNCED: NodeEvent = {
   type: 'Normal',
   reason: 'Synced',

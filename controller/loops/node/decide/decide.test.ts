@@ -28,7 +28,7 @@ function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
   return report({ spec: { ok: true, value: spec(changes) } })
 }
 
-t.test('initialises a Node as users of the CPI expect', async (t) => {
+t.test('initializes a Node as users of the CPI expect', async (t) => {
   const decision = decide(facts())
   t.equal(decision.state, 'initializing')
   t.equal(decision.level, 'proven')
@@ -99,7 +99,7 @@ t.test('a new Node shows the family that is there, and waits for the other', asy
   t.match(condition(going, 'AddressesResolved'), { status: 'False', reason: 'FamilyMissing' })
 })
 
-t.test('other taints and labels survive the initialisation', async (t) => {
+t.test('other taints and labels survive the initialization', async (t) => {
   const other = {
     key: 'node.kubernetes.io/not-ready',
     effect: 'NoExecute',
@@ -109,7 +109,7 @@ t.test('other taints and labels survive the initialisation', async (t) => {
   t.same(decision.patch?.taints, [other])
 })
 
-t.test('an initialisation that also ends the shutdown taint leaves neither', async (t) => {
+t.test('an initialization that also ends the shutdown taint leaves neither', async (t) => {
   const [uninitialized] = node().taints
   const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
   const before = settled()
@@ -131,9 +131,9 @@ t.test('a Node without a report waits, and is told why when the agent is overdue
 
 t.test('Nodes that are none of our business are unmanaged', async (t) => {
   const cases = {
-    'initialised by another provider': node({ taints: [], providerID: 'metal3://x' }),
+    'initialized by another provider': node({ taints: [], providerID: 'metal3://x' }),
     'no taint, no report': node({ taints: [] }),
-    'foreign and uninitialised': node({ providerID: 'kubemark://x' }),
+    'foreign and uninitialized': node({ providerID: 'kubemark://x' }),
   }
   for (const [name, foreign] of Object.entries(cases)) {
     t.same(
@@ -239,7 +239,7 @@ t.test('where more VMs have the UUID than are known, a claim decides, and nothin
   t.match(condition(waits, 'VMFound'), { status: 'Unknown', message: /no claim.*so many VMs have it/ })
 })
 
-t.test('provider IDs of the in-tree provider are recognised and left as they are', async (t) => {
+t.test('provider IDs of the in-tree provider are recognized and left as they are', async (t) => {
   for (const existing of [BIOS_UUID.toUpperCase(), SWAPPED_UUID]) {
     const decision = decide(facts({ node: node({ providerID: `vsphere://${existing}` }) }))
     t.equal(decision.state, 'initializing')
@@ -337,7 +337,7 @@ t.test('a Node that was registered without the taint and with its provider ID is
   t.same(
     decide(unsaid).events.map(({ reason }) => reason),
     ['Initialized'],
-    'nor of one whose initialisation a controller did not live to report',
+    'nor of one whose initialization a controller did not live to report',
   )
 
   const hidden = { ...bare, vms: [] }
@@ -346,7 +346,7 @@ t.test('a Node that was registered without the taint and with its provider ID is
   t.notMatch(decide(after(hidden, refused)).events.at(-1), { reason: 'RegisteredUntainted' })
 })
 
-t.test('the initialisation is told once in the words of the CPI', async (t) => {
+t.test('the initialization is told once in the words of the CPI', async (t) => {
   const first = facts()
   const decision = decide(first)
   const synced = decision.events.filter(({ reason }) => reason === 'Synced')
@@ -361,7 +361,7 @@ t.test('the initialisation is told once in the words of the CPI', async (t) => {
   t.same(decide(after(first, decision)).events, [])
 })
 
-t.test('more labels come with the initialisation, where a Node has none of their name', async (t) => {
+t.test('more labels come with the initialization, where a Node has none of their name', async (t) => {
   const settings = {
     ...SETTINGS,
     initialization: { on: true, labels: { 'example.com/rack': 'r1', own: 'x' } },
@@ -373,7 +373,7 @@ t.test('more labels come with the initialisation, where a Node has none of their
   t.equal(decide({ ...settled(), settings }).patch, undefined, 'a running Node stays as it is')
 })
 
-t.test('where another provider initialises Nodes, none is changed but for the state of its VM', async (t) => {
+t.test('where another provider initializes Nodes, none is changed but for the state of its VM', async (t) => {
   const settings = { ...SETTINGS, initialization: { on: false, labels: {} } }
   const fresh = decide(facts({ settings }))
   t.equal(fresh.patch, undefined)
@@ -420,7 +420,7 @@ t.test('while a CPI handles Nodes, none is changed, and those that wait say so',
     const held = decide({ ...each, interlock })
     t.equal(held.patch, undefined, what)
     t.notOk(
-      held.events.some(({ reason }) => ['VMShutDown', 'VMRuns', 'Relabelled'].includes(reason)),
+      held.events.some(({ reason }) => ['VMShutDown', 'VMRuns', 'Relabeled'].includes(reason)),
       'and nothing is told that does not happen',
     )
   }
@@ -460,7 +460,7 @@ t.test('labels of a running Node are filled in, never changed', async (t) => {
 })
 
 t.test(
-  'a label that the kubelet gave otherwise is put right while the Node is initialised, and that is said',
+  'a label that the kubelet gave otherwise is put right while the Node is initialized, and that is said',
   async (t) => {
     const zone = 'topology.kubernetes.io/zone'
     const { patch, events } = decide(facts({ node: node({ labels: { [zone]: 'elsewhere' } }) }))

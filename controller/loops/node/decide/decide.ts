@@ -53,11 +53,11 @@ function leftToAnother({
   if (settings.initialization.on) return undefined
   return no(
     'InitializationOff',
-    'Rollcall was started with --controllers=-cloud-node, so another provider must initialise this Node; remove that argument if there is none',
+    'Rollcall was started with --controllers=-cloud-node, so another provider must initialize this Node; remove that argument if there is none',
   )
 }
 
-/** Where another provider initialises Nodes and keeps them current, nothing that follows from identity is written. */
+/** Where another provider initializes Nodes and keeps them current, nothing that follows from identity is written. */
 function withoutPatch({ patch: _, ...rest }: IdentityDecision): IdentityDecision {
   return rest
 }

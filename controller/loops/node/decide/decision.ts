@@ -14,7 +14,7 @@ import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodePatch } from './node-patch.ts'
 
-/** What prevents the initialisation, for the metric. */
+/** What prevents the initialization, for the metric. */
 export interface Refusal {
   readonly condition: ConditionType
   readonly reason: Reason
@@ -89,7 +89,7 @@ export interface Absence extends Span {
   readonly group: string
   /** When it first went missing, monotonic. */
   readonly since: number
-  /** Whether it counts towards the limit. */
+  /** Whether it counts toward the limit. */
   readonly counts: boolean
   /** Whether its machine lives, so that vCenter is wrong about it: see `livesOn` and `speaksByKubeletAlone`. */
   readonly lives: boolean

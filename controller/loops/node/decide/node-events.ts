@@ -82,7 +82,7 @@ function untaintedEvents(
   now: number,
 ): NodeEvent[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
-  // No kubelet can set this label: a controller initialised the Node and died before it could write the report.
+  // No kubelet can set this label: a controller initialized the Node and died before it could write the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
   // A Node without a provider ID is refused for that reason anyway.
   if (node.providerID === undefined || now - Date.parse(node.creationTimestamp) > YOUNG) return []

@@ -26,7 +26,7 @@ export interface Wanted {
   readonly metadata: Pick<InstanceMetadata, 'labels' | 'addresses'>
   /** Whether a running Node's labels follow what changes in vCenter. */
   readonly relabels: boolean
-  /** Labels that have nothing to do with vCenter, for a Node that is initialised. */
+  /** Labels that have nothing to do with vCenter, for a Node that is initialized. */
   readonly more: Readonly<Record<string, string>>
 }
 
@@ -64,7 +64,7 @@ export function levelLabel(
   return (node.labels[LABEL_IDENTITY_LEVEL] ?? null) === wanted ? {} : { [LABEL_IDENTITY_LEVEL]: wanted }
 }
 
-/** Events for labels that the kubelet set before the initialisation and that differ from vCenter. */
+/** Events for labels that the kubelet set before the initialization and that differ from vCenter. */
 function overriddenLabels(node: Node, written: readonly string[]): readonly NodeEvent[] {
   const labels = written.filter((label) => label !== LABEL_IDENTITY_LEVEL && node.labels[label] !== undefined)
   if (labels.length === 0) return []
@@ -73,7 +73,7 @@ function overriddenLabels(node: Node, written: readonly string[]): readonly Node
 }
 
 /**
- * Labels are corrected during initialisation and where the configuration says `relabel`. Otherwise only absent ones are
+ * Labels are corrected during initialization and where the configuration says `relabel`. Otherwise only absent ones are
  * added (kubernetes/cloud-provider-vsphere#435), because changing the zone of a running Node strands its volumes. A label
  * and its beta name always get the same value.
  */

@@ -109,7 +109,7 @@ function asksForNothing({ name }: NodeFacts['node']): ConditionValue {
 }
 
 /**
- * A Node that somebody has initialised and for which no agent reports, or whose report was deleted. It is left alone while
+ * A Node that somebody has initialized and for which no agent reports, or whose report was deleted. It is left alone while
  * its kubelet calls it Ready, with two exceptions: its provider ID is that of a verified Node, or its machine must be known
  * in case it vanishes (`lifecycle.unbound: delete`).
  */

@@ -31,7 +31,7 @@ t.test('a refusal is told until nothing is refused any more, though the VM no lo
   }
 })
 
-t.test('of a Node that was never initialised it is told that its VM is off', async (t) => {
+t.test('of a Node that was never initialized it is told that its VM is off', async (t) => {
   const told = refused(facts())
   const off = { ...told, lookups: OFF }
   t.match(initialized(after(off, decide(off))), { status: 'False', reason: 'VMPoweredOff' })

@@ -67,7 +67,7 @@ export function decideOnRejectedWrite(
  * What to say where a patch of the Node was refused, and the Node is only left as it is now: nothing is refused any more.
  * Where this decision's own patch is refused, the refusal is told instead.
  *
- * @param instead why a Node that still waits is not initialised
+ * @param instead why a Node that still waits is not initialized
  */
 export function noLongerRefused(
   node: Pick<Node, 'taints' | 'providerID'>,

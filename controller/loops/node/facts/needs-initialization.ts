@@ -11,7 +11,7 @@ export function withoutUninitializedTaint(taints: readonly Taint[]): readonly Ta
 }
 
 /**
- * Whether no cloud provider has initialised the Node yet. A Node without the taint may never have had it: its kubelet does
+ * Whether no cloud provider has initialized the Node yet. A Node without the taint may never have had it: its kubelet does
  * not run with `--cloud-provider=external`, or did not wait.
  */
 export function needsInitialization(node: Pick<Node, 'taints' | 'providerID'>): boolean {

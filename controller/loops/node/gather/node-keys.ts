@@ -92,7 +92,7 @@ export function latchedNode(
 }
 
 /**
- * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialised
+ * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialized
  * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
  */
 function addressesOf(node: Node, { previous }: KnownNode): readonly string[] {

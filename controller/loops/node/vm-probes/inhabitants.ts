@@ -35,7 +35,7 @@ export type InhabitantsOf = (
  * last probe may have found it here.
  *
  * A Ready Node whose machine no vCenter shows may have it there too, for it runs somewhere: another provider may have
- * initialised that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
+ * initialized that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
  * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM.
  *
  * A Node that somebody removes on purpose does not count as running, nor one for which a kubelet alone has spoken for long.

@@ -52,7 +52,7 @@ export interface WorkQueueObserver {
 }
 
 const DEFAULT_BACKOFF = { base: 1_000, max: 300_000 }
-/** Initialising a Node takes some five reconciles, its own writes included; after that one a second will do. */
+/** Initializing a Node takes some five reconciles, its own writes included; after that one a second will do. */
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
 type Process = (key: string, signal: AbortSignal) => Promise<ReconcileResult>

@@ -24,7 +24,7 @@ export interface AddressContext extends AddressHolders {
 }
 
 export interface Addresses {
-  /** Undefined where none can be written; an initialised Node then keeps those it has. */
+  /** Undefined where none can be written; an initialized Node then keeps those it has. */
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more, by the configuration. */
   readonly awaitsAddresses: boolean

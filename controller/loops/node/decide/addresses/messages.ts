@@ -87,7 +87,7 @@ export function networkUnknown(candidates: readonly CandidateAddress[], vm: Virt
   )
 }
 
-/** @param waits whether the Node is not initialised without it */
+/** @param waits whether the Node is not initialized without it */
 export function familyMissing(
   missing: readonly Family[],
   found: readonly Discovered[],

@@ -29,7 +29,7 @@ export type JudgedIdentity =
   /** Not known yet, or nothing can be concluded now: an event will come. */
   | { readonly kind: 'pending' }
   /**
-   * A Node that another provider initialised and that has no agent: nothing can be verified, and nothing was verified
+   * A Node that another provider initialized and that has no agent: nothing can be verified, and nothing was verified
    * before.
    */
   | { readonly kind: 'unspoken' }
@@ -174,7 +174,7 @@ function movedEvents(
   return [{ type: move.former === 'same' ? 'Normal' : 'Warning', reason: 'VMChanged', message }]
 }
 
-/** For a level that rises, falls or comes back. The first level is told with the initialisation, its loss by the refusal. */
+/** For a level that rises, falls or comes back. The first level is told with the initialization, its loss by the refusal. */
 function levelEvents(
   { identityLevel: before, conditions = [] }: NodeReportStatus,
   level: IdentityLevel,

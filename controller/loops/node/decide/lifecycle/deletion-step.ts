@@ -67,7 +67,7 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
 }
 
 /**
- * Decides the next step towards the deletion of a Node. The evidence holds all earlier results, so each step follows from
+ * Decides the next step toward the deletion of a Node. The evidence holds all earlier results, so each step follows from
  * the facts alone, whatever happened in between.
  */
 export function judgeDeletion(facts: DeletionFacts): DeletionStep {
@@ -156,7 +156,7 @@ export function probeInterval(
   return Math.min(PROBE_AGAIN.held, quietTime(settings))
 }
 
-/** Preconditions that more results may fulfil. */
+/** Preconditions that more results may fulfill. */
 const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
 
 /** Milliseconds until the passing of time alone may change what is missing. */

@@ -127,7 +127,7 @@ export function releasesItself(
 }
 
 /**
- * Whether an absence counts towards the limit: it is proven, nobody has decided on the Node, and the Node is not Ready. To
+ * Whether an absence counts toward the limit: it is proven, nobody has decided on the Node, and the Node is not Ready. To
  * be asked only where the machine does not live on.
  */
 export function countsAsAbsent(node: Node, evidence: Evidence | undefined): boolean {

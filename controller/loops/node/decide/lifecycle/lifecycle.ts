@@ -119,7 +119,7 @@ function stillSpeaks(node: Pick<Node, 'ready' | 'taints'>): boolean {
   return node.ready?.status === 'True' || isStarting(node)
 }
 
-/** Whether a Node that was never initialised has not fallen silent: it is not Ready before it has a network. */
+/** Whether a Node that was never initialized has not fallen silent: it is not Ready before it has a network. */
 function isStarting(node: Pick<Node, 'ready' | 'taints'>): boolean {
   return hasUninitializedTaint(node) && node.ready?.status !== 'Unknown'
 }

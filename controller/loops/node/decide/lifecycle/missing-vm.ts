@@ -53,7 +53,7 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
       events: brakeEvents(node, bound, brake.engages, condition),
     }
   }
-  const judgement = judgeDeletion({
+  const judgment = judgeDeletion({
     node,
     vm: bound,
     bound: nodeMachines.bound,
@@ -77,12 +77,10 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
       ? { vmFound: existsThoughNotFound(bound, there.vm) }
       : {}),
     ...(nodeMachines.bound ? registeredAgain(bound, evidence, previous) : {}),
-    deletionPending: judgement.condition,
-    deletionUnmet: judgement.unmet,
-    ...(judgement.deletes
-      ? { deletion: deletionOf(bound, brake, judgement.condition, facts.node.name) }
-      : {}),
-    ...(judgement.detaches
+    deletionPending: judgment.condition,
+    deletionUnmet: judgment.unmet,
+    ...(judgment.deletes ? { deletion: deletionOf(bound, brake, judgment.condition, facts.node.name) } : {}),
+    ...(judgment.detaches
       ? {
           taints: [
             ...node.taints.filter((taint) => !isOwnOutOfServiceTaint(taint)),
@@ -90,25 +88,25 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
           ],
         }
       : {}),
-    confirmLease: judgement.deletes || judgement.detaches,
+    confirmLease: judgment.deletes || judgment.detaches,
     // From now on it counts as deleted. Counted as missing too, two deletions would look like four and engage the brake.
     probePlan: planProbe(nodeMachines, facts, {
-      due: judgement.probeDue,
+      due: judgment.probeDue,
       missing: true,
-      ...(judgement.deletes ? {} : absence),
+      ...(judgment.deletes ? {} : absence),
     }),
     recheck:
-      there !== undefined || (evidence.absent !== undefined && !judgement.probeDue)
+      there !== undefined || (evidence.absent !== undefined && !judgment.probeDue)
         ? nodeMachines.machines.map(({ biosUUID }) => biosUUID)
         : [],
     requeueAfter: Math.min(
       LOOK,
       brake.requeueAfter ?? LOOK,
-      judgement.probeDue ? LOOK : judgement.requeueAfter,
+      judgment.probeDue ? LOOK : judgment.requeueAfter,
     ),
     events: [
-      ...brakeEvents(node, bound, brake.engages, judgement.condition),
-      ...(judgement.detaches ? [detaching(bound)] : []),
+      ...brakeEvents(node, bound, brake.engages, judgment.condition),
+      ...(judgment.detaches ? [detaching(bound)] : []),
     ],
   }
 }

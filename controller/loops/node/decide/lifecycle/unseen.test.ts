@@ -18,7 +18,7 @@ function pending(decision: Decision): Condition | undefined {
   return decision.status?.conditions?.find(({ type }) => type === 'DeletionPending')
 }
 
-/** One that nobody has initialised: its agent has reported, or just its kubelet has spoken. */
+/** One that nobody has initialized: its agent has reported, or just its kubelet has spoken. */
 function newcomer(
   by: 'agent' | 'kubelet',
   changes: Partial<LifecycleConfig> = {},
@@ -58,7 +58,7 @@ t.test('a machine that is there after all is searched for, too, though no agent 
   t.same(decide({ ...silent, evidence: undefined }).recheck, [], 'and not before')
 })
 
-t.test('a Node that was never initialised goes where its agent has said which VM it is', async (t) => {
+t.test('a Node that was never initialized goes where its agent has said which VM it is', async (t) => {
   t.match(decide(newcomer('agent')).deletion, {
     event: { message: new RegExp(`the machine with BIOS UUID ${BIOS_UUID} is gone`) },
   })

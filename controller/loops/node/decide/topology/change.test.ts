@@ -44,7 +44,7 @@ t.test('the labels follow where that is asked for', async (t) => {
   const decision = decide(moved('relabel'))
   t.match(decision.patch?.labels, { [ZONE]: 'zone-b', [BETA]: 'zone-b', [TYPE]: /mem-32gb/ })
   t.match(topology(decision), { status: 'True', reason: 'Resolved' })
-  t.match(decision.events, [{ type: 'Normal', reason: 'Relabelled', message: /from zone-a to zone-b/ }])
+  t.match(decision.events, [{ type: 'Normal', reason: 'Relabeled', message: /from zone-a to zone-b/ }])
 })
 
 t.test('or nothing is said', async (t) => {

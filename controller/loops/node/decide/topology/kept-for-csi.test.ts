@@ -98,10 +98,10 @@ t.test('relabel: the labels do not follow, but for those that are not the driver
     topology(decision)?.message,
     `label ${ZONE} stays zone-a, label ${BETA} stays zone-a, and vCenter says zone-b`,
   )
-  const [warned, relabelled] = decision.events
+  const [warned, relabeled] = decision.events
   t.match(warned, { type: 'Warning', reason: 'LabelsKeptForCSI' })
-  t.match(relabelled, { reason: 'Relabelled' })
-  t.notMatch(relabelled?.message, /zone-b/)
+  t.match(relabeled, { reason: 'Relabeled' })
+  t.notMatch(relabeled?.message, /zone-b/)
 })
 
 t.test('report: what ends it is told for the driver as well; ignore: nothing is told', async (t) => {

@@ -103,7 +103,7 @@ function judgeChanges(
     const message = `the VM moved or was changed, so the labels were changed: ${how}`
     return {
       condition: resolved,
-      events: [{ type: 'Normal', reason: 'Relabelled', message: printable(message, MAX_MESSAGE) }],
+      events: [{ type: 'Normal', reason: 'Relabeled', message: printable(message, MAX_MESSAGE) }],
     }
   }
   if (resolved.status !== 'True') return { condition: resolved, events: [] }

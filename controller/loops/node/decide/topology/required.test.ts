@@ -31,7 +31,7 @@ const WAITS: readonly {
     vms: tagged([]),
     reason: 'TagMissing',
     words:
-      /no tag of category "k8s-zone" .*; topology\.required is true, so the Node stays uninitialised until that is fixed in vCenter .*; or set topology\.required to false$/,
+      /no tag of category "k8s-zone" .*; topology\.required is true, so the Node stays uninitialized until that is fixed in vCenter .*; or set topology\.required to false$/,
   },
   {
     name: 'has a tag that no label could have',
@@ -82,7 +82,7 @@ t.test('a category that is not configured is not waited for', async (t) => {
   t.equal(decide(facts({ vms: tagged([]), settings: { ...settings, labels } })).state, 'initializing')
 })
 
-t.test('what another provider initialises does not wait for tags', async (t) => {
+t.test('what another provider initializes does not wait for tags', async (t) => {
   const interlock = { state: 'held', message: 'stop the CPI' } as const
   const decision = decide(facts({ vms: tagged([]), settings, interlock }))
   t.match(decision, { state: 'waiting', refusal: { reason: 'CPIRuns' } })

@@ -19,7 +19,7 @@ interface Labels {
 /**
  * Zone and region from the tags on a VM's ancestors, in the CPI's order: first upwards from the host, then from the
  * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike in the CPI, each label is
- * independent, and a missing tag does not stop the initialisation (kubernetes/kubernetes#73002). A name that no label can have
+ * independent, and a missing tag does not stop the initialization (kubernetes/kubernetes#73002). A name that no label can have
  * becomes the nearest that one can; the CPI's Node would be refused by the API server.
  *
  * @param insists whether the Node has to wait for what is missing
@@ -59,7 +59,7 @@ export function resolveTopology(
   }
 }
 
-const UNTIL = 'topology.required is true, so the Node stays uninitialised until'
+const UNTIL = 'topology.required is true, so the Node stays uninitialized until'
 
 function judge(
   { zone, region }: Labels,

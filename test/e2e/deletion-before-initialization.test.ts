@@ -28,7 +28,7 @@ await watched(stage)
 await vcsim.hide(bound.vm.ref, unbound.vm.ref, silent.vm.ref)
 // The last word of a machine that is deleted while it starts.
 await unbound.reportOnce()
-/** One that the CPI initialised, and that no agent has ever reported. */
+/** One that the CPI initialized, and that no agent has ever reported. */
 const migrated = await registerNode(cluster, {
   name: 'migrated',
   biosUUID: unbound.vm.uuid,
@@ -38,7 +38,7 @@ const migrated = await registerNode(cluster, {
 await loseHeartbeats(cluster, bound.name, unbound.name, silent.name, migrated.name)
 
 t.test('a Node whose report had bound it is deleted', async (t) => {
-  t.notOk(isInitialized(nodes.last(bound.name)), 'it was not initialised')
+  t.notOk(isInitialized(nodes.last(bound.name)), 'it was not initialized')
   t.equal(reports.last(bound.name)?.status?.vm?.moref, bound.vm.ref)
   await deleted(stage, bound.name)
   await events.until('it is told', () => eventsOfReason(stage, bound.name, 'NodeDeleted').length > 0)
@@ -65,7 +65,7 @@ t.test('one without a report is kept', async (t) => {
   t.ok(nodes.last(silent.name))
 })
 
-t.test('and one that another provider initialised', async (t) => {
+t.test('and one that another provider initialized', async (t) => {
   await events.until('it is told', () => eventsOfReason(stage, migrated.name, 'NotBound').length > 0)
   t.match(eventsOfReason(stage, migrated.name, 'NotBound'), [
     {

@@ -14,7 +14,7 @@ for (const name of ['worker-1', 'worker-2', 'worker-3', 'worker-4']) {
 }
 const all = (done: (name: string) => boolean) => () => members.every(({ name }) => done(name))
 await nodes.until(
-  'all are initialised',
+  'all are initialized',
   all((name) => isInitialized(nodes.last(name))),
 )
 await reports.until(

@@ -12,12 +12,12 @@ import { type BenchScene, LABELS } from './scene.ts'
 export interface BenchmarkRun {
   readonly provider: string
   readonly nodes: number
-  /** From the start of the provider, or of the first report, until the last Node was initialised. */
+  /** From the start of the provider, or of the first report, until the last Node was initialized. */
   readonly seconds: number
   /** The same until the first one was. */
   readonly firstSeconds: number
-  /** The API server's CPU for each Node, until all were initialised and until all statuses were written, milliseconds. */
-  readonly apiServer: { readonly initialised: number; readonly recorded: number }
+  /** The API server's CPU for each Node, until all were initialized and until all statuses were written, milliseconds. */
+  readonly apiServer: { readonly initialized: number; readonly recorded: number }
   /** To Nodes, Events and the statuses of NodeReports. */
   readonly writes: number
   readonly calls: number
@@ -163,12 +163,12 @@ async function measure(
   const watch = watchUsage(program.pid)
   try {
     const { first, last } = await Promise.race([
-      cast.initialised(PATIENCE),
+      cast.initialized(PATIENCE),
       program.ended.then(({ code, signal }) => {
         throw new Error(`${provider} ended with ${signal ?? code}:\n${program.stderr.slice(-20).join('\n')}`)
       }),
     ])
-    const initialised = await apiServerPerNode()
+    const initialized = await apiServerPerNode()
     if (records) await cast.recorded(PATIENCE)
     const recorded = await apiServerPerNode()
     const writes = await api.writes()
@@ -182,7 +182,7 @@ async function measure(
       nodes: cast.members.length,
       seconds: (last - start) / 1000,
       firstSeconds: (first - start) / 1000,
-      apiServer: { initialised, recorded },
+      apiServer: { initialized, recorded },
       writes,
       calls,
       operations,
