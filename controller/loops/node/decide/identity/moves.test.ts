@@ -13,11 +13,13 @@ import {
   known,
   NODE_UID,
   report,
+  SWAPPED_UUID,
   settled,
   spec,
   vm,
 } from '../../../../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
+import type { Lookup } from '../../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { MOVES } from './moves.ts'
@@ -66,6 +68,15 @@ const elsewhere = probe({
   vCenterInstanceUUID: 'two',
   biosUUID: { state: 'found', vm: seenVM({ moref: 'vm-77' }) },
 })
+
+const foundOff = { state: 'found', vm: seenVM({ moref: 'vm-77', powerState: 'poweredOff' }) } as const
+/** `elsewhere`, as the second vCenter's inventory answers beside the copy here. */
+const besides = (lookup: Lookup) => [
+  ...showing([copy]),
+  { vCenter: 'vc2', uuid: BIOS_UUID, lookup },
+  { vCenter: 'vc2', uuid: SWAPPED_UUID, lookup: NONE },
+]
+const NONE: Lookup = { state: 'answered', vms: [] }
 
 /** Complete evidence that vm-42 is gone, an hour after it was bound. */
 const gone = () => absence(before())
@@ -156,6 +167,11 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       }),
       'another that was found just now, and is not shown yet': before({
         vms: [copy],
+        lookups: besides(NONE),
+        evidence: { ...gone(), probes: [probe(), elsewhere], departed },
+      }),
+      'the same, and nothing was answered yet': before({
+        lookups: besides({ state: 'pending' }),
         evidence: { ...gone(), probes: [probe(), elsewhere], departed },
       }),
     },
@@ -199,6 +215,10 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         lookups: showing([off, rebooted]),
       }),
       'while it runs': thenReboots({ vms: [off] }, { vms: [vm(), rebooted] }),
+      'it is not shown, and another that is off is found by its UUID': thenReboots(
+        { vms: [off] },
+        { vms: [rebooted], evidence: absence(before(), { probes: [probe({ biosUUID: foundOff })] }) },
+      ),
       'a claim that anybody can make up': thenReboots(
         { vms: [off] },
         { vms: [off, { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: REBOOT.bootID }) }] },
@@ -305,6 +325,16 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
   t.equal(movedTo(removed(vm().instanceUUID)), 'vm-43', 'its vCenter was replaced')
   t.equal(movedTo(removed(copy.instanceUUID)), 'vm-42')
   t.equal(movedTo(removed(undefined)), 'vm-42')
+})
+
+t.test('one that is found and will never be shown does not keep the VM that shows the claim', async (t) => {
+  for (const [what, lookup] of [
+    ['it may not be read', { ...NONE, incomplete: failure }],
+    ['none there may be', { state: 'unknown', failure, alone: true }],
+  ] as const) {
+    const evidence = { ...gone(), probes: [probe(), elsewhere], departed }
+    t.equal(movedTo(before({ lookups: besides(lookup), evidence })), 'vm-43', what)
+  }
 })
 
 t.test('a copy that cannot be the machine ends nothing', async (t) => {

@@ -3,7 +3,7 @@ import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { sameMachineUUID } from '../../../../types/uuid.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
-import { seenIn } from '../lifecycle/absence-proofs.ts'
+import { seenByReference } from '../lifecycle/absence-proofs.ts'
 import { hasDeparted } from '../lifecycle/departure.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -180,12 +180,24 @@ function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
   return formerVMsBeside(vm, facts).length < MAX_FORMER_VMS
 }
 
-/** Whether the last probe has found a VM that the inventories do not show yet: it may be the Node's. */
-function isOvertaken({ fits }: MoveQuery, { lookups, evidence }: NodeFacts): boolean {
-  const shown = lookups.flatMap(({ lookup }) => (lookup.state === 'answered' ? lookup.vms : fits))
+/**
+ * Whether the last probe has found a VM that the inventory there does not show yet: it may be the Node's. One that an inventory
+ * knows that it does not show may never be shown, as where it may not be read or is one of too many copies: nobody waits for
+ * it, but then none is `alone`.
+ */
+function isOvertaken({ bound }: MoveQuery, { lookups, evidence }: NodeFacts): boolean {
+  const shown = lookups.flatMap(({ lookup }) => (lookup.state === 'answered' ? lookup.vms : []))
+  const isBehind = (name: string): boolean =>
+    lookups.some(
+      ({ vCenter, uuid, lookup }) =>
+        vCenter === name &&
+        uuid === bound.biosUUID &&
+        (lookup.state === 'pending' || (lookup.state === 'answered' && lookup.incomplete === undefined)),
+    )
   return (evidence?.probes ?? []).some(
-    ({ vCenterInstanceUUID, biosUUID }) =>
+    ({ vCenter, vCenterInstanceUUID, biosUUID }) =>
       biosUUID.state === 'found' &&
+      isBehind(vCenter) &&
       !shown.some((vm) => vm.moref === biosUUID.vm.moref && vm.vCenter.instanceUUID === vCenterInstanceUUID),
   )
 }
@@ -200,10 +212,10 @@ function isAway(
 ): boolean {
   if (vCenterState(bound.vCenterInstanceUUID) === 'away') return true
   if (!wasAway(previous)) return false
-  const seen =
-    boundNow ??
-    (evidence && isProbed(bound, evidence.request.vm) ? seenIn(bound, evidence.probes) : undefined)
-  return seen !== undefined && machineState(seen) !== 'runs'
+  const probed = evidence && isProbed(bound, evidence.request.vm) ? evidence.probes : []
+  // By its reference alone: what else has its UUID is somebody's copy.
+  const seen = boundNow === undefined ? seenByReference(bound, probed) : [boundNow]
+  return seen.length > 0 && seen.every((vm) => machineState(vm) !== 'runs')
 }
 
 function isProbed(bound: BoundVM, { moref, vCenterInstanceUUID }: BoundVM): boolean {

@@ -131,11 +131,16 @@ export function unmetDepartureProofs(
   )
 }
 
-/** The VM, where any vCenter has it. */
+/** The VM, or what else has one of its UUIDs, where any vCenter has it. */
 export function seenIn(vm: BoundVM, probes: readonly VCenterProbe[]): SeenVM | undefined {
-  const own = ownProbes(vm, probes).map(({ moref }) => moref)
-  const findings = [...own, ...probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])]
-  return first(findings, (finding) => (finding?.state === 'found' ? finding.vm : undefined))
+  const [itself] = seenByReference(vm, probes)
+  const findings = probes.flatMap((probe) => [probe.instanceUUID, probe.biosUUID])
+  return itself ?? first(findings, (finding) => (finding.state === 'found' ? finding.vm : undefined))
+}
+
+/** The VM itself, as its own vCenter shows it by its reference: by each account that it is shown to. */
+export function seenByReference(vm: BoundVM, probes: readonly VCenterProbe[]): readonly SeenVM[] {
+  return ownProbes(vm, probes).flatMap(({ moref }) => (moref?.state === 'found' ? [moref.vm] : []))
 }
 
 /**

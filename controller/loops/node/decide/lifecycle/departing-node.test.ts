@@ -7,8 +7,9 @@ import {
   node,
   report,
   settled,
+  vm,
 } from '../../../../../test/fixtures/facts.ts'
-import { absence } from '../../../../../test/fixtures/probes.ts'
+import { absence, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { isGone } from './evidence.ts'
 
@@ -37,6 +38,17 @@ t.test('once it is proven gone, it is asked for now and then, and searched for',
   const proven = decide(departing({ evidence }))
   t.match(proven, { probePlan: { due: false }, recheck: [BIOS_UUID], requeueAfter: 60_000 })
   t.match(decide(departing({ evidence: absence(departing(), { ago: 600_000 }) })).probePlan, { due: true })
+})
+
+t.test('the same where a copy with its BIOS UUID is shown', async (t) => {
+  const copy = vm({ moref: 'vm-9', instanceUUID: 'another' })
+  const lookups = [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [copy] } }] as const
+  t.match(decide(departing({ lookups })).probePlan, { due: true, missing: undefined })
+  const probes = [probe({ biosUUID: { state: 'found', vm: seenVM({ moref: 'vm-9' }) } })]
+  const evidence = { ...absence(departing(), { ago: 1_000, probes }), absent: undefined, unproven: 1 }
+  const { node, report } = departing()
+  t.ok(isGone(node, report, evidence))
+  t.match(decide(departing({ lookups, evidence })), { probePlan: { due: false }, requeueAfter: 29_000 })
 })
 
 t.test('a sign of life starts the proof anew', async (t) => {

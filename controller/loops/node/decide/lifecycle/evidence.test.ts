@@ -161,9 +161,40 @@ t.test('a machine is gone by one whole proof, as long as nothing contradicts it'
   t.equal(isGone(silent, report(), proven), true)
 })
 
+const of = (changes: Partial<VCenterProbe>): Evidence =>
+  absence({ ...facts(), node: silent, report: report() }, { probes: [probe(changes)] })
+const copied = { state: 'found', vm: seenVM({ moref: 'vm-9' }) } as const
+
+t.test('nor does a copy contradict it, which has the BIOS UUID alone', async (t) => {
+  t.equal(isGone(silent, report(), of({ biosUUID: copied })), true)
+})
+
 const NOT_GONE: Record<string, Parameters<typeof isGone>> = {
   'nothing is known': [silent, report(), undefined],
-  'the proof is not whole, as of one that is off': [silent, report(), { ...proven, absent: undefined }],
+  'its vCenter has it still, perhaps off': [
+    silent,
+    report(),
+    of({ moref: { state: 'found', vm: seenVM() } }),
+  ],
+  'a VM has its instance UUID, as after a move': [
+    silent,
+    report(),
+    of({ instanceUUID: copied, biosUUID: copied }),
+  ],
+  'its BIOS UUID is all that is known of it, and a VM has that': [
+    silent,
+    report(),
+    // What the BIOS UUID gave stands for both.
+    absence(
+      { ...facts(), node: silent, report: report() },
+      {
+        vm: boundVM({ moref: '', instanceUUID: '', vCenterInstanceUUID: '' }),
+        probes: [probe({ moref: undefined, instanceUUID: copied, biosUUID: copied })],
+      },
+    ),
+  ],
+  'a vCenter does not answer': [silent, report(), of({ instanceUUID: { state: 'unknown', failure } })],
+  'its Lease could not be read': [silent, report(), { ...proven, heartbeat: undefined }],
   'its kubelet calls it ready': [node(), report(), proven],
   'its kubelet lives, and says that it is not ready': [
     node({ ready: { status: 'False', lastHeartbeatTime: '2026-03-01T10:00:00Z' } }),

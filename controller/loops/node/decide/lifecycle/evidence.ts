@@ -230,12 +230,14 @@ function reportSignOf(report: NodeReport | undefined): string {
 }
 
 /**
- * Whether a Node's machine is gone, as far as one complete proof says so and nothing contradicts it: the Node is not
- * Ready, and neither its kubelet nor its agent has spoken since. That is not enough to delete the Node, but enough to free
- * its addresses for another. A machine that is merely off is still found by its vCenter and keeps them.
+ * Whether a Node's machine is gone, as far as one proof says so and nothing contradicts it: the Node is not Ready, and neither
+ * its kubelet nor its agent has spoken since. That is not enough to delete the Node, but enough to free its addresses for
+ * another. A machine that is merely off is still found by its vCenter and keeps them. One that was registered again or moved
+ * keeps its instance UUID, so a VM with no more than its BIOS UUID counts as a copy, which would keep them for ever.
  */
 export function isGone(node: Node, report: NodeReport | undefined, evidence: Evidence | undefined): boolean {
-  if (evidence?.absent === undefined || evidence.request.nodeUID !== node.uid) return false
-  if (node.ready?.status === 'True' || evidence.beats) return false
-  return evidence.request.lifeSign === lifeSignOf(node, report)
+  if (evidence === undefined || evidence.request.nodeUID !== node.uid) return false
+  if (node.ready?.status === 'True' || evidence.beats || evidence.heartbeat === undefined) return false
+  if (evidence.request.lifeSign !== lifeSignOf(node, report)) return false
+  return unmetProofsOf(evidence).every(({ name }) => name === 'BIOSUUIDNowhere')
 }

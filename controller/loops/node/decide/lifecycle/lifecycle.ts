@@ -11,7 +11,7 @@ import { least } from '../least.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { seenIn } from './absence-proofs.ts'
+import { seenByReference } from './absence-proofs.ts'
 import { judgeDeletionPossible } from './deletion-possible.ts'
 import { evidenceOn } from './evidence.ts'
 import { latchWhileThere } from './judge-disruption-limit.ts'
@@ -109,8 +109,8 @@ function departureOf(
 ): Pick<LifecycleResult, 'probePlan' | 'requeueAfter' | 'vmFound'> {
   const [bound] = machines.machines
   if (!machines.bound || facts.vCenterState(bound.vCenterInstanceUUID) !== 'answers') return {}
-  const seen = seenIn(bound, evidenceOn(machines, facts)?.probes ?? [])
-  const vmFound = seen?.moref === bound.moref ? { vmFound: existsThoughNotFound(bound, seen) } : {}
+  const [seen] = seenByReference(bound, evidenceOn(machines, facts)?.probes ?? [])
+  const vmFound = seen === undefined ? {} : { vmFound: existsThoughNotFound(bound, seen) }
   return { ...vmFound, ...probeDeparture(machines, facts) }
 }
 
