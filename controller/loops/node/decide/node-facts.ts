@@ -11,8 +11,7 @@ import type { Fleet } from './lifecycle/disruption-limit.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
 
 /** Another Node that points to a BIOS UUID. */
-export interface Rival {
-  readonly name: string
+export interface Rival extends Pick<Node, 'name' | 'deletingSince' | 'finalizers'> {
   /** The VM that it is verified to be, and how strongly. */
   readonly boundTo: BoundVM | undefined
   readonly level: IdentityLevel | undefined

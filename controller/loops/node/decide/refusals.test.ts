@@ -130,7 +130,16 @@ const REFUSALS: {
     name: 'another Node points to the VM and no claim decides',
     facts: facts({
       vms: [vm({ claim: undefined })],
-      rivals: [{ name: 'worker-2', boundTo: undefined, level: undefined, spec: undefined }],
+      rivals: [
+        {
+          name: 'worker-2',
+          deletingSince: undefined,
+          finalizers: [],
+          boundTo: undefined,
+          level: undefined,
+          spec: undefined,
+        },
+      ],
     }),
     condition: 'IdentityVerified',
     reason: 'VMHasAnotherNode',

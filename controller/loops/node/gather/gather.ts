@@ -128,7 +128,9 @@ function rivals(
     if (rival.deleting && isGone(rival, own, tracker.evidence(other))) continue
     const previous = previousStatus(own, rival)
     const { identityLevel: level } = previous
-    found.push({ name: other, boundTo: verifiedVM(previous), level, spec: specOf(own, rival) })
+    const { deletingSince, finalizers } = rival
+    const boundTo = verifiedVM(previous)
+    found.push({ name: other, deletingSince, finalizers, boundTo, level, spec: specOf(own, rival) })
   }
   return found
 }

@@ -283,7 +283,14 @@ t.test('a proof survives vMotion', async (t) => {
   t.match(decision, { level: 'proven', patch: undefined, status: { vm: { host: 'esx-9' } } })
 })
 
-const stranger: Rival = { name: 'forger', boundTo: undefined, level: undefined, spec: undefined }
+const stranger: Rival = {
+  name: 'forger',
+  deletingSince: undefined,
+  finalizers: [],
+  boundTo: undefined,
+  level: undefined,
+  spec: undefined,
+}
 const proven = { boundTo: boundVM(), level: 'proven' } as const
 const without = { vms: [vm({ claim: undefined })] }
 const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined; reason?: string }[] = [
@@ -496,6 +503,19 @@ t.test(
     t.match(condition(back), { status: 'True', reason: 'Proven' })
   },
 )
+
+t.test('of another Node that is being deleted already, what keeps it is told', async (t) => {
+  const leaving = { ...stranger, deletingSince: '2026-03-01T09:00:00Z', finalizers: ['a.io/b'] }
+  for (const each of [
+    facts({ ...without, rivals: [leaving] }),
+    facts({ rivals: [{ ...leaving, ...proven }] }),
+  ]) {
+    const { conditions = [] } = decide(each).status ?? {}
+    const { message = '' } = conditions.find(({ reason }) => reason === 'VMHasAnotherNode') ?? {}
+    t.match(message, /Node forger is being deleted since 2026-03-01T09:00:00Z, and its finalizer a\.io\/b/)
+    t.notMatch(message, /; delete/)
+  }
+})
 
 t.test('a forger that was refused holds nothing of the VM that it named', async (t) => {
   const first = facts(without)

@@ -1,4 +1,5 @@
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { deletionHangs } from '../../facts/removal.ts'
 import { mayBeBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
@@ -37,7 +38,7 @@ function strongerRival(
   if (rival === undefined) return undefined
   return no(
     'VMHasAnotherNode',
-    `Node ${rival.name} also points to ${describeVM(vm)}, and no claim in guestinfo tells which is right; delete the Node that is wrong`,
+    `Node ${rival.name} also points to ${describeVM(vm)}, and no claim in guestinfo tells which is right; ${deletionHangs(rival) ?? 'delete the Node that is wrong'}`,
   )
 }
 
@@ -50,7 +51,7 @@ function provenRival(vm: VirtualMachine, rivals: readonly Rival[]): ConditionVal
   if (holder === undefined) return undefined
   return no(
     'VMHasAnotherNode',
-    `${describeVM(vm)} claims to be this Node, but Node ${holder.name} was proven to be it before; delete that Node if the machine was renamed, otherwise look for a forged claim`,
+    `${describeVM(vm)} claims to be this Node, but Node ${holder.name} was proven to be it before; ${deletionHangs(holder) ?? 'delete that Node if the machine was renamed, otherwise look for a forged claim'}`,
   )
 }
 
