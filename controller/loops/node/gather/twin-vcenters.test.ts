@@ -1,8 +1,9 @@
 import t from 'tap'
+import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import { boundVM, vm } from '../../../../test/fixtures/facts.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import { doubtTwins } from './twin-vcenters.ts'
+import { doubtTwins, twinsOf } from './twin-vcenters.ts'
 
 const UUID = vm().biosUUID ?? ''
 const { instanceUUID } = vm().vCenter
@@ -105,6 +106,54 @@ for (const [what, each] of Object.entries(cases))
       believed,
     )
   })
+
+t.test('copies make no twins: only what a vCenter says of itself does', async (t) => {
+  const inventories = ['real', 'other'].map((vCenter) => ({ vCenter, instanceUUID: () => `of ${vCenter}` }))
+  const lookups = ['real', 'other'].map((vCenter) => ({
+    vCenter,
+    uuid: UUID,
+    lookup: answer(
+      ...Array.from({ length: 64 }, (_, i) =>
+        seen(vCenter, vCenter === 'real' ? {} : { ...off, moref: `vm-${i}` }),
+      ),
+    ),
+  }))
+  const servers = { real: 'a 443', other: 'b 443' }
+  t.same(twinsOf(inventories, servers), [])
+  t.equal(doubtTwins(lookups, boundVM({ vCenter: 'real' }), inventories, servers)[0], lookups[0])
+})
+
+t.test('a copy on which they do not agree leaves the word of the VM that the Node is', async (t) => {
+  const copy = { moref: 'vm-9', ...off }
+  const both = (bound: BoundVM | undefined, change: Partial<VirtualMachine> = {}): Lookup[] =>
+    doubtTwins(
+      [
+        { vCenter: 'real', uuid: UUID, lookup: answer(seen('real'), seen('real', copy)) },
+        { vCenter: 'clone', uuid: UUID, lookup: answer(seen('clone', change)) },
+      ],
+      bound,
+      ['real', 'clone'].map((vCenter) => ({ vCenter, instanceUUID: () => instanceUUID })),
+      TWO,
+    ).map(({ lookup }) => lookup)
+  t.match(both(boundVM()), [
+    {
+      state: 'answered',
+      vms: [seen('real')],
+      incomplete: { reason: 'VCenterNotUnique', message: /they do not agree/ },
+    },
+    { state: 'answered', vms: [seen('clone')] },
+  ])
+  t.match(
+    both(boundVM(), off)[0],
+    { state: 'unknown', alone: true },
+    'unless they do not agree on that either',
+  )
+  t.match(
+    both(undefined)[0],
+    { state: 'unknown', alone: true },
+    'any may be that of a Node that was never verified',
+  )
+})
 
 t.test('both are named, and why; where the other one is yet to answer, it is waited for', async (t) => {
   const identities = ['real', 'clone'].map((vCenter) => ({ vCenter, instanceUUID: () => instanceUUID }))

@@ -28,8 +28,9 @@ export function twinsOf(
 }
 
 /**
- * Takes the word of a twin for unknown where the other one does not answer, shows the VM in another power state, or does not
- * show one that is said to be off. A VM that only one of them shows as running is left: that moves nothing, and with two DNS
+ * Takes the word of a twin for unknown where the other one does not answer, shows a VM in another power state, or does not
+ * show one that is said to be off. Where they agree on the VM that the Node was verified to be, only the others are left out:
+ * whoever makes copies must not have its state doubted. A VM that only one of them shows as running is left: that moves nothing, and with two DNS
  * names an account may not read it by the other.
  */
 export function doubtTwins(
@@ -56,15 +57,24 @@ export function doubtTwins(
     if (lookup.state !== 'answered' || lookup.vms.length === 0) return one
     for (const other of lookups) {
       if (other.uuid !== uuid || !areTwins(vCenter, other.vCenter)) continue
-      const doubted = doubtedBy(lookup.vms, one, other)
+      const doubted = doubtedBy(lookup, { one, other, boundTo })
       if (doubted !== undefined) return { ...one, lookup: doubted }
     }
     return one
   })
 }
 
+interface Pair {
+  readonly one: Each
+  readonly other: Each
+  readonly boundTo: BoundVM | undefined
+}
+
 /** What stands in the place of an answer that its twin does not confirm; undefined where it may stand. */
-function doubtedBy(vms: readonly VirtualMachine[], one: Each, other: Each): Lookup | undefined {
+function doubtedBy(
+  answer: Extract<Lookup, { state: 'answered' }>,
+  { one, other, boundTo }: Pair,
+): Lookup | undefined {
   const { lookup } = other
   if (lookup.state === 'pending') return lookup
   if (lookup.state === 'unknown')
@@ -72,17 +82,24 @@ function doubtedBy(vms: readonly VirtualMachine[], one: Each, other: Each): Look
       state: 'unknown',
       failure: doubt(one, other, `${other.vCenter} does not answer: ${lookup.failure.message}`),
     }
-  const differs = vms.find((vm) => {
+  const agreed = answer.vms.filter((vm) => {
     const same = lookup.vms.find(({ moref }) => moref === vm.moref)
-    return same === undefined ? vm.powerState !== 'poweredOn' : same.powerState !== vm.powerState
+    return same === undefined ? vm.powerState === 'poweredOn' : same.powerState === vm.powerState
   })
+  const differs = answer.vms.find((vm) => !agreed.includes(vm))
   if (differs === undefined) return undefined
   const failure = doubt(
     one,
     other,
     `they do not agree on the power state of VM "${printable(differs.name, 80)}"`,
   )
-  return { state: 'unknown', failure, alone: true }
+  return agreed.some((vm) => isItself(boundTo, vm))
+    ? { ...answer, vms: agreed, incomplete: failure }
+    : { state: 'unknown', failure, alone: true }
+}
+
+function isItself(bound: BoundVM | undefined, { vCenter, moref }: VirtualMachine): boolean {
+  return bound?.vCenterInstanceUUID === vCenter.instanceUUID && bound.moref === moref
 }
 
 function doubt({ vCenter }: Each, other: Each, why: string): VCenterFailure {
