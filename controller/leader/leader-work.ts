@@ -234,6 +234,7 @@ export function createLeaderWork(options: LeaderWorkOptions): LeaderWork {
       tracker,
       inventories,
       node: nodes.get,
+      report: reports.get,
       absentFor: settings.lifecycle.absentFor,
     }),
     onResult: queue.add,

@@ -142,6 +142,7 @@ export async function decideOnCopy(options: DecideOnCopyOptions, signal: AbortSi
       tracker,
       inventories,
       node: (name) => copy.nodes.get(name),
+      report: (name) => copy.reports.get(name),
       absentFor: settings.lifecycle.absentFor,
     }),
     onResult: queue.add,

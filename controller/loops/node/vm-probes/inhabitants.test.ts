@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
+import type { NodeReportSpec, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import {
   BIOS_UUID,
   boundVM,
@@ -8,11 +8,13 @@ import {
   node,
   report,
   SETTINGS,
+  spec,
   vm,
 } from '../../../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../../../test/fixtures/probes.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { Node } from '../../../types/node.ts'
+import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createInhabitantsOf } from './inhabitants.ts'
 
@@ -21,6 +23,10 @@ const NONE: Lookup = { state: 'answered', vms: [] }
 const failure = { vCenter: 'vc1', reason: 'NoPermission' as const, message: 'it may not be read' }
 
 const found: Lookup = { state: 'answered', vms: [vm()] }
+const inTwo = (changes: Partial<VirtualMachine> = {}): Lookup => ({
+  state: 'answered',
+  vms: [vm({ vCenter: { name: 'vc2', instanceUUID: 'two' }, moref: 'vm-7', ...changes })],
+})
 const ready = { status: 'True', lastHeartbeatTime: '' } as const
 const silent = { status: 'Unknown', lastHeartbeatTime: '' } as const
 
@@ -30,11 +36,18 @@ interface World {
   readonly there?: Lookup
   /** Where the last probe found the VM. */
   readonly foundBy?: string
+  readonly foundAs?: 'instanceUUID' | 'biosUUID'
   readonly other?: Partial<Node>
+  /** What its agent reports. */
+  readonly says?: Partial<NodeReportSpec>
+  readonly reports?: boolean
 }
 
 /** Two Nodes of this vCenter, the other one in this state. */
-function setUp({ missingFor = 0, here = NONE, there = NONE, foundBy, other = { ready } }: World) {
+function setUp(world: World) {
+  const { missingFor = 0, here = NONE, there = NONE, foundBy, foundAs = 'instanceUUID' } = world
+  const { other = { ready }, says = {}, reports = true } = world
+  const said = spec(says)
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
   const nodes = new Map(
@@ -46,7 +59,7 @@ function setUp({ missingFor = 0, here = NONE, there = NONE, foundBy, other = { r
   }
   const finding = { state: 'found', vm: seenVM() } as const
   const probes = ['vc1', 'vc2'].map((vCenter) =>
-    probe({ vCenter, ...(vCenter === foundBy ? { instanceUUID: finding } : {}) }),
+    probe({ vCenter, ...(vCenter === foundBy ? { [foundAs]: finding } : {}) }),
   )
   const inhabitantsOf = createInhabitantsOf({
     index,
@@ -60,11 +73,14 @@ function setUp({ missingFor = 0, here = NONE, there = NONE, foundBy, other = { r
       { vCenter: 'vc2', lookup: (uuid) => (uuid === BIOS_UUID ? there : NONE) },
     ],
     node: (name) => nodes.get(name),
+    report: () => (reports ? report({ status, spec: { ok: true, value: said } }) : undefined),
     absentFor: 1000,
   })
   return { inhabitantsOf: (vCenter = HERE) => inhabitantsOf(vCenter, 'worker-1'), index }
 }
 
+const unclaimed = { claim: { written: false, reason: 'ReadOnly', message: '' } } as const
+const copy = inTwo({ claim: undefined, instanceUUID: 'another' })
 const LISTED = { kind: 'listed' }
 const UNLISTED = { kind: 'unlisted', names: ['worker-2'] }
 
@@ -80,7 +96,14 @@ t.test(
       ['its VM has only just gone missing', { missingFor: 1, other: { ready: silent } }, LISTED],
       ['it is not missed yet', {}, LISTED],
       ['its last probe found its VM, though it is not shown', { foundBy: 'vc1' }, LISTED],
-      ['another vCenter shows its VM', { there: found }, undefined],
+      ['another vCenter shows its VM, which has moved', { there: inTwo() }, undefined],
+      ['it has no claim, and its instance UUID is there', { there: inTwo(), says: unclaimed }, undefined],
+      ['it has no report, and its instance UUID is there', { there: inTwo(), reports: false }, undefined],
+      ['a copy is there without its claim', { there: copy }, UNLISTED],
+      ['a copy is there that is off', { there: inTwo({ powerState: 'poweredOff' }) }, UNLISTED],
+      ['a copy is there, and it has no claim', { there: copy, says: unclaimed }, UNLISTED],
+      ['a copy was found there, and is not shown', { foundBy: 'vc2', foundAs: 'biosUUID' }, UNLISTED],
+      ['a copy is there, and it does not run', { there: copy, other: { ready: silent } }, undefined],
       ['its last probe found its VM in another vCenter', { foundBy: 'vc2' }, undefined],
       ['its VM has been missing for long', { missingFor: 1000, other: { ready: silent } }, undefined],
       ['the same, and it runs', { missingFor: 1000 }, UNLISTED],
@@ -123,6 +146,7 @@ function setUpBeside(
       { vCenter: 'vc2', lookup: () => there },
     ],
     node: (name) => (name === other.name ? other : undefined),
+    report: (name) => report({ name, status: status ?? {} }),
     absentFor: 1000,
   })
   return { index, inhabitantsOf }

@@ -1,8 +1,8 @@
 /** Which of the VMs under a Node's UUID may be its machine. */
-import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import type { BoundVM, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { MachineUUID } from '../../facts/machine-uuid.ts'
-import { isOfGroup } from '../bound-vm.ts'
+import { isBoundTo, isOfGroup } from '../bound-vm.ts'
 import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { outOfScope } from '../topology/scope.ts'
@@ -42,8 +42,26 @@ export function isPossible(vm: VirtualMachine, spec: NodeReportSpec, facts: Node
 /**
  * Whether the machine of this VM runs now and shows the claim of the report. What a VM that is off shows, it wrote before.
  */
-export function showsClaim(vm: VirtualMachine, spec: NodeReportSpec, facts: NodeFacts): boolean {
+export function showsClaim(
+  vm: VirtualMachine,
+  spec: NodeReportSpec,
+  facts: Pick<NodeFacts, 'nodeByUID'>,
+): boolean {
   return machineState(vm) !== 'off' && proves(judgeClaim(vm, spec, facts))
+}
+
+/**
+ * Whether a VM with the UUID of a Node that runs is its machine rather than somebody's copy: it is the VM that the Node was
+ * verified to be, or shows its claim. Where the agent writes none, it has the instance UUID, which a move keeps; of a Node that
+ * was never verified nothing more is known.
+ */
+export function isMachineOf(
+  { bound, spec }: { readonly bound: BoundVM | undefined; readonly spec: NodeReportSpec | undefined },
+  vm: VirtualMachine,
+): boolean {
+  if (isBoundTo(bound, vm)) return true
+  if (spec?.claim.digest !== undefined) return showsClaim(vm, spec, { nodeByUID: () => undefined })
+  return bound === undefined || (bound.instanceUUID !== '' && bound.instanceUUID === vm.instanceUUID)
 }
 
 /**
