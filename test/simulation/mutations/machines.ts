@@ -80,7 +80,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/loops/node/vm-probes/inhabitants.ts',
-        'runs(name) && !runsElsewhere(name)',
+        'name !== except && runs(name) && !runsElsewhere(name)',
         'runs(name) && name === except',
       ),
     ],
