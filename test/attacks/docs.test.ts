@@ -24,7 +24,13 @@ t.test('every theme is run', async (t) => {
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
     .join('\n')
-  for (const name of Object.keys(themes)) t.match(suite, new RegExp(`runTheme\\(\\s*t,\\s*${name},`), name)
+  for (const [name, { rows }] of Object.entries(themes)) {
+    const tried = Object.values(rows).flatMap(({ triedBy }) => triedBy ?? [])
+    for (const { file, test } of tried)
+      t.ok(readFileSync(join(import.meta.dirname, '../..', file), 'utf8').includes(test), `${file}: ${test}`)
+    if (tried.length === 0) t.match(suite, new RegExp(`runTheme\\(\\s*t,\\s*${name},`), name)
+    else t.equal(tried.length, Object.keys(rows).length, `${name} is tried elsewhere as a whole`)
+  }
 })
 
 t.test('every reason of the controller in it is explained to operators', async (t) => {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { ANNOTATION_REPORTED_AT } from '../../agent/shared/node-report.ts'
-import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
+import { ANNOTATION_DELETION, ANNOTATION_VM } from '../../controller/types/node.ts'
 import type { NodeObject, ReportObject } from '../e2e/objects.ts'
 import { reportObject } from '../fixtures/load.ts'
 import { serviceAccountToken } from '../fixtures/service-account.ts'
@@ -162,6 +162,18 @@ await runTheme(
       [controller],
       merge(unready, `${theirNode}/status`),
       merge({ status: { conditions: null } }, `${theirNode}/status`),
+    ),
+    'what others apply': async (t, row) => {
+      const { metadata } = await read<{ metadata: { managedFields: readonly object[] } }>(theirNode)
+      const { managedFields } = metadata
+      const forged = managedFields.map((entry) => ({ ...entry, manager: 'other' }))
+      for (const fields of [[{}], managedFields.slice(1), forged])
+        await refused([controller], merge({ metadata: { managedFields: fields } }, theirNode))(t, row)
+    },
+    'which VM it is': refused(
+      [controller],
+      annotate(theirNode, { [ANNOTATION_VM]: forger.vm.instanceUuid }),
+      annotate(`${theirNode}/status`, { [ANNOTATION_VM]: forger.vm.instanceUuid }),
     ),
     'all at once': refused([controller], { method: 'DELETE', path: NODES }),
   },

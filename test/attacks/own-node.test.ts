@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { ANNOTATION_VM } from '../../controller/types/node.ts'
 import { address, condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { ownNode } from './rows/own-node.ts'
@@ -6,7 +7,7 @@ import type { AttackRow } from './rows/row.ts'
 import { openScene, truth } from './scene.ts'
 import type { AttackRequest } from './sender.ts'
 
-const scene = await openScene(t, { vms: 8 })
+const scene = await openScene(t, { vms: 10 })
 const { cluster, nodes, events } = scene
 const victim = await scene.victim('worker-10')
 const forger = await scene.forger('worker-1')
@@ -42,6 +43,8 @@ const merge = (body: object, to = path): AttackRequest => {
   return { method: 'PATCH', path: to, body, contentType: 'application/strategic-merge-patch+json' }
 }
 const label = (labels: object, to = path) => merge({ metadata: { labels } }, to)
+const itsVM = { [ANNOTATION_VM]: victim.vm.instanceUuid }
+const named = (to: string) => merge({ metadata: { annotations: itsVM } }, to)
 
 const refused =
   (...attempts: AttackRequest[]) =>
@@ -102,6 +105,19 @@ await runTheme(
       label({ [zone]: 'other' }, `${theirs}/status`),
       merge({ spec: { providerID: `vsphere://${forger.vm.uuid}` } }, theirs),
     ),
+    'which VM it is': refused(named(path), named(`${path}/status`)),
+    'which VM it is, at registration': async (t, row) => {
+      const other = await scene.forger('brings-vm', { kubelet: { annotations: itsVM } })
+      await other.proven()
+      const { status } = await other.judged()
+      t.match(status?.vm, { moref: other.vm.ref })
+      t.match(condition(await other.judged(), 'IdentityVerified'), { reason: row.seen })
+    },
+    'which VM another is': refused(named(theirs), named(`${theirs}/status`)),
+    'which VM it is, by its agent': async (t, row) => {
+      for (const to of [path, `${path}/status`, theirs])
+        checkRefused(t, row, await forger.agentPod.send(named(to)))
+    },
     deletion: refused({ method: 'DELETE', path: theirs }, { method: 'DELETE', path }),
   },
   victim,

@@ -63,7 +63,7 @@ export interface ForgerOptions {
   /** Which has the VM; that of the scene unless given. */
   readonly vcsim?: Vcsim
   /** What the kubelet registers; the machine's own facts unless given. */
-  readonly kubelet?: Partial<Omit<KubeletOptions, 'name'>> & { readonly providerID?: string }
+  readonly kubelet?: Partial<Omit<KubeletOptions, 'name'>>
 }
 
 /** A stage with a controller that leads. */
@@ -134,12 +134,12 @@ interface ForgerContext {
 
 async function forger(
   { stage, sender, name, address }: ForgerContext,
-  { vm = stage.vms.shift(), vcsim = stage.vcsim, kubelet: { providerID, ...given } = {} }: ForgerOptions,
+  { vm = stage.vms.shift(), vcsim = stage.vcsim, kubelet: given }: ForgerOptions,
 ): Promise<Forger> {
   if (vm === undefined) throw new Error('every virtual machine has a Node')
   const { cluster } = stage
   const kubelet = await sender({ certificate: await cluster.clientCertificate(kubeletIdentity(name)) })
-  const uid = await register(kubelet, { name, biosUUID: vm.uuid, ...given }, providerID)
+  const uid = await register(kubelet, { name, biosUUID: vm.uuid, ...given })
   const pod = await createObject(cluster, 'kube-system', podOf(AGENT, `agent-${randomUUID()}`, name))
   const agentPod = await sender({ token: await serviceAccountToken(cluster, AGENT, { pod }) })
   const machine = { name, uid, vm, bootID: randomUUID(), nonce: drawNonce(), address }
@@ -163,9 +163,8 @@ async function forger(
   }
 }
 
-async function register(kubelet: Sender, options: KubeletOptions, providerID?: string): Promise<string> {
-  const node = nodeObject(options)
-  const body = providerID === undefined ? node : { ...node, spec: { ...node.spec, providerID } }
+async function register(kubelet: Sender, options: KubeletOptions): Promise<string> {
+  const body = nodeObject(options)
   const answer = await kubelet.send({ method: 'POST', path: '/api/v1/nodes', body })
   const metadata: unknown = Reflect.get(Object(answer.body), 'metadata')
   const uid: unknown = Reflect.get(Object(metadata), 'uid')

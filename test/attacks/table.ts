@@ -14,8 +14,9 @@ export function table({ title, rows }: Theme, rest?: string): string {
 }
 
 function cells(row: AttackRow): string[] {
-  const { credential, tried, refusedBy, seen, victim, open } = row
+  const { credential, tried, refusedBy, seen, victim, open, triedBy } = row
+  const proof = triedBy === undefined ? '' : `: [test](../${triedBy.file})`
   return open === undefined
-    ? [credential, tried, refusedBy, `\`${seen}\``, victim]
+    ? [credential, tried, refusedBy, `\`${seen}\``, `${victim}${proof}`]
     : [credential, tried, `**not refused yet**: ${open}`, '', 'see left']
 }

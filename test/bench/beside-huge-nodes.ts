@@ -27,7 +27,7 @@ async function measure(count: number): Promise<Times> {
     const fresh = await stage.member('fresh')
     if (!off || !gone) throw new Error('there are two')
     await watched(stage)
-    const huge = await registerCrowd(cluster, stage.vms, HUGE)
+    const huge = await registerCrowd(cluster, stage.vms, { labels: HUGE })
     await claimAll(vcsim, huge)
     await using load = await prepareReports(cluster, huge)
     await load.write()

@@ -1,5 +1,8 @@
 // A cloned appliance: two vCenters in the configuration say that they are one, with the same VMs under the same references.
 import t from 'tap'
+import { followed } from '../attacks/tenant.ts'
+import { builtProgram } from '../fixtures/built-program.ts'
+import { startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
 import { readyz } from './leaders.ts'
@@ -26,6 +29,18 @@ t.test('both are named, at the start and by /readyz, which stays ready', async (
   t.equal((await fetch(`${controller.url}/readyz`)).status, 200)
 })
 
+t.test('doctor names them as well', async (t) => {
+  const command = await builtProgram('rollcall-controller')
+  const args = [
+    'doctor',
+    `--config=${controller.configFile}`,
+    `--kubeconfig=${stage.cluster.adminKubeconfig}`,
+  ]
+  const program = startProgram({ command, args })
+  await program.ended
+  t.match(program.output(), /vCenters main, clone: identity .*say that they are one/)
+})
+
 t.test('off in the clone alone: the Node gets no taint, whether the real one answers or not', async (t) => {
   await clone.govc('vm.power', '-off', member.vm.name)
   await reports.until('it is told', () => found()?.reason === 'VCenterNotUnique')
@@ -44,7 +59,12 @@ t.test('off in the clone alone: the Node gets no taint, whether the real one ans
   t.notOk(nodes.of(member.name).some(({ object }) => isTainted(object)))
 })
 
-t.test('off in both: the taint comes', async () => {
+t.test('off in both: the taint comes, whatever is said of a copy that one of them has', async () => {
+  const [copy] = stage.vms.splice(0, 1)
+  if (copy === undefined) throw new Error('no VM is left')
+  await vcsim.govc('vm.power', '-off', copy.name)
+  await vcsim.govc('vm.change', '-dc', copy.datacenter, '-vm', copy.name, '-uuid', member.vm.uuid)
+  await followed(stage, copy)
   await vcsim.govc('vm.power', '-off', member.vm.name)
   await nodes.until('it is tainted', () => isTainted(nodes.last(member.name)))
 })

@@ -12,11 +12,14 @@ const { cluster, nodes, vcsim } = stage
 // The agents count as silent after six times `absentFor`.
 await stage.controller({ lifecycle: { ...QUICK, maxAbsentMinimum: 1, maxAbsentShare: '0%' } })
 const ZOMBIES = ['zombie-1', 'zombie-2', 'zombie-3']
-const members = await verified(stage, ...ZOMBIES, 'gone', 'canary')
+const members = await verified(stage, ...ZOMBIES, 'gone', 'late', 'canary')
 const zombies = members.filter(({ name }) => ZOMBIES.includes(name))
-const gone = members.find(({ name }) => name === 'gone')
-if (gone === undefined) throw new Error('it is there')
+const [gone, late] = members.filter(({ name }) => name === 'gone' || name === 'late')
+if (gone === undefined || late === undefined) throw new Error('they are there')
 await watched(stage)
+
+/** Whether they call their Nodes Ready as well. */
+let callsReady = true
 
 /** Renews the Lease, and says that the Node is Ready, as the kubelet of that name would. */
 async function kubelet(name: string) {
@@ -37,6 +40,8 @@ async function kubelet(name: string) {
       },
       contentType: 'application/apply-patch+yaml',
     })
+    if (lease.status > 201) throw new Error(lease.message)
+    if (!callsReady) return
     const status = await send({
       method: 'PATCH',
       path: `/api/v1/nodes/${name}/status`,
@@ -47,7 +52,7 @@ async function kubelet(name: string) {
       },
       contentType: 'application/strategic-merge-patch+json',
     })
-    if (lease.status > 201 || status.status !== 200) throw new Error(`${lease.message}${status.message}`)
+    if (status.status !== 200) throw new Error(status.message)
   }
 }
 
@@ -59,7 +64,11 @@ async function everyHalfSecond(act: () => Promise<unknown>, signal: AbortSignal)
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }
-const beating = everyHalfSecond(() => Promise.all(beats.map((beat) => beat())), ended.signal)
+let beaten = 0
+const beating = everyHalfSecond(async () => {
+  await Promise.all(beats.map((beat) => beat()))
+  beaten++
+}, ended.signal)
 
 t.test(
   'while their agents report, vCenter is wrong about them, and is not believed about others',
@@ -93,6 +102,18 @@ t.test('once their kubelets alone have spoken for long, they are kept, and hold 
     t.ok(nodes.last(name), name)
     await deletionPending(stage, name, { status: 'True', reason: 'NodeReady' })
   }
+})
+
+t.test('nor do they where they renew their Leases alone', async (t) => {
+  callsReady = false
+  const before = beaten
+  await until('no such call is under way', () => beaten > before + 1)
+  await loseHeartbeats(cluster, ...ZOMBIES)
+  for (const name of ZOMBIES) await deletionPending(stage, name, { status: 'True', reason: 'SignOfLife' })
+  await vcsim.hide(late.vm.ref)
+  await loseHeartbeats(cluster, late.name)
+  await deleted(stage, late.name)
+  for (const name of ZOMBIES) t.ok(nodes.last(name), name)
   ended.abort()
   await beating
 })

@@ -1,6 +1,7 @@
 // A finalizer keeps a Node whose deletion is decided: a kubelet may set one, and so do cluster managers without malice.
 import t from 'tap'
 import { builtProgram } from '../fixtures/built-program.ts'
+import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import { startProgram } from '../fixtures/program.ts'
 import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { QUICK, verified, watched } from './deletion.ts'
@@ -17,13 +18,16 @@ if (!ours || !theirs || !running || !silent) throw new Error('there are five')
 await watched(stage)
 const FINALIZERS = ['controller.cattle.io/cluster-provisioner-controller', 'example.com/hangs']
 
+/** As its kubelet may. */
 async function keep(name: string): Promise<void> {
-  const { status } = await cluster.request(
+  const kubelet = await cluster.as(kubeletIdentity(name))
+  const { status } = await kubelet.request(
     'PATCH',
     `/api/v1/nodes/${name}`,
     { metadata: { finalizers: FINALIZERS } },
     { contentType: 'application/merge-patch+json' },
   )
+  await kubelet.close()
   if (status !== 200) throw new Error(`no finalizers for Node ${name}: ${status}`)
 }
 

@@ -2,6 +2,7 @@ import { bodies } from './bodies.ts'
 import { claims, digests } from './claims.ts'
 import { absentees, copies } from './copies.ts'
 import { credentials, minting } from './credentials.ts'
+import { everybody } from './elsewhere.ts'
 import { joining } from './joining.ts'
 import { deletion, lifecycle } from './lifecycle.ts'
 import { newcomers } from './newcomers.ts'
@@ -12,6 +13,7 @@ import { required } from './required.ts'
 import type { Theme } from './row.ts'
 import { sites } from './sites.ts'
 import { races, replays } from './timing.ts'
+import { words } from './words.ts'
 
 /** All attacks, in the order in which docs/attacks.md has them. */
 export const themes: Readonly<Record<string, Theme>> = {
@@ -33,6 +35,8 @@ export const themes: Readonly<Record<string, Theme>> = {
   lifecycle,
   deletion,
   bodies,
+  words,
+  everybody,
 }
 
 const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
@@ -41,8 +45,8 @@ const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
 export const rest: Readonly<Record<string, string>> = {
   otherReports: `Of its own report, a node may not write other owners, finalizers, labels and annotations either: ${test('own-report')}.`,
   credentials: `Nor may an administrator, or whoever has only a node's group: ${test('own-report')}.`,
-  ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}; by the Node itself, or before Kubernetes 1.36, ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}. A provider ID before it is initialized, and the annotation that says which VM it is: ${test('verified-labels')}.`,
+  ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}; by the Node itself, or before Kubernetes 1.36, ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}. A provider ID before it is initialized, and the annotation that says which VM it is, once a person has set it: ${test('verified-labels')}.`,
   lifecycle: `A sign of life that is no time, and other labels and annotations in its own report, however many: ${test('own-report')}.`,
-  deletion: `Nor may it delete a Node that is on hold, or of another provider, or without UID and version as preconditions (${test('delete-node')}); nor change holds, owners, field managers, taints and labels of others, nor put a Node out of service that is ready (${test('update-node')}).`,
+  deletion: `Nor may it delete a Node that is on hold, or of another provider, or without UID and version as preconditions (${test('delete-node')}); nor change holds, owners, single fields of others in managedFields, taints and labels of others, nor put a Node out of service that is ready (${test('update-node')}).`,
   bodies: `Each field that is too long, has too many items, or control characters in it: ${test('crd')}.`,
 }

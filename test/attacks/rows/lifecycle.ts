@@ -93,8 +93,8 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
 const thief = (tried: string, refusedBy: AttackRow['refusedBy'], seen: string) =>
   row("the controller's token", tried, refusedBy, seen)
 
-/** Who has the controller's token may delete Nodes; this is what keeps most of them. */
-export const deletion = theme("Deleting Nodes with the controller's token", {
+/** Who has the controller's token may delete Nodes and change some of what they say; this is what keeps most of it. */
+export const deletion = theme("Deleting and changing Nodes with the controller's token", {
   ready: thief(
     "delete the victim's Node, which is ready",
     'policy delete-node',
@@ -104,6 +104,16 @@ export const deletion = theme("Deleting Nodes with the controller's token", {
     'call it not ready first, in its status',
     'policy update-node',
     'with another status.conditions',
+  ),
+  'what others apply': thief(
+    "take others out of the victim's managedFields, or put fields there, for their next apply to remove",
+    'policy update-node',
+    'with another metadata.managedFields',
+  ),
+  'which VM it is': thief(
+    "the annotation rollcall.dev/vm on the victim's Node, by which a person says which VM it is",
+    'policy update-node',
+    'with annotations that are not its own: rollcall.dev/vm',
   ),
   'all at once': thief('delete the collection of Nodes', 'RBAC', 'cannot deletecollection resource "nodes"'),
 })

@@ -49,6 +49,27 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     'is not allowed to modify node "worker-10"',
     NOTHING,
   ),
+  'which VM it is': kubelet(
+    "the annotation rollcall.dev/vm with the victim's VM on its own Node, by which a person says which VM it is",
+    'policy update-node',
+    'may not change the annotation rollcall.dev/vm of Node "worker-1"',
+  ),
+  'which VM it is, at registration': kubelet(
+    'the same, at registration',
+    'nobody needs to',
+    'Proven',
+    'nothing: the Node is its own VM',
+  ),
+  'which VM another is': kubelet(
+    "the same annotation on the victim's Node",
+    'NodeRestriction',
+    'is not allowed to modify node "worker-10"',
+    NOTHING,
+  ),
+  'which VM it is, by its agent': {
+    ...kubelet('the same annotation on either Node', 'RBAC', 'cannot patch resource "nodes', NOTHING),
+    credential: "worker-1's agent",
+  },
   deletion: kubelet(
     "delete the victim's Node, or its own to register again without the taint",
     'RBAC',

@@ -10,6 +10,15 @@ export interface AttackRow {
   readonly victim: string
   /** Why it is not refused as the row says, for now. */
   readonly open?: string
+  /** The test elsewhere that tries it, in a world of its own; in all rows of a theme, or in none. */
+  readonly triedBy?: TriedBy
+}
+
+export interface TriedBy {
+  /** From the root of the repository. */
+  readonly file: string
+  /** Its name, or the part of it that is written out there. */
+  readonly test: string
 }
 
 /** Who stands in the way. */

@@ -32,7 +32,7 @@ export interface Precondition<Facts> {
 export type Inhabitants =
   /** It has shown the VM of one of them until lately, or does so still. */
   | { readonly kind: 'listed' }
-  /** Ready Nodes, in order, that had their VMs there, of which it has not shown any for long. */
+  /** Ready Nodes, in order, that had their VMs there, of which it has not shown any for long, or others show copies. */
   | { readonly kind: 'unlisted'; readonly names: readonly string[] }
   /** Ready Nodes, in order, whose VMs no vCenter shows, and which were not theirs by the Nodes' bindings. */
   | { readonly kind: 'unshown'; readonly names: readonly string[] }

@@ -1,0 +1,113 @@
+/** Attacks on all Nodes at once, each of which needs a world of its own: `test/e2e/` has them. */
+import { type AttackRow, NOTHING, type TriedBy, theme } from './row.ts'
+
+type Given = Pick<AttackRow, 'credential' | 'tried' | 'seen'> & Partial<AttackRow> & TriedBy
+
+function row({ file, test, ...given }: Given): AttackRow {
+  return { refusedBy: 'nobody needs to', victim: NOTHING, ...given, triedBy: { file, test } }
+}
+
+const controller = 'controller'
+
+export const everybody = theme('Holding up everybody', {
+  labels: row({
+    credential: 'the kubelets of 17 Nodes',
+    tried: '20,000 labels each, at registration',
+    seen: 'rollcall_nodes_in_slow_lane',
+    victim: 'others are initialized, tainted and deleted meanwhile, and the leader keeps its Lease',
+    file: 'test/e2e/huge-nodes.test.ts',
+    test: 'Nodes of 20,000 labels others are served, and the Lease is kept',
+  }),
+  taints: row({
+    credential: 'a kubelet',
+    tried: '3,000 taints, at registration',
+    seen: 'Proven',
+    victim: 'nothing: the Node is initialized, and keeps them',
+    file: 'test/e2e/huge-nodes.test.ts',
+    test: 'a Node that its kubelet registers with 3,000 taints is initialized, and keeps them',
+  }),
+  finalizers: row({
+    credential: 'a kubelet',
+    tried: 'finalizers on its own Node, which outlives its deletion, to keep its address',
+    refusedBy: controller,
+    seen: 'AddressOfAnotherNode',
+    victim:
+      'a machine that gets the address waits until the other one is proven gone; its condition names the finalizers',
+    file: 'test/e2e/deletion-kept-by-finalizers.test.ts',
+    test: 'a Node that a person deleted while its machine ran: its address is free once that is gone',
+  }),
+  'finalizers, brake': row({
+    credential: 'a kubelet',
+    tried: 'the same, to count for the brake',
+    seen: 'VMGone',
+    victim: 'is deleted, once its VM is proven gone',
+    file: 'test/e2e/deletion-kept-by-finalizers.test.ts',
+    test: 'those that hang hold no other deletion',
+  }),
+  zombies: row({
+    credential: 'the certificates of kubelets whose VMs are destroyed',
+    tried:
+      'to renew their Leases and to call their Nodes Ready, so that vCenter seems wrong about them and the brake holds all others',
+    refusedBy: controller,
+    seen: 'NodeReady',
+    victim: 'is held until the agents have been silent for six times lifecycle.absentFor, then deleted',
+    file: 'test/e2e/deletion-beside-zombies.test.ts',
+    test: 'once their kubelets alone have spoken for long, they are kept, and hold nobody',
+  }),
+  'zombies by Lease': row({
+    credential: 'the certificates of kubelets whose VMs are destroyed',
+    tried: 'the same by their Leases alone',
+    refusedBy: controller,
+    seen: 'SignOfLife',
+    victim: 'the same',
+    file: 'test/e2e/deletion-beside-zombies.test.ts',
+    test: 'nor do they where they renew their Leases alone',
+  }),
+  'a copy of one that is gone': row({
+    credential: 'a tenant who may edit his own VM',
+    tried:
+      "the BIOS UUID of a VM that is gone, to keep its Node's address from the machine that gets it next",
+    refusedBy: controller,
+    seen: 'UUIDOfAnotherVM',
+    victim: 'is initialized; the Node of the VM that is gone is kept as long as the copy exists',
+    file: 'test/e2e/deletion-and-a-static-address.test.ts',
+    test: 'a copy with the BIOS UUID of one that is gone does not keep its address',
+  }),
+  clone: row({
+    credential: 'whoever runs a clone of a configured vCenter that is configured, too',
+    tried: 'the VM of a Ready Node off, in the clone alone, while the real one answers and while it does not',
+    refusedBy: controller,
+    seen: 'VCenterNotUnique',
+    victim: 'nothing: the Node gets no taint; a new one waits while the real one does not answer',
+    file: 'test/e2e/cloned-vcenter.test.ts',
+    test: 'off in the clone alone: the Node gets no taint, whether the real one answers or not',
+  }),
+  'clone and copy': row({
+    credential: 'a tenant who may edit his own VM',
+    tried:
+      'beside such a clone, a copy on which the two do not agree, so that neither is believed about the victim',
+    refusedBy: controller,
+    seen: 'VMPoweredOff',
+    victim: 'gets its shutdown taint when both show it off',
+    file: 'test/e2e/cloned-vcenter.test.ts',
+    test: 'off in both: the taint comes, whatever is said of a copy that one of them has',
+  }),
+  logins: row({
+    credential: 'whoever may write user and password of a vCenter',
+    tried: 'a wrong password under six spellings of the user name, which vCenter counts as one account',
+    refusedBy: controller,
+    seen: 'InvalidLogin',
+    victim: 'nothing: the account is not locked, and the right password is tried at once',
+    file: 'test/e2e/login-attempts.test.ts',
+    test: 'a person looks for the right form of the user name, with the wrong password',
+  }),
+  'a Lease of a CPI': row({
+    credential: 'whoever may create Leases in kube-system',
+    tried: 'a Lease of the name that a CPI has, for 24 days, so that Nodes are left to that CPI',
+    refusedBy: controller,
+    seen: 'CPIRuns',
+    victim: 'is left alone for five minutes',
+    file: 'controller/cpi/interlock/interlock.cluster.test.ts',
+    test: 'a Lease for 24 days has Nodes left alone for five minutes',
+  }),
+})
