@@ -26,6 +26,7 @@ const uninitialized = {
   value: 'true',
 } as const
 const other = { key: 'example.com/other', effect: 'NoExecute' } as const
+const merge = { contentType: 'application/merge-patch+json' }
 const reports = '/apis/rollcall.dev/v1alpha1/nodereports'
 
 async function createNode(name: string): Promise<Node> {
@@ -95,7 +96,6 @@ t.test('addresses, then labels, provider ID and taints', async (t) => {
 t.test('writes to the very object that was looked at', async (t) => {
   const node = await createNode('guarded')
   const report = await createReport('guarded')
-  const merge = { contentType: 'application/merge-patch+json' }
   const touch = { metadata: { annotations: { touched: 'true' } } }
   const writes = (name: string, node: Node, report: NodeReport) => [
     () => writer.patchNodeStatus(name, node, { addresses: [{ type: 'Hostname', address: 'x' }] }),
@@ -119,7 +119,7 @@ t.test('writes to the very object that was looked at', async (t) => {
   for (const write of writes('guarded', node, report))
     t.same(await write(), { outcome: 'conflict' }, 'replaced')
 
-  const mixed = { uid: node.uid, resourceVersion: nextNode.resourceVersion }
+  const mixed = { ...nextNode, uid: node.uid }
   const other = await writer.patchNode('guarded', mixed, { taints: [] })
   t.not(other.outcome, 'written', 'the UID alone is enough to refuse')
   const addresses = await writer.patchNodeStatus('guarded', mixed, { addresses: [] })
@@ -130,11 +130,100 @@ t.test('writes to the very object that was looked at', async (t) => {
   t.strictSame(parseNode(body), nextNode, 'nothing was written')
 })
 
-t.test('an annotation is written and taken away, others stay', async (t) => {
+const taint = (key: string, effect = 'NoSchedule') => ({ key: `example.com/${key}`, effect })
+
+t.test('of taints only the differences are sent', async (t) => {
+  const bodies: unknown[] = []
+  const recording = createNodeWriter(
+    {
+      ...client,
+      request(request) {
+        bodies.push(request.body)
+        return client.request(request)
+      },
+    },
+    DEFAULT_TIMEOUT,
+    new AbortController().signal,
+  )
+  let node = await createNode('tainted')
+  const same = [taint('a'), taint('a', 'NoExecute'), { ...taint('a', 'PreferNoSchedule'), value: 'x' }]
+  for (const taints of [
+    [other, ...same],
+    // One of those with the same key.
+    [other, ...same.slice(0, 1), ...same.slice(2)],
+    [other, ...same],
+    // In another order.
+    [...same, other],
+    [taint('b'), ...same, taint('c')],
+    [{ ...taint('b'), value: 'y' }],
+    [],
+    same,
+  ]) {
+    const result = await recording.patchNode(node.name, node, { taints })
+    if (result.outcome !== 'written') throw new Error(JSON.stringify(result))
+    node = result.object
+    t.strictSame(node.taints, taints)
+  }
+  const many = Array.from({ length: 50 }, (_, i) => taint(`many-${i}`))
+  const { body } = await cluster.request('PATCH', '/api/v1/nodes/tainted', { spec: { taints: many } }, merge)
+  const result = await recording.patchNode(node.name, present(parseNode(body)), {
+    taints: [...many.slice(0, 20), ...many.slice(21), other],
+  })
+  t.match(result, { outcome: 'written' })
+  t.match(bodies.at(-1), [
+    { path: '/metadata/resourceVersion' },
+    { path: '/metadata/uid' },
+    { op: 'remove', path: '/spec/taints/20' },
+    { op: 'add', path: '/spec/taints/-', value: other },
+  ])
+})
+
+t.test('a list of taints that has changed meanwhile is a conflict, whatever it has become', async (t) => {
+  const first = [taint('a'), taint('b'), taint('c')]
+  const writes: readonly (readonly ReturnType<typeof taint>[])[] = [
+    [taint('a'), taint('b')],
+    [...first, taint('d')],
+    [],
+  ]
+  for (const [index, becomes] of [[], [taint('b')], [taint('c'), taint('b'), taint('a')], null].entries()) {
+    for (const [number, taints] of writes.entries()) {
+      const name = `changed-${index}-${number}`
+      await createNode(name)
+      const path = `/api/v1/nodes/${name}`
+      const { body } = await cluster.request('PATCH', path, { spec: { taints: first } }, merge)
+      const seen = present(parseNode(body))
+      const { body: changed } = await cluster.request('PATCH', path, { spec: { taints: becomes } }, merge)
+      t.same(await writer.patchNode(name, seen, { taints }), { outcome: 'conflict' })
+      const now = parseNode((await cluster.request('GET', path)).body)
+      t.strictSame(now, parseNode(changed), 'it is as it was')
+      await cluster.request('DELETE', path)
+      t.same(await writer.patchNode(name, seen, { taints }), { outcome: 'gone' })
+    }
+  }
+})
+
+t.test('the first label', async (t) => {
+  const { body } = await cluster.request('POST', '/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'unlabeled' },
+  })
+  const node = present(parseNode(body))
+  t.equal(node.labelCount, 0)
+  const first = await writer.patchNode(node.name, node, { labels: { 'x/a': '1' } })
+  t.match(first, { outcome: 'written', object: { labels: { 'x/a': '1' }, labelCount: 1 } })
+  if (first.outcome !== 'written') return
+  const second = await writer.patchNode(node.name, first.object, { labels: { 'x/a': null, 'x/b': '2' } })
+  t.strictSame(second.outcome === 'written' && second.object.labels, { 'x/b': '2' })
+})
+
+t.test('an annotation is taken away, others stay', async (t) => {
   const node = await createNode('annotated')
-  const first = await writer.patchNode('annotated', node, { annotations: { 'x/a': '1', 'x/b': '2' } })
-  if (first.outcome !== 'written') throw new Error(first.outcome)
-  const second = await writer.patchNode('annotated', first.object, { annotations: { 'x/a': null } })
+  const two = { metadata: { annotations: { 'x/a': '1', 'x/b': '2' } } }
+  const { body: first } = await cluster.request('PATCH', '/api/v1/nodes/annotated', two, merge)
+  const second = await writer.patchNode(node.name, present(parseNode(first)), {
+    annotations: { 'x/a': null },
+  })
   t.equal(second.outcome, 'written')
   const { body } = await cluster.request<{ metadata: object }>('GET', '/api/v1/nodes/annotated')
   t.match(body.metadata, { annotations: { 'x/b': '2' }, labels: { mine: 'x' } })
@@ -147,7 +236,6 @@ t.test('a deletion', async (t) => {
   t.equal((await cluster.request('GET', '/api/v1/nodes/unwanted')).status, 404)
 
   await t.test('that finalizers hold up', async (t) => {
-    const merge = { contentType: 'application/merge-patch+json' }
     await createNode('lingering')
     const finalizers = (list: string[]) =>
       cluster.request('PATCH', '/api/v1/nodes/lingering', { metadata: { finalizers: list } }, merge)
@@ -236,7 +324,7 @@ t.test('what the API server will never take', async (t) => {
 t.test('what says nothing of the write is thrown', async (t) => {
   for (const status of [401, 408, 429, 500, 503]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
-    const seen = { uid: 'u', resourceVersion: '1' }
+    const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, taints: [] }
     const write = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal).patchNode(
       'x',
       seen,
@@ -248,7 +336,7 @@ t.test('what says nothing of the write is thrown', async (t) => {
   }
   for (const status of [400, 403, 422]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
-    const seen = { uid: 'u', resourceVersion: '1' }
+    const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, taints: [] }
     const write = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal).patchNode(
       'x',
       seen,
@@ -261,7 +349,7 @@ t.test('what says nothing of the write is thrown', async (t) => {
 })
 
 t.test('what is not answered in time may have been stored', async (t) => {
-  const seen = { uid: 'u', resourceVersion: '1' }
+  const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, taints: [] }
   const never = new AbortController().signal
   await using late = await startApiStub(() => undefined)
   const write = createNodeWriter(late.client, 50, never).patchNode('x', seen, {})

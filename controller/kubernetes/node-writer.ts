@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { NodeReportSpec, NodeReportStatus } from '../../agent/shared/node-report.ts'
@@ -26,13 +27,17 @@ export type WriteResult<T> =
   | { readonly outcome: 'unanswered'; readonly message: string }
 
 export interface NodeChanges {
-  /** Merged with the present ones; null removes one. */
+  /** Merged with the present ones; null removes one that is there. */
   readonly labels?: Readonly<Record<string, string | null>>
-  readonly annotations?: Readonly<Record<string, string | null>>
+  /** Null removes one that is there. */
+  readonly annotations?: Readonly<Record<string, null>>
   readonly providerID?: string
-  /** The whole list: it replaces the present one. */
+  /** The whole list, of which only the differences are sent. */
   readonly taints?: readonly Taint[]
 }
+
+/** The version of a Node, and what it has of that whose differences are written. */
+export type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'taints'>
 
 /** What happened to an object that was deleted. */
 export interface DeletionResult {
@@ -40,7 +45,7 @@ export interface DeletionResult {
   readonly gone: boolean
 }
 
-/** The controller's writes to Nodes and NodeReports. Each is one request and throws as `KubeClient.request`. */
+/** The controller's writes to Nodes and NodeReports. Each throws as `KubeClient.request`. */
 export interface NodeWriter {
   /** Replaces the list of addresses. */
   patchNodeStatus(
@@ -48,7 +53,7 @@ export interface NodeWriter {
     seen: ObjectVersion,
     changes: { readonly addresses: readonly NodeAddress[] },
   ): Promise<WriteResult<Node>>
-  patchNode(name: string, seen: ObjectVersion, changes: NodeChanges): Promise<WriteResult<Node>>
+  patchNode(name: string, seen: SeenNode, changes: NodeChanges): Promise<WriteResult<Node>>
   /** Deletes exactly the Node that was decided on. The garbage collector then deletes what it owns. */
   deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<DeletionResult>>
   /** Creates the NodeReport of a Node without an agent, owned by the Node; a conflict where one exists already. */
@@ -72,13 +77,17 @@ const MERGE = 'application/merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
 
 /**
- * Nodes get JSON merge patches, which replace lists as a whole. (A strategic merge merges `addresses` by type: two of one
- * type become one, and stale ones stay.) The resourceVersion in the patch makes that safe: no two objects ever share one,
- * even if they have the same name. A UID that differs is rejected too.
+ * A Node's addresses get a JSON merge patch, which replaces the list as a whole. (A strategic merge merges it by type: two of
+ * one type become one, and stale ones stay.) The resourceVersion in the patch makes that safe: no two objects ever share
+ * one, even if they have the same name. A UID that differs is rejected too.
  *
- * A report's status gets a JSON patch, because a merge patch could not drop unknown fields. The patch sets the
- * resourceVersion instead of testing it: a failed test is answered with 422, just as an invalid status, but this with 409.
- * The API server ignores a UID there.
+ * The rest of a Node, and a report's status, get a JSON patch. Of taints, which others may have set by the thousand, it
+ * carries only the differences, by their places in the list; a strategic merge knows them by their key alone, and would take
+ * somebody else's taint of the same key and another effect. Of a report, a merge patch could not drop unknown fields. The
+ * patch sets the resourceVersion instead of testing it: a failed test is answered with 422, just as an invalid object, but
+ * this with 409. Where a Node has changed so much that an operation finds nothing at its place, the answer is 422 all the
+ * same. So a patch that is rejected is followed by one that sets the version alone, which tells whether it is still that
+ * one: it changes nothing. Of a report, the API server ignores a UID there.
  *
  * A deletion names both as preconditions.
  *
@@ -118,12 +127,12 @@ export function createNodeWriter(client: KubeClient, timeout: number, signal: Ab
       const body = { metadata: guard(seen), status: { addresses } }
       return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parseNode)
     },
-    patchNode(name, seen, { labels, annotations, providerID, taints }) {
-      const body = {
-        metadata: { ...guard(seen), ...(labels && { labels }), ...(annotations && { annotations }) },
-        spec: { ...(providerID !== undefined && { providerID }), ...(taints && { taints }) },
-      }
-      return patch(`${NODES}/${encodeURIComponent(name)}`, MERGE, body, parseNode)
+    async patchNode(name, seen, changes) {
+      const path = `${NODES}/${encodeURIComponent(name)}`
+      const result = await patch(path, JSON_PATCH, operations(seen, changes), parseNode)
+      if (result.outcome !== 'rejected') return result
+      const { outcome } = await patch(path, JSON_PATCH, operations(seen, {}), parseNode)
+      return outcome === 'conflict' || outcome === 'gone' ? { outcome } : result
     },
     deleteNode(name, seen) {
       const body = {
@@ -148,6 +157,54 @@ export function createNodeWriter(client: KubeClient, timeout: number, signal: Ab
       return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parseNodeReport)
     },
   }
+}
+
+interface Operation {
+  readonly op: 'add' | 'remove' | 'replace'
+  readonly path: string
+  readonly value?: unknown
+}
+
+/** A JSON patch that makes of the Node that was seen what the changes say. */
+function operations(
+  seen: SeenNode,
+  { labels = {}, annotations = {}, providerID, taints }: NodeChanges,
+): Operation[] {
+  const hasLabels = seen.labelCount > 0 || Object.keys(labels).length === 0
+  return [
+    { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
+    { op: 'replace', path: '/metadata/uid', value: seen.uid },
+    ...(hasLabels ? [] : [{ op: 'add', path: '/metadata/labels', value: {} } as const]),
+    ...merge('/metadata/labels', labels),
+    ...merge('/metadata/annotations', annotations),
+    ...(providerID === undefined
+      ? []
+      : [{ op: 'add', path: '/spec/providerID', value: providerID } as const]),
+    ...(taints === undefined ? [] : taintOperations(seen.taints, taints)),
+  ]
+}
+
+function merge(path: string, changes: Readonly<Record<string, string | null>>): Operation[] {
+  return Object.entries(changes).map(([key, value]) => {
+    const place = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    return value === null ? { op: 'remove', path: place } : { op: 'add', path: place, value }
+  })
+}
+
+/** The first taints that are wanted in this order stay, all others go, and those that are missing come to the end. */
+function taintOperations(present: readonly Taint[], wanted: readonly Taint[]): Operation[] {
+  let kept = 0
+  const removed: Operation[] = []
+  for (const [index, taint] of present.entries()) {
+    if (isDeepStrictEqual(taint, wanted[kept])) kept++
+    // The last one first, so that no place moves.
+    else removed.unshift({ op: 'remove', path: `/spec/taints/${index}` })
+  }
+  const added = wanted.slice(kept)
+  if (added.length === 0) return removed
+  return present.length === 0
+    ? [{ op: 'add', path: '/spec/taints', value: added }]
+    : [...removed, ...added.map((value) => ({ op: 'add', path: '/spec/taints/-', value }) as const)]
 }
 
 function guard({ uid, resourceVersion }: ObjectVersion) {

@@ -16,8 +16,6 @@ const VERIFIED = [
   'node.kubernetes.io/instance-type',
   'beta.kubernetes.io/instance-type',
 ] as const
-/** The controller may change no labels of a Node that has more (policy-update-node.yaml). */
-const MOST_LABELS = 2_000
 const CONDITIONS = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable', 'Ready']
 
 /** A Node with so many labels and taints, and how often it is written: `rounds` times in turns, `writes` in a row. */
@@ -130,10 +128,15 @@ async function createNode(cluster: OwnCluster, shape: Shape, token?: string): Pr
     'an administrator': async (i) =>
       (await patch(path, { metadata: { annotations: { 'example.com/note': `note-${i}` } } }, MERGE)).status,
     'the controller': async (i) => {
-      const taints = i % 2 === 0 ? [...body.spec.taints, SHUTDOWN] : body.spec.taints
-      const zone = { [VERIFIED[0]]: `zone-${i}`, [VERIFIED[1]]: `zone-${i}` }
-      const metadata = shape.labels < MOST_LABELS ? { labels: zone } : {}
-      return (await patch(path, { metadata, spec: { taints } }, MERGE, token)).status
+      const zone = VERIFIED.slice(0, 2).map((label) => {
+        const place = `/metadata/labels/${label.replace('/', '~1')}`
+        return { op: 'add', path: place, value: `zone-${i}` }
+      })
+      const taint =
+        i % 2 === 0
+          ? { op: 'add', path: '/spec/taints/-', value: SHUTDOWN }
+          : { op: 'remove', path: `/spec/taints/${body.spec.taints.length}` }
+      return (await patch(path, [...zone, taint], 'application/json-patch+json', token)).status
     },
   }
 }

@@ -21,6 +21,7 @@ const HELP = `usage: npm run bench -- [options]
   --no-cpi         leave the vSphere CPI out, which is measured on the same servers
   --no-agent       leave the agent out
   --no-admission   leave out what our policies cost a write to a Node
+  --policies       instead of all that: what our policies cost a write to a Node
   --push           instead of all that: how long a power-off takes to become a taint, and a destroyed VM's Node to go
   --write          write docs/benchmarks.md and its picture anew
   --changes N      how many VMs are powered off then (default 200, half of the nodes at most)
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     cpi: { type: 'boolean', default: true },
     agent: { type: 'boolean', default: true },
     admission: { type: 'boolean', default: true },
+    policies: { type: 'boolean', default: false },
     push: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     changes: { type: 'string', default: '200' },
@@ -54,6 +56,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const progress = (text: string) => process.stderr.write(`${text}\n`)
+if (values.policies) process.exit((await policies()) ? 0 : 1)
 for (const program of ['rollcall-agent', 'rollcall-controller'] as const)
   await dropFromPageCache(await binary(program))
 if (values.push) process.exit((await push()) ? 0 : 1)
@@ -122,6 +125,14 @@ if (
 ) {
   progress('some Nodes were not as they should be')
   process.exitCode = 1
+}
+
+/** Resolves with whether all budgets were kept. */
+async function policies(): Promise<boolean> {
+  const admission = await benchAdmission(progress)
+  const budgets = admissionBudgets(admission)
+  say(`${admissionTable(admission)}\n\n${budgetTable(budgets)}`)
+  return budgets.every(isKept)
 }
 
 /** How many VMs are destroyed. */

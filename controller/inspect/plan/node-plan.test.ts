@@ -132,13 +132,12 @@ t.test('the copy takes writes as the API server does, and tells of each', async 
   const before = node({ labels: { a: '1', b: '2' }, deletionAnnotation: 'proceed' })
   copy.add(before)
   copy.addReport(report())
-  const seen = { uid: before.uid, resourceVersion: before.resourceVersion }
-  const written = await copy.writer.patchNode(before.name, seen, {
+  const written = await copy.writer.patchNode(before.name, before, {
     labels: { a: null, c: '3' },
     annotations: { 'rollcall.dev/deletion': null },
   })
   t.match(written, { outcome: 'written', object: { labels: { b: '2', c: '3' }, deletion: undefined } })
   t.not(copy.nodes.get(before.name)?.resourceVersion, before.resourceVersion)
   t.same(told, [`${before.name} proceed`, `report of ${report().name}`, `${before.name} -`])
-  t.same(await copy.writer.patchNode('nobody', seen, {}), { outcome: 'gone' })
+  t.same(await copy.writer.patchNode('nobody', before, {}), { outcome: 'gone' })
 })

@@ -6,6 +6,7 @@ import {
   type Metadata,
   NodePatch,
   NodeStatusPatch,
+  PatchedNode,
   StatusPatch,
   type StoredNode,
   type StoredReport,
@@ -30,23 +31,38 @@ export function deleteNode(before: StoredNode, body: unknown): Written {
   return { what: 'node deletion', before, after: undefined }
 }
 
+/** A JSON patch; it is applied before the version that it sets is compared. */
 export function patchNode(before: StoredNode, body: unknown): Written {
-  const { metadata, spec } = v.parse(NodePatch, body)
+  const patched: unknown = structuredClone({ metadata: before.metadata, spec: before.spec })
+  for (const operation of v.parse(NodePatch, body)) operate(patched, operation)
+  const { metadata, spec } = v.parse(PatchedNode, patched)
   guard(before.metadata, metadata)
-  const after: StoredNode = {
-    ...before,
-    metadata: {
-      ...before.metadata,
-      labels: merge(before.metadata.labels, metadata.labels),
-      annotations: merge(before.metadata.annotations, metadata.annotations),
-    },
-    spec: {
-      ...before.spec,
-      ...(spec.providerID === undefined ? {} : { providerID: spec.providerID }),
-      ...(spec.taints === undefined ? {} : { taints: spec.taints }),
-    },
+  const { labels, annotations } = metadata
+  return {
+    what: 'node',
+    before,
+    after: { ...before, metadata: { ...before.metadata, labels, annotations }, spec },
   }
-  return { what: 'node', before, after }
+}
+
+function operate(object: unknown, { op, path, value }: v.InferOutput<typeof NodePatch>[number]): void {
+  const keys = path.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const last = keys.pop() ?? ''
+  const place = keys.slice(1).reduce((at, key) => (isRecord(at) ? at[key] : undefined), object)
+  const absent = () =>
+    new ApiError(`there is nothing at ${path} to ${op}`, { status: 422, reason: 'Invalid' })
+  if (Array.isArray(place)) {
+    if (op === 'add' && last === '-') place.push(value)
+    else if (op === 'remove' && last in place) place.splice(Number(last), 1)
+    else throw absent()
+  } else if (isRecord(place) && (op === 'add' || last in place)) {
+    if (op === 'remove') delete place[last]
+    else place[last] = value
+  } else throw absent()
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
 }
 
 export function patchNodeStatus(before: StoredNode, body: unknown): Written {
@@ -66,12 +82,4 @@ function guard(metadata: Metadata, { uid, resourceVersion }: Guard): void {
   const other = uid !== undefined && uid !== metadata.uid
   const newer = resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion
   if (other || newer) throw new ApiError('the object has changed', { status: 409, reason: 'Conflict' })
-}
-
-function merge(
-  before: Readonly<Record<string, string>>,
-  changes: Readonly<Record<string, string | null>>,
-): Record<string, string> {
-  const merged = Object.entries({ ...before, ...changes })
-  return Object.fromEntries(merged.flatMap(([key, value]) => (value === null ? [] : [[key, value]])))
 }

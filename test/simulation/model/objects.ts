@@ -72,21 +72,32 @@ const Status = v.looseObject({
 export type StoredStatus = v.InferOutput<typeof Status>
 
 const Guard = { uid: v.optional(v.string()), resourceVersion: v.optional(v.string()) }
-const nullable = v.optional(v.record(v.string(), v.nullable(v.string())), {})
 
-export const NodePatch = v.object({
-  metadata: v.object({ ...Guard, labels: nullable, annotations: nullable }),
+/** Below a Node's metadata and spec: all that the controller writes there. */
+export const NodePatch = v.array(
+  v.object({
+    op: v.picklist(['add', 'remove', 'replace']),
+    path: v.pipe(v.string(), v.regex(/^\/(metadata|spec)\//)),
+    value: v.optional(v.unknown()),
+  }),
+)
+
+/** What a patch has made of a Node. */
+export const PatchedNode = v.object({
+  metadata: v.looseObject({
+    ...Guard,
+    labels: v.record(v.string(), v.string()),
+    annotations: v.record(v.string(), v.string()),
+  }),
   spec: v.object({
     providerID: v.optional(v.string()),
-    taints: v.optional(
-      v.array(
-        v.object({
-          key: v.string(),
-          effect: v.string(),
-          value: v.exactOptional(v.string()),
-          timeAdded: v.exactOptional(v.string()),
-        }),
-      ),
+    taints: v.array(
+      v.object({
+        key: v.string(),
+        effect: v.string(),
+        value: v.exactOptional(v.string()),
+        timeAdded: v.exactOptional(v.string()),
+      }),
     ),
   }),
 })
