@@ -33,11 +33,16 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     }))
   }
 
-  function vCenter(name: string, random: Random, strangers = true): VCenterModel {
+  function vCenter(
+    name: string,
+    random: Random,
+    { strangers = true, cloneOf }: { readonly strangers?: boolean; readonly cloneOf?: VCenterModel } = {},
+  ): VCenterModel {
     const made = createVCenterModel({
       name,
-      instanceUUID: random.uuid(),
-      folders: folders(4),
+      ...(cloneOf === undefined
+        ? { instanceUUID: random.uuid(), folders: folders(4) }
+        : { instanceUUID: cloneOf.instanceUUID, folders: cloneOf.folders, cloneOf }),
       loading: settings.lifecycle.absentFor * 0.9,
       timeline,
       random,
@@ -72,8 +77,9 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
   const second = random.pick(['none', 'one', 'few', 'few', 'one', 'empty'] as const)
   const vCenters = [
     vCenter('vc-1', random.derive('vc-1')),
-    ...(second === 'none' ? [] : [vCenter('vc-2', random.derive('vc-2'), second === 'few')]),
+    ...(second === 'none' ? [] : [vCenter('vc-2', random.derive('vc-2'), { strangers: second === 'few' })]),
   ]
+  const clones: VCenterModel[] = []
   const machines = createMachines({
     api,
     timeline,
@@ -105,7 +111,8 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     const onExit = (): void => world.restart(process, BACKOFF)
     const options: ControllerModelOptions = {
       api,
-      vCenters,
+      vCenterNamed: (name) =>
+        vCenters.find((each) => each.name === name) ?? clones.findLast((each) => each.name === name),
       process,
       timeline,
       configFile,
@@ -124,6 +131,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     configFile,
     api,
     vCenters,
+    clones,
     machines,
     processes,
     judge,
@@ -136,6 +144,11 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
       timeline.after(after, `replica ${index} starts anew`, () => startReplica(index, generation))
     },
     anotherVCenter: vCenter,
+    cloneVCenter(original, random) {
+      const clone = vCenter('vc-clone', random, { strangers: false, cloneOf: original })
+      clones.push(clone)
+      return clone
+    },
     healing: { until: 0 },
     annotate: (nodeName, value) => setAnnotation(nodeName, ANNOTATION_DELETION, value),
     nameVM: (nodeName, instanceUUID) => setAnnotation(nodeName, ANNOTATION_VM, instanceUUID),

@@ -5,7 +5,7 @@ import { calmOf, simulateCalm } from './calm.ts'
 import { unleash } from './faults/storm.ts'
 import { isAwaited } from './invariants/deletion.ts'
 import { judgeQuiet, judgeTheEnd, patience } from './invariants/in-the-end.ts'
-import { readyOf, type StoredNode } from './model/objects.ts'
+import { isDeparting, readyOf, type StoredNode } from './model/objects.ts'
 import { type RunResult, runWorld } from './run-world.ts'
 import { machinesOf, type World } from './world.ts'
 
@@ -54,7 +54,7 @@ function keepPeople(world: World): void {
         const { vm, namedVM, nodeUID, brakeEngagedAt } = api.reports.get(name)?.status ?? {}
         const known = vm ?? namedVM ?? node.spec.providerID ?? brakeEngagedAt
         const names = known !== undefined || isAwaited(world, node)
-        return nodeUID === uid && names && (vm?.vCenterInstanceUUID ?? '') === group
+        return nodeUID === uid && !isDeparting(node) && names && (vm?.vCenterInstanceUUID ?? '') === group
       })
       // Of one that nobody has registered again a person does not know that it is gone, but the brake counts it.
       const missing = bound.filter((node) => {

@@ -18,6 +18,8 @@ export interface World {
   readonly configFile: ConfigFile
   readonly api: ApiServer
   readonly vCenters: readonly VCenterModel[]
+  /** Copies of their appliances that were ever configured beside them, the newest last. */
+  readonly clones: readonly VCenterModel[]
   readonly machines: Machines
   /** The replicas that run, or would. */
   readonly processes: readonly Process[]
@@ -29,6 +31,8 @@ export interface World {
   readonly healing: { until: number }
   /** A vCenter of nobody's knowledge. */
   anotherVCenter(name: string, random: Random): VCenterModel
+  /** One that says it is this one, and has nothing of its inventory yet. It answers once the configuration names it. */
+  cloneVCenter(original: VCenterModel, random: Random): VCenterModel
   /** What a person writes into the annotation of a Node. */
   annotate(nodeName: string, value: string | undefined): void
   /** The same of the annotation that says which VM a Node is, by its instance UUID. */

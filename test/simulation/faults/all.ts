@@ -1,8 +1,10 @@
 import { FAULTS_AT_DECISION } from './at-decision.ts'
+import { CLONE_FAULTS } from './clones.ts'
 import { CLUSTER_FAULTS } from './cluster.ts'
 import type { Fault, Faults } from './fault.ts'
 import { MACHINE_FAULTS } from './machines.ts'
 import { MOVE_FAULTS } from './moves.ts'
+import { NODE_FAULTS } from './nodes.ts'
 import { TENANT_FAULTS } from './tenants.ts'
 import { VCENTER_FAULTS } from './vcenter.ts'
 
@@ -13,6 +15,8 @@ const ALL: Faults = {
   ...FAULTS_AT_DECISION,
   ...MOVE_FAULTS,
   ...TENANT_FAULTS,
+  ...CLONE_FAULTS,
+  ...NODE_FAULTS,
 }
 
 export const KINDS: readonly string[] = Object.keys(ALL)

@@ -2,6 +2,7 @@
 import type { Machine, VM } from '../model/machine.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
+import { isCloned } from './clones.ts'
 import type { Fault, Faults } from './fault.ts'
 
 /** Milliseconds that a claim takes to show, at most. */
@@ -94,12 +95,14 @@ export const MOVE_FAULTS: Faults = {
       (vm) =>
         vm.faultTolerance === undefined && vm.leftAt === undefined && vm.connectionState === 'connected',
     )
-    if (!simple || vCenter.impostor !== undefined) return undefined
+    if (!simple || vCenter.impostor !== undefined || isCloned(world, vCenter)) return undefined
     vCenter.reach = 'down'
     vCenter.endSessions()
     timeline.after(random.between(5_000, 60_000), `${vCenter.name} is installed anew`, () => {
-      installAnew(world, vCenter)
       vCenter.reach = 'works'
+      // Somebody has restored the old one, or copied it.
+      if (isCloned(world, vCenter)) return
+      installAnew(world, vCenter)
     })
     return undefined
   },

@@ -215,6 +215,52 @@ const TENANTS: readonly (readonly Ingredient[])[] = [
   ]),
 ]
 
+/** Of a vCenter there is a copy beside it, which says that it is the same one, and shows what it likes. */
+const CLONES: readonly (readonly Ingredient[])[] = ['vcenter-cloned', 'vcenter-cloned-alive'].flatMap(
+  (kind) => [
+    [{ kind }],
+    [{ kind }, gone],
+    [{ kind }, silent],
+    [{ kind }, { kind: 'replica-killed', at: 0.2 }],
+    [{ kind }, { kind: 'powered-off', at: 0.1, until: 0.8 }],
+    [{ kind }, { kind: 'rebooted-with-late-claim', at: 0.1 }],
+    [{ kind }, silent, { kind: 'vm-unregistered-running', at: 0.1, until: 0.9 }],
+    [{ kind }, silent, { kind: 'vm-inaccessible', at: 0.2 }, { kind: 'replica-killed', at: 0.4 }],
+    [{ kind }, silent, { kind: 'vm-registered-again', at: 0.2 }],
+    [{ kind }, { kind: 'vm-moved-to-other-vcenter', at: 0.2 }],
+    [{ kind }, { kind: 'failed-over', at: 0.2 }],
+    [{ kind }, { kind: 'site-lost', at: 0.2, until: 0.8 }],
+    [{ kind }, { kind: 'vcenter-down', at: 0.2, until: 0.9 }],
+    [{ kind }, { kind: 'vcenter-down', at: 0.2, until: 0.9 }, { kind: 'replica-killed', at: 0.3 }],
+    [{ kind }, { kind: 'clone-away', at: 0.2, until: 0.8 }],
+    [{ kind }, { kind: 'recreated-under-same-name', at: 0.2 }],
+  ],
+)
+
+/** A Node that cannot go though it was deleted, or that costs too much to write. */
+const NODES: readonly (readonly Ingredient[])[] = [
+  [gone, { kind: 'node-has-finalizer' }],
+  [gone, { kind: 'node-has-finalizer' }, { kind: 'replica-killed', at: 1.1 }],
+  [{ kind: 'node-deleted-with-finalizer' }],
+  [silent, { kind: 'node-deleted-with-finalizer', at: 0.2 }],
+  [{ kind: 'node-deleted-with-finalizer' }, { kind: 'vm-destroyed', at: 0.1 }],
+  [{ kind: 'node-deleted-with-finalizer' }, { kind: 'recreated-under-same-name', at: 0.1 }],
+  [{ kind: 'node-deleted-with-finalizer' }, { kind: 'replaced-at-its-address', at: 0.1 }],
+  [
+    { kind: 'node-deleted-with-finalizer' },
+    { kind: 'replaced-at-its-address', at: 0.1 },
+    { kind: 'replica-killed', at: 0.5 },
+  ],
+  [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'node-deleted-with-finalizer', at: 0.2 }],
+  ...['node-huge', 'node-huge-and-denied', 'node-writes-slow'].flatMap((kind) => [
+    [{ kind }, gone],
+    [{ kind }, { kind: 'vm-destroyed', who: 'beside' } as const],
+    [{ kind }, { kind: 'powered-off', at: 0.2, until: 0.8 }],
+    [{ kind }, { kind: 'failed-over', at: 0.2, until: 0.8 }],
+    [{ kind }, { kind: 'recreated-under-same-name', at: 0.2 }],
+  ]),
+]
+
 /** What people do to machines that makes a Node another VM, each alone: it needs nobody. */
 const MOVES: readonly (readonly Ingredient[])[] = [
   [{ kind: 'failed-over' }],
@@ -284,7 +330,7 @@ const LONELY: readonly (readonly Ingredient[])[] = [
 
 /** Those for small vCenters as often as all others of some kind. */
 const ALL: readonly Recipe[] = [
-  ...[...ANYWHERE, ...TENANTS, ...MOVES].map((faults) => ({ faults })),
+  ...[...ANYWHERE, ...TENANTS, ...MOVES, ...CLONES, ...NODES].map((faults) => ({ faults })),
   ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },

@@ -2,6 +2,7 @@
 import { ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
+import { isCloned } from './clones.ts'
 import type { Faults } from './fault.ts'
 
 /** Milliseconds after which a refused credential is tried again. */
@@ -154,6 +155,7 @@ export const VCENTER_FAULTS: Faults = {
     }
   },
   'other-vcenter-answers'(world, { vCenter }) {
+    if (isCloned(world, vCenter)) return undefined
     vCenter.impostor = world.anotherVCenter(vCenter.name, world.random)
     vCenter.breakWaits()
     return () => {

@@ -1,6 +1,6 @@
 import { TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine } from '../model/machine.ts'
-import { readyOf, type StoredNode } from '../model/objects.ts'
+import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasHadCopy } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
@@ -53,7 +53,7 @@ function waitsInVain(world: World): readonly string[] {
     // Without a VM that is shown nothing is verified of a machine, and nothing given to it.
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
     if (said?.reason !== 'AddressOfAnotherNode' || isHeldForGood(world, node, machine)) return []
-    if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED)) return []
+    if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED) || isDeparting(node)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]

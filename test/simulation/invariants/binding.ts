@@ -1,20 +1,19 @@
 /** Which VM a Node is: never one that its machine does not run by, whoever makes his own look like it. */
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
-import type { Machine, VM } from '../model/machine.ts'
+import { type Machine, runs, type VM } from '../model/machine.ts'
 import type { StoredNode, StoredReport, StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 
 /** How long after a machine has left a VM a controller may still act on what it showed, milliseconds. */
 const LATELY = 90_000
 
-/** How long vCenter and controller may take to notice that a machine runs, milliseconds. */
-const NOTICED = 20_000
-
 type Bound = Pick<BoundVM, 'vCenter' | 'vCenterInstanceUUID' | 'moref'>
 
 /** The entry, listed or not, that a status names. A reference is unique in one vCenter alone. */
-export function entryOf({ vCenters }: World, { vCenter, moref }: Bound): VM | undefined {
-  return vCenters.find(({ name }) => name === vCenter)?.known.get(moref)
+export function entryOf({ vCenters, clones }: World, { vCenter, moref }: Bound): VM | undefined {
+  const its = [...clones, ...vCenters].findLast(({ name }) => name === vCenter)
+  // What a copy shows of an entry of the original says nothing of that.
+  return its?.cloneOf?.known.get(moref) ?? its?.known.get(moref)
 }
 
 /** Judged when a status names another VM than before. */
@@ -27,13 +26,13 @@ export function judgeNewBinding(world: World, by: string, before: StoredReport, 
   if (entry === undefined) return
   const bound = judge.bindings.get(nodeUID) ?? new Set()
   judge.bindings.set(nodeUID, bound)
-  if (same?.vm?.moref === vm.moref && same.vm.vCenter === vm.vCenter) return
+  if (same?.vm !== undefined && entryOf(world, same.vm) === entry) return
   const machines = machinesOf(world, nodeUID)
   const wrong = machines.length === 0 ? undefined : whyWrong(world, entry, machines)
   if (wrong === undefined) {
     bound.add(entry)
     judge.taken.delete(nodeUID)
-  } else if (isAccepted(world, entry, machines, same)) judge.taken.add(nodeUID)
+  } else if (isAccepted(world, by, entry, machines, same)) judge.taken.add(nodeUID)
   else
     judge.violate(
       'no Node is a VM that it is not',
@@ -60,7 +59,12 @@ function whyWrong({ timeline }: World, entry: VM, machines: readonly Machine[]):
 }
 
 /** Whether a label is that of a copy for which the Node is taken in a moment. */
-export function isOfAcceptedCopy(world: World, node: StoredNode, isIts: (vm: VM) => boolean): boolean {
+export function isOfAcceptedCopy(
+  world: World,
+  by: string,
+  node: StoredNode,
+  isIts: (vm: VM) => boolean,
+): boolean {
   const { name, uid } = node.metadata
   const report = world.api.reports.get(name)
   const status = report?.status.nodeUID === uid ? report.status : undefined
@@ -68,41 +72,38 @@ export function isOfAcceptedCopy(world: World, node: StoredNode, isIts: (vm: VM)
   return (
     world.judge.taken.has(uid) ||
     world.vCenters.some(({ vms }) =>
-      [...vms.values()].some((vm) => isIts(vm) && isAccepted(world, vm, machines, status)),
+      [...vms.values()].some((vm) => isIts(vm) && isAccepted(world, by, vm, machines, status)),
     )
   )
 }
 
 /**
- * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM is known not to
- * run, or is on no list, or whose vCenter is away. Where no claim tells machines apart, since the agent cannot make one or the Node is new,
- * a VM that is shown is taken for one that is not.
+ * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM does not run, of
+ * whose VM the leader was not told that it runs, or whose vCenter is away. Where no claim tells machines apart, since the
+ * agent cannot make one or the Node is new, a VM that is shown is taken for one that is not.
  */
 function isAccepted(
   world: World,
+  by: string,
   { tenant }: VM,
   machines: readonly Machine[],
   before: StoredStatus | undefined,
 ): boolean {
   if (tenant === undefined) return false
-  const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
-  const hidden = machines.every((machine) => !isShown(world, machine))
+  const hidden = machines.every((machine) => !isShown(world, by, machine))
   if (before?.vm === undefined) return hidden
-  if (!claims) return hidden || isAway(world, before.vm)
-  return tenant.reads && (hidden || isAway(world, before.vm) || isKnownAway(before))
+  const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
+  if (claims && !tenant.reads) return false
+  return hidden || isAway(world, before.vm) || (claims && hasStopped(world, before.vm))
 }
 
-/** Whether some vCenter shows the VM by which a machine runs, in a configured datacenter, and has done so for a while. */
-function isShown({ timeline, settings }: World, { vm, powerSince }: Machine): boolean {
+/** Whether the leader knows that the VM runs by which a machine does, in a configured datacenter. */
+function isShown({ settings, judge }: World, by: string, { vm, biosUUID }: Machine): boolean {
   return (
     vm !== undefined &&
+    vm.biosUUID === biosUUID &&
     settings.datacenters[vm.vCenter.name]?.includes(vm.folder.datacenter) !== false &&
-    vm.connectionState === 'connected' &&
-    vm.machine?.power === 'poweredOn' &&
-    vm.vCenter.isVisible(vm) &&
-    vm.vCenter.reach === 'works' &&
-    vm.vCenter.pushLost === 0 &&
-    timeline.now - Math.max(vm.registeredAt, powerSince) > NOTICED
+    judge.knowsToRun(by, vm)
   )
 }
 
@@ -113,17 +114,20 @@ function isAway({ vCenters, judge, timeline }: World, { vCenterInstanceUUID }: B
   return timeline.now - (judge.awayAt(its) ?? Number.NEGATIVE_INFINITY) < LATELY
 }
 
-const AWAY = ['VMPoweredOff', 'VMSuspended', 'VMNotConnected', 'VMNotSearchable']
-
-function isKnownAway(status: StoredStatus): boolean {
-  return AWAY.includes(reasonOf(status))
+/** Whether vCenter shows that a VM does not run, or did so a moment ago. */
+function hasStopped(world: World, bound: Bound): boolean {
+  const entry = entryOf(world, bound)
+  if (entry === undefined || !runs(entry)) return true
+  return world.timeline.now - (world.judge.stoppedAt(entry) ?? Number.NEGATIVE_INFINITY) < LATELY
 }
 
-/** Whether somebody has ever made his VM pass for that of a Node. */
+/** Whether somebody has ever made his VM pass for that of a Node, or a copy of its vCenter has shown it as well. */
 export function hasHadCopy(world: World, nodeUID: string): boolean {
   const uuids = machinesOf(world, nodeUID).map(({ biosUUID }) => biosUUID)
-  return world.vCenters.some(({ known }) =>
-    [...known.values()].some(({ tenant, biosUUID }) => tenant !== undefined && uuids.includes(biosUUID)),
+  return [...world.vCenters, ...world.clones].some(({ known, cloneOf }) =>
+    [...known.values()].some(
+      ({ tenant, biosUUID }) => (tenant ?? cloneOf) !== undefined && uuids.includes(biosUUID),
+    ),
   )
 }
 

@@ -1,6 +1,6 @@
 import { atOnce } from '../../../controller/loops/node/decide/lifecycle/disruption-limit.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
+import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasHadCopy } from './binding.ts'
@@ -40,7 +40,8 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     // Who only names a VM counts for nobody who was verified.
     const { vm, nodeUID, brakeEngagedAt } = status
     const known = api.nodes.get(other)
-    if (other !== name && known?.metadata.uid !== nodeUID) continue
+    if (other !== name && (known === undefined || known.metadata.uid !== nodeUID || isDeparting(known)))
+      continue
     if (vm?.vCenterInstanceUUID !== vCenter) continue
     bound++
     const gone = goneSince(world, nodeUID ?? '')

@@ -1,7 +1,7 @@
 /** What must hold some time after all faults are over. */
 import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine, VM } from '../model/machine.ts'
-import { readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
+import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood } from './addresses.ts'
 import { judgeBound } from './binding.ts'
@@ -28,7 +28,8 @@ export function judgeTheEnd(world: World): void {
     const status = report?.status.nodeUID === uid ? report.status : undefined
     const machines = machinesOf(world, uid)
     const [machine] = machines
-    if (machine === undefined) continue
+    // Nothing is done any more for one that finalizers keep; what it keeps of others is seen on those.
+    if (machine === undefined || isDeparting(node)) continue
     const taken = world.judge.taken.has(uid)
     if (machines.every(({ destroyed }) => destroyed)) {
       if (!taken) judgeGone(world, node, status)

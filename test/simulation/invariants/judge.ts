@@ -1,8 +1,8 @@
 /** Checks everything that happens, and tells which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
 import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
-import type { VM } from '../model/machine.ts'
-import { readyOf, type StoredStatus } from '../model/objects.ts'
+import { runs, type VM } from '../model/machine.ts'
+import { isDeparting, readyOf, type StoredStatus } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import { ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
@@ -11,6 +11,7 @@ import { createAddressJudge } from './addresses.ts'
 import { entryOf } from './binding.ts'
 import { isMeant } from './brake.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
+import { createHearing } from './hearing.ts'
 import { noteUndecided } from './latch.ts'
 import { createLoginJudge } from './logins.ts'
 import { createServiceJudge, judgeTaints } from './out-of-service.ts'
@@ -43,6 +44,8 @@ export function createJudge(world: () => World): Judge {
   const probes = new Map<string, number>()
   const shownAt = new WeakMap<VM, number>()
   const awayAt = new WeakMap<VCenterModel, number>()
+  const stoppedAt = new WeakMap<VM, number>()
+  const hearing = createHearing(world)
   const waits = createAddressJudge()
   const service = createServiceJudge()
   const violate = (promise: string, what: string): void => {
@@ -147,17 +150,24 @@ export function createJudge(world: () => World): Judge {
       writes.clear()
       probes.clear()
     },
+    showed(owner, shown) {
+      for (const { vm, state } of shown) hearing.told(owner, vm, state)
+    },
+    knowsToRun: hearing.knowsToRun,
+    stoppedAt: (vm) => stoppedAt.get(vm),
     shownAt: (vm) => shownAt.get(vm),
     awayAt: (vCenter) => awayAt.get(vCenter),
     look() {
       const { vCenters, timeline } = world()
       for (const vCenter of vCenters) {
-        const answers = vCenter.reach === 'works' && vCenter.impostor === undefined
-        if (!answers || vCenter.passwordWrong || vCenter.loaded !== undefined)
+        for (const vm of vCenter.known.values()) if (!runs(vm)) stoppedAt.set(vm, timeline.now)
+        if (vCenter.reach !== 'works' || vCenter.impostor !== undefined) {
           awayAt.set(vCenter, timeline.now)
-        if (!answers) continue
+          continue
+        }
         for (const vm of vCenter.vms.values()) if (vCenter.isVisible(vm)) shownAt.set(vm, timeline.now)
       }
+      hearing.look()
       noteUndecided(world())
       waits.look(world())
       service.look(world())
@@ -217,6 +227,8 @@ export function createJudge(world: () => World): Judge {
       more(writes, name)
       if (isDeepStrictEqual(before, after))
         violate('no vain write', `${by} wrote ${what} of ${name} as it was`)
+      if (write.what !== 'report status' && isDeparting(write.before))
+        violate('a Node that is being deleted is left alone', `${by} writes ${what} of ${name}`)
       if (write.what === 'report status') judgeReportStatus(world(), by, write.before, write.after)
       else if (write.what === 'node deletion') judgeDeletion(world(), by, write.before)
       else if (write.after !== undefined) {

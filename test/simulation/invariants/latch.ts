@@ -1,5 +1,5 @@
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import { readyOf, type StoredReport } from '../model/objects.ts'
+import { isDeparting, readyOf, type StoredReport } from '../model/objects.ts'
 import type { World } from '../world.ts'
 import { isMeant } from './brake.ts'
 import { deletionFor } from './configuration.ts'
@@ -11,7 +11,13 @@ const STALE = 60_000
 export function noteUndecided({ api, judge, timeline }: World): void {
   for (const node of api.nodes.values()) {
     const { name, uid, annotations } = node.metadata
-    if (readyOf(node) === 'True' || isMeant(node) || annotations[ANNOTATION_DELETION] !== undefined) continue
+    if (
+      isDeparting(node) ||
+      readyOf(node) === 'True' ||
+      isMeant(node) ||
+      annotations[ANNOTATION_DELETION] !== undefined
+    )
+      continue
     const { vm, nodeUID } = api.reports.get(name)?.status ?? {}
     const vCenter = nodeUID === uid ? vm?.vCenterInstanceUUID : undefined
     judge.undecided.set(uid, { nodeName: name, vCenter, at: timeline.now })
@@ -48,7 +54,15 @@ export function judgeLatch(world: World, by: string, before: StoredReport, { sta
       {
         status: { vm, nodeUID },
       },
-    ]) => vm?.vCenterInstanceUUID === vCenter && api.nodes.get(name)?.metadata.uid === nodeUID,
+    ]) => {
+      const node = api.nodes.get(name)
+      return (
+        node !== undefined &&
+        node.metadata.uid === nodeUID &&
+        !isDeparting(node) &&
+        vm?.vCenterInstanceUUID === vCenter
+      )
+    },
   )
   const { maxAbsentMinimum, maxAbsentShare } = settings.lifecycle
   const allowed = Math.max(maxAbsentMinimum, Math.floor(bound.length * maxAbsentShare))

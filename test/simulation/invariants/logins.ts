@@ -6,7 +6,7 @@ const LOCKOUT = { failures: 5, within: 180_000 }
 /** Of a password that a process has heard to be refused; by REST, when SOAP has accepted it. */
 const PAUSE = { SOAP: 900_000, REST: 30_000 }
 
-export interface LoginJudge extends LoginWatch {
+export interface LoginJudge extends Omit<LoginWatch, 'showed'> {
   /** A vCenter has judged a credential; `reckons` where the clock of who sent it is of any use. */
   judged(vCenter: string, accepted: boolean, reckons: boolean): void
 }

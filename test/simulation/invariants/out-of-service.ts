@@ -1,5 +1,5 @@
 import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
-import { readyOf, type StoredNode } from '../model/objects.ts'
+import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isLeftBehind } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
@@ -70,7 +70,9 @@ function outOfServiceThoughReady({ api }: World): readonly string[] {
       ({ key, value }) => key === TAINT_OUT_OF_SERVICE && value === 'rollcall',
     )
     const followed = api.reports.get(name)?.status.nodeUID === uid
-    return tainted && followed && readyOf(node) === 'True' ? [`${name} ${uid} ${api.holder.identity}`] : []
+    return tainted && followed && readyOf(node) === 'True' && !isDeparting(node)
+      ? [`${name} ${uid} ${api.holder.identity}`]
+      : []
   })
 }
 

@@ -4,6 +4,7 @@ import type { ControllerWatch } from '../model/controller.ts'
 import type { VM } from '../model/machine.ts'
 import type { Process } from '../model/process.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
+import type { Hearing } from './hearing.ts'
 import type { LoginJudge } from './logins.ts'
 
 export interface Violation {
@@ -62,7 +63,7 @@ export interface Gone {
   readonly untold: boolean
 }
 
-export interface Judge extends ControllerWatch, LoginJudge {
+export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knowsToRun'> {
   readonly violations: readonly Violation[]
   onWrite(write: Write): void
   /** The API server refuses the deletion of a Node. */
@@ -97,6 +98,8 @@ export interface Judge extends ControllerWatch, LoginJudge {
   count(): void
   /** When a vCenter last showed a VM; undefined before the first look. */
   shownAt(vm: VM): number | undefined
+  /** When a VM was last seen not to run, or not to be listed; undefined where it always has. */
+  stoppedAt(vm: VM): number | undefined
   /** When a vCenter last did not answer for itself; undefined where it always has. */
   awayAt(vCenter: VCenterModel): number | undefined
   /** Looks which VMs each vCenter shows; to be called every few seconds. */

@@ -1,5 +1,5 @@
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
-import type { StoredReport } from '../model/objects.ts'
+import { isDeparting, type StoredReport } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { judgeNewBinding } from './binding.ts'
 import { isMeant } from './brake.ts'
@@ -60,7 +60,7 @@ function countHeld({ api, judge, timeline, settings }: World, vCenter: string | 
   let held = 0
   for (const [name, { status }] of api.reports) {
     const node = api.nodes.get(name)
-    if (node === undefined || node.metadata.uid !== status.nodeUID) continue
+    if (node === undefined || node.metadata.uid !== status.nodeUID || isDeparting(node)) continue
     if (status.vm?.vCenterInstanceUUID !== vCenter) continue
     // One that is contradicted by now was verified all the same, so that more may vanish.
     bound++

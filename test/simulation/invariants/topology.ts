@@ -15,7 +15,7 @@ export function judgeTopology(world: World, by: string, before: StoredNode, afte
     if (machines.some(({ places }) => places.has(value))) continue
     const stands = ({ host, folder }: VM): boolean =>
       [zoneOf(host), regionOf(folder.datacenter)].includes(value)
-    if (isOfAcceptedCopy(world, before, stands)) continue
+    if (isOfAcceptedCopy(world, by, before, stands)) continue
     world.judge.violate('zone and region are those of the VM', `${by} labels ${name} with ${label}=${value}`)
   }
 }

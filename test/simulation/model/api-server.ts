@@ -5,7 +5,14 @@ import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-repor
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'
-import { LeaseBody, NewReport, type StoredNode, type StoredReport } from './objects.ts'
+import {
+  deletedAt,
+  isDeparting,
+  LeaseBody,
+  NewReport,
+  type StoredNode,
+  type StoredReport,
+} from './objects.ts'
 import { wallTime } from './process.ts'
 
 export type ResourceName = 'nodes' | 'reports' | 'csiNodes'
@@ -21,6 +28,16 @@ export interface StoredChange {
   readonly version: number
   /** True time. */
   readonly at: number
+}
+
+/** What is different where a write of one Node, or of its report, costs too much. */
+export interface Burden {
+  /** Milliseconds until there is an answer. */
+  readonly slow: number
+  /** Whether the API server's own time is over by then, so that nothing is stored. */
+  readonly lost: boolean
+  /** Whether a webhook denies it. */
+  readonly denied: boolean
 }
 
 /** What stands in etcd, and the rules by which it is written. */
@@ -41,6 +58,10 @@ export interface ApiServer {
   volumesChangedAt: number
   /** Whether an admission webhook refuses deletions. */
   deletionsRefused: boolean
+  /** Of the Nodes whose writes cost too much, by name. */
+  readonly burdens: Map<string, Burden>
+  /** When a write of a Node was last denied for that, by name. */
+  readonly deniedAt: ReadonlyMap<string, number>
   /** It takes no request at all. */
   away: boolean
   /** Milliseconds that a request waits, at most. */
@@ -49,7 +70,11 @@ export interface ApiServer {
   forgetLogins(): void
   /** A request of this controller; throws an ApiError. */
   handle(request: KubeRequest, by: string): unknown
-  /** Writes of others than the controllers. Undefined deletes. */
+  /** What makes this request different; undefined for nothing. */
+  burdenOf(request: KubeRequest): Burden | undefined
+  /** Sets the finalizers of a Node; one that was deleted is gone when it has none. */
+  setFinalizers(name: string, finalizers: readonly string[]): void
+  /** Writes of others than the controllers. Undefined deletes, and waits for finalizers. */
   putNode(name: string, node: StoredNode | undefined): void
   putReport(name: string, report: StoredReport | undefined): void
   /**
@@ -73,6 +98,8 @@ export function kindAt(path: string): ResourceName | undefined {
   return LISTS[path]
 }
 
+/** A Node, or its report, by name. */
+const OBJECT = /\/(nodes|nodereports)\/([^/]+)(\/status)?$/
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases'
 const CPI_LEASE = '/cloud-controller-manager'
 const WORKLOADS = '/apis/apps/v1/namespaces/kube-system/'
@@ -91,6 +118,7 @@ export function createApiServer(
     csiNodes: new Set<(change: StoredChange) => void>(),
   }
   const changes: Record<ResourceName, StoredChange[]> = { nodes: [], reports: [], csiNodes: [] }
+  const deniedAt = new Map<string, number>()
   let version = 1000
   let lease: v.InferOutput<typeof LeaseBody> | undefined
   let holder = { identity: '', since: 0 }
@@ -115,6 +143,14 @@ export function createApiServer(
 
   function putNode(name: string, node: StoredNode | undefined): void {
     const before = nodes.get(name)
+    const kept = before && deletedAt(before, wallTime(timeline.now))
+    if (node === undefined && kept !== undefined) {
+      if (before !== undefined && !isDeparting(before)) storeNode(name, kept)
+    } else storeNode(name, node)
+  }
+
+  function storeNode(name: string, node: StoredNode | undefined): void {
+    const before = nodes.get(name)
     store('nodes', nodes, name, node)
     if (before === undefined || node?.metadata.uid === before.metadata.uid) return
     // The garbage collector.
@@ -137,7 +173,12 @@ export function createApiServer(
     }
     onWrite({ ...write, by })
     if (write.after === undefined) return { kind: 'Status', status: 'Success' }
-    return write.what === 'report status' ? reports.get(name) : nodes.get(name)
+    return write.what === 'report status' ? reports.get(name) : { kind: 'Node', ...nodes.get(name) }
+  }
+
+  /** The Node that a write is about, or that the report is of. */
+  function writtenNode({ method, path }: KubeRequest): string | undefined {
+    return method === 'GET' ? undefined : OBJECT.exec(path)?.[2]
   }
 
   function writeLease({ method, body }: KubeRequest): unknown {
@@ -208,6 +249,8 @@ export function createApiServer(
     volumesRefused: false,
     volumesChangedAt: 0,
     deletionsRefused: false,
+    burdens: new Map(),
+    deniedAt,
     away: false,
     slow: 0,
     forgetLogins() {
@@ -234,11 +277,18 @@ export function createApiServer(
       // There is no CPI in this world.
       if (path.startsWith(WORKLOADS)) return { metadata: { resourceVersion: String(version) }, items: [] }
       if (method === 'POST' && path.endsWith('/nodereports')) return createReport(body)
-      const [, kind = '', name = '', sub] = /\/(nodes|nodereports)\/([^/]+)(\/status)?$/.exec(path) ?? []
+      const [, kind = '', name = '', sub] = OBJECT.exec(path) ?? []
       const node = nodes.get(name)
       const report = reports.get(name)
       const object = kind === 'nodes' ? node : report
       if (object === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
+      const burden = self.burdenOf(request)
+      if (burden?.denied === true) {
+        deniedAt.set(name, timeline.now)
+        if (method === 'DELETE') onRefused(name)
+        throw new ApiError('a webhook denied the request', { status: 403, reason: 'Forbidden' })
+      }
+      if (burden?.lost === true) throw new ApiError('the time is over', { status: 504, reason: 'Timeout' })
       if (report !== undefined && kind === 'nodereports') return written(by, patchReportStatus(report, body))
       if (node === undefined) throw new Error(`${method} ${path} is not modeled`)
       if (method === 'DELETE') {
@@ -246,9 +296,16 @@ export function createApiServer(
           onRefused(name)
           throw new ApiError('a webhook denied the request', { status: 403, reason: 'Forbidden' })
         }
-        return written(by, deleteNode(node, body))
+        return written(by, deleteNode(node, body, wallTime(timeline.now)))
       }
       return written(by, sub === undefined ? patchNode(node, body) : patchNodeStatus(node, body))
+    },
+    burdenOf: (request) => self.burdens.get(writtenNode(request) ?? ''),
+    setFinalizers(name, finalizers) {
+      const node = nodes.get(name)
+      if (node === undefined) return
+      if (isDeparting(node) && finalizers.length === 0) storeNode(name, undefined)
+      else storeNode(name, { ...node, metadata: { ...node.metadata, finalizers } })
     },
     putNode,
     putReport,

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import {
   DeleteOptions,
+  deletedAt,
   type Metadata,
   NodePatch,
   NodeStatusPatch,
@@ -26,9 +27,9 @@ interface Guard {
   readonly resourceVersion?: string | undefined
 }
 
-export function deleteNode(before: StoredNode, body: unknown): Written {
+export function deleteNode(before: StoredNode, body: unknown, time: string): Written {
   guard(before.metadata, v.parse(DeleteOptions, body).preconditions)
-  return { what: 'node deletion', before, after: undefined }
+  return { what: 'node deletion', before, after: deletedAt(before, time) }
 }
 
 /** A JSON patch; it is applied before the version that it sets is compared. */

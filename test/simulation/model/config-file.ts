@@ -16,6 +16,11 @@ export interface ConfigFile {
   readonly invalidSince: number | undefined
   /** Somebody changes the file, if only what makes no difference to any Node; with `reconnect`, all vCenters' settings too. */
   write(change: Partial<LifecycleConfig>, reconnect?: boolean): void
+  /** Somebody adds a vCenter, with the datacenters of another one. */
+  add(name: string, like: string): void
+  remove(name: string): void
+  /** Whether the file, if it is valid, names this one. */
+  names(name: string): boolean
   /** Somebody makes a mistake, or mends it. */
   spoil(invalid: boolean): void
   /** The next time that a replica reads the file, somebody is writing it: what it finds is valid, and not meant. */
@@ -39,7 +44,9 @@ const PATH = '/etc/rollcall/vsphere.conf'
 const FOLDER = '/etc/rollcall/credentials'
 
 export function createConfigFile(options: ConfigFileOptions): ConfigFile {
-  const { settings: original, vCenters, apart, timeline } = options
+  const { settings: original, apart, timeline } = options
+  /** Their names, and whose datacenters they have. */
+  const vCenters = new Map(options.vCenters.map((name) => [name, name]))
   const torn = new Set<Process>()
   let written = original.lifecycle
   let valid = original
@@ -58,7 +65,10 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
     const said = {
       global: apart ? { secretsDirectory: FOLDER } : {},
       vcenter: Object.fromEntries(
-        names.map((name) => [name, { server: name, ...access, datacenters: datacenters[name] ?? [] }]),
+        names.map((name) => [
+          name,
+          { server: name, ...access, datacenters: datacenters[vCenters.get(name) ?? name] ?? [] },
+        ]),
       ),
       labels,
       identity,
@@ -80,12 +90,12 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
   /** Each time another, or it would be what two looks have found. */
   function half(): Uint8Array {
     revision++
-    return text([...vCenters, UNMEANT])
+    return text([...vCenters.keys(), UNMEANT])
   }
 
   function save(): void {
     const invalid = invalidSince !== undefined
-    content = invalid ? text([...vCenters, UNMEANT], { mistake: 1 }) : text(vCenters)
+    content = invalid ? text([...vCenters.keys(), UNMEANT], { mistake: 1 }) : text([...vCenters.keys()])
     if (invalid) return
     if (valid.lifecycle.deletion !== written.deletion) deletionSince = timeline.now
     valid = { ...original, lifecycle: written }
@@ -109,6 +119,17 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
       revision++
       save()
     },
+    add(name, like) {
+      vCenters.set(name, like)
+      revision++
+      save()
+    },
+    remove(name) {
+      vCenters.delete(name)
+      revision++
+      save()
+    },
+    names: (name) => vCenters.has(name),
     spoil(invalid) {
       invalidSince = invalid ? (invalidSince ?? timeline.now) : undefined
       save()
@@ -125,7 +146,7 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
       },
       async readFolder(path) {
         if (path !== FOLDER || !folder) return noFolder()
-        return vCenters.flatMap((name) => [`${name}.username`, `${name}.password`])
+        return [...vCenters.keys()].flatMap((name) => [`${name}.username`, `${name}.password`])
       },
     }),
   }

@@ -5,6 +5,7 @@ import { DeadlineError, SoapFault, VCenterError } from '../../../controller/vcen
 import type { Timeline } from '../timeline.ts'
 import { answer, parseRequest } from './answers.ts'
 import { faultXML, inEnvelope } from './elements.ts'
+import { stateOf, type VM } from './machine.ts'
 import type { Process } from './process.ts'
 import { answerREST, isLogin } from './rest.ts'
 import type { SessionModel } from './session.ts'
@@ -15,6 +16,13 @@ export interface LoginWatch {
   tried(owner: string, by: LoginInterface): void
   refused(owner: string, by: LoginInterface): void
   accepted(owner: string, session: SessionModel): void
+  /** An answer has come that shows these VMs, as they were when it was made. */
+  showed(owner: string, shown: readonly Shown[]): void
+}
+
+interface Shown {
+  readonly vm: VM
+  readonly state: string
 }
 
 export interface ModelConnectionOptions {
@@ -108,7 +116,12 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       const respond = (content: () => string): void => {
         try {
           const cookies = made === undefined ? [] : [`${COOKIE}=${made.key}; Path=/; HttpOnly`]
-          reply(answered(200, inEnvelope(content()), cookies), () => heardLogin(made))
+          const text = content()
+          const shown = shownIn(text, vCenter)
+          reply(answered(200, inEnvelope(text), cookies), () => {
+            if (shown.length > 0) logins.showed(owner, shown)
+            heardLogin(made)
+          })
         } catch (error) {
           fails(error)
         }
@@ -153,6 +166,14 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     },
     close: () => Promise.resolve(),
   }
+}
+
+/** The VMs of which an answer says something. */
+function shownIn(content: string, vCenter: VCenterModel): readonly Shown[] {
+  return Array.from(content.matchAll(/<obj type="VirtualMachine">([^<]*)/g)).flatMap(([, moref = '']) => {
+    const vm = vCenter.vms.get(moref)
+    return vm === undefined ? [] : [{ vm, state: stateOf(vm) }]
+  })
 }
 
 function answered(status: number, body: string, cookies: readonly string[] = []): HTTPAnswer {

@@ -45,7 +45,8 @@ export interface ControllerWatch extends LoginWatch {
 
 export interface ControllerModelOptions {
   readonly api: ApiServer
-  readonly vCenters: readonly VCenterModel[]
+  /** What answers at the address that the configuration has under a name; undefined where none was ever meant to. */
+  readonly vCenterNamed: (name: string) => VCenterModel | undefined
   readonly process: Process
   readonly timeline: Timeline
   readonly configFile: ConfigFile
@@ -53,6 +54,9 @@ export interface ControllerModelOptions {
   /** The process has exited at its start, because the configuration is invalid. */
   readonly onExit: () => void
 }
+
+/** How long after a webhook has denied a write the controller may say so, milliseconds. */
+const DENIED_LATELY = 60_000
 
 const NO_VCENTER_METRICS = {
   call: () => undefined,
@@ -90,7 +94,7 @@ const NO_METRICS = {
 export async function runController(options: ControllerModelOptions, signal: AbortSignal): Promise<void> {
   const { process, api, timeline, watch } = options
   const random = process.random.next
-  const logger = createDefectLogger(process, watch)
+  const logger = createDefectLogger(options)
   const client = createModelClient({
     api,
     process,
@@ -183,7 +187,12 @@ function createWatchedTracker(process: Process, watch: ControllerWatch): ProbeTr
 }
 
 /** What goes wrong in the world is none of its business; what only the code can have done is. */
-function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
+function createDefectLogger({ process, watch, api, timeline }: ControllerModelOptions): Logger {
+  const wasDenied = (fields: unknown): boolean =>
+    typeof fields === 'object' &&
+    fields !== null &&
+    'node' in fields &&
+    timeline.now - (api.deniedAt.get(String(fields.node)) ?? Number.NEGATIVE_INFINITY) < DENIED_LATELY
   return pino(
     {
       level: 'warn',
@@ -191,7 +200,7 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
         logMethod([fields, message]: unknown[]) {
           const error =
             typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : undefined
-          if (error instanceof TypeError || message === 'write refused')
+          if (error instanceof TypeError || (message === 'write refused' && !wasDenied(fields)))
             watch.defect(process, error ?? new Error(JSON.stringify(fields)))
         },
       },
@@ -200,8 +209,8 @@ function createDefectLogger(process: Process, watch: ControllerWatch): Logger {
   )
 }
 
-function vCenterOf({ vCenters }: ControllerModelOptions, { name }: VCenterConfig): VCenterModel {
-  const vCenter = vCenters.find((each) => each.name === name)
+function vCenterOf({ vCenterNamed }: ControllerModelOptions, { name }: VCenterConfig): VCenterModel {
+  const vCenter = vCenterNamed(name)
   if (vCenter === undefined) throw new Error(`no vCenter ${name} was ever meant to be configured`)
   return vCenter
 }

@@ -120,3 +120,18 @@ export function shownPower({ shownPower, machine, leftAt }: VM): PowerState {
 export function canSpeak({ power, linked, destroyed }: Machine): boolean {
   return power === 'poweredOn' && linked && !destroyed
 }
+
+/** All of a VM by which it may be a Node's. */
+export function stateOf(vm: VM): string {
+  const { connectionState, template, biosUUID, folder } = vm
+  return [connectionState, shownPower(vm), template, biosUUID, folder.moref].join(' ')
+}
+
+/** Whether vCenter shows that a VM runs. */
+export function runs(vm: VM): boolean {
+  return (
+    vm.connectionState === 'connected' &&
+    shownPower(vm) === 'poweredOn' &&
+    vm.vCenter.vms.get(vm.moref) === vm
+  )
+}

@@ -1,6 +1,7 @@
 /** The controllers' way to the API server: requests that take time, get lost on either way, and are given up. */
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import { DEFAULT_TIMEOUT, type KubeClient, type KubeRequest } from '../../../controller/kubernetes/client.ts'
+import { NoAnswerError } from '../../../controller/kubernetes/deadline.ts'
 import type { Timeline } from '../timeline.ts'
 import { type ApiServer, kindAt, type Stored, type StoredChange } from './api-server.ts'
 import type { Process } from './process.ts'
@@ -22,7 +23,8 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
   const { line, random } = process
 
   /** What the API server does with a request when it gets it, and what comes back. */
-  function send<T>({ signal, method }: KubeRequest, handle: () => T): Promise<T> {
+  function send<T>(request: KubeRequest, handle: () => T): Promise<T> {
+    const { signal, method, timeout = DEFAULT_TIMEOUT } = request
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     let settled = signal.aborted
     const settle = (act: () => void) => {
@@ -61,7 +63,15 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
         answer = () => reject(error)
       }
       if (line.deaf) return fail(DEFAULT_TIMEOUT - there, 'answer is lost')
-      const back = random.between(1, 20) + random.next() * Math.min(MAX_WAY, api.slow)
+      const { slow = 0 } = api.burdenOf(request) ?? {}
+      const back = random.between(1, 20) + random.next() * Math.min(MAX_WAY, api.slow) + slow
+      if (slow > 0 && there + back > timeout) {
+        const cause = new NoAnswerError(timeout)
+        timeline.after(timeout - there, `${process.name} waits no longer`, () =>
+          settle(() => reject(new Error('no answer', { cause }))),
+        )
+        return
+      }
       timeline.after(back, `${process.name} gets its answer`, () => settle(answer))
     })
     return promise

@@ -20,6 +20,9 @@ export interface StoredNode {
   readonly metadata: Metadata & {
     readonly creationTimestamp: string
     readonly labels: Readonly<Record<string, string>>
+    /** Set when it was deleted while it had finalizers. */
+    readonly deletionTimestamp?: string | undefined
+    readonly finalizers?: readonly string[]
   }
   readonly spec: { readonly providerID?: string | undefined; readonly taints: readonly TaintObject[] }
   readonly status: {
@@ -123,6 +126,17 @@ export const LeaseBody = v.looseObject({
   metadata: v.looseObject({ resourceVersion: v.optional(v.string()) }),
   spec: v.looseObject({ holderIdentity: v.string(), leaseTransitions: v.number() }),
 })
+
+/** Whether it was deleted, and finalizers keep it. */
+export function isDeparting({ metadata }: StoredNode): boolean {
+  return metadata.deletionTimestamp !== undefined
+}
+
+/** What a deletion makes of a Node: nothing, or one that waits for its finalizers. */
+export function deletedAt(node: StoredNode, time: string): StoredNode | undefined {
+  const { finalizers = [], deletionTimestamp = time } = node.metadata
+  return finalizers.length === 0 ? undefined : { ...node, metadata: { ...node.metadata, deletionTimestamp } }
+}
 
 export function readyOf({ status }: StoredNode): string | undefined {
   return status.conditions.find(({ type }) => type === 'Ready')?.status

@@ -9,6 +9,8 @@ import { type Client, createSessionModel, type SessionModel } from './session.ts
 export interface VCenterModel {
   readonly name: string
   instanceUUID: string
+  /** The one whose appliance it is a copy of; undefined for all others. */
+  readonly cloneOf: VCenterModel | undefined
   readonly folders: readonly Folder[]
   readonly vms: Map<string, VM>
   /** All that it has ever listed, by reference. */
@@ -77,6 +79,7 @@ export type NewVM = Omit<VM, 'moref' | 'vCenter' | 'registeredAt' | 'leftAt' | '
 export interface VCenterModelOptions {
   readonly name: string
   readonly instanceUUID: string
+  readonly cloneOf?: VCenterModel
   readonly folders: readonly Folder[]
   readonly loading: number
   readonly timeline: Timeline
@@ -150,6 +153,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   const self: VCenterModel = {
     name: options.name,
     instanceUUID: options.instanceUUID,
+    cloneOf: options.cloneOf,
     folders: options.folders,
     loading: options.loading,
     vms,

@@ -1,0 +1,71 @@
+/** What is wrong with a Node object itself: finalizers that nobody removes, and what it costs the API server to write it. */
+import type { Burden } from '../model/api-server.ts'
+import type { World } from '../world.ts'
+import type { Fault, Faults, Focus } from './fault.ts'
+
+const FINALIZER = 'example.com/nobody-removes-it'
+
+/** Whoever deletes the Node waits for somebody who removes the finalizer: at the end, or never. */
+function finalizer(then: (world: World, focus: Focus) => void): Fault {
+  return (world, focus) => {
+    const { api, machines, random } = world
+    const { nodeName } = focus.machine
+    api.setFinalizers(nodeName, [FINALIZER])
+    then(world, focus)
+    return () => {
+      if (random.chance(0.3)) return
+      api.setFinalizers(nodeName, [])
+      // Somebody restarts the kubelet of a machine that has no Node any more.
+      if (api.nodes.has(nodeName)) return
+      const machine = machines.all.findLast((each) => each.nodeName === nodeName && !each.destroyed)
+      if (machine !== undefined && random.chance(0.7)) machines.kubelets.start(machine)
+    }
+  }
+}
+
+/** What etcd takes of labels in one object, about; few are as huge, for the sake of the simulation's own time. */
+const LABELS = [1_001, 1_001, 1_001, 1_001, 1_001, 1_001, 1_001, 20_000]
+
+function labels(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`example.com/l${index}`, '']))
+}
+
+/** A kubelet gives its own Node what it likes; the API server takes its time for it, or a webhook will not have it. */
+function burdened(draw: (world: World) => Burden, huge: boolean): Fault {
+  return (world, { machine: { nodeName } }) => {
+    const { api, random } = world
+    const node = api.nodes.get(nodeName)
+    if (node === undefined) return undefined
+    if (huge) {
+      const { metadata } = node
+      const more = labels(random.pick(LABELS))
+      api.putNode(nodeName, { ...node, metadata: { ...metadata, labels: { ...metadata.labels, ...more } } })
+    }
+    api.burdens.set(nodeName, draw(world))
+    return () => {
+      api.burdens.delete(nodeName)
+      const left = api.nodes.get(nodeName)
+      if (!huge || left === undefined) return
+      const { metadata } = left
+      const own = Object.entries(metadata.labels).filter(([key]) => !key.startsWith('example.com/l'))
+      api.putNode(nodeName, { ...left, metadata: { ...metadata, labels: Object.fromEntries(own) } })
+    }
+  }
+}
+
+const slow = ({ random }: World): Burden => ({
+  slow: random.pick([3_000, 8_000, 25_000, 90_000]),
+  lost: random.chance(0.3),
+  denied: false,
+})
+const denied = (): Burden => ({ slow: 0, lost: false, denied: true })
+
+export const NODE_FAULTS: Faults = {
+  'node-has-finalizer': finalizer(() => undefined),
+  'node-deleted-with-finalizer': finalizer(({ api }, { machine: { nodeName } }) =>
+    api.putNode(nodeName, undefined),
+  ),
+  'node-huge': burdened(slow, true),
+  'node-huge-and-denied': burdened(denied, true),
+  'node-writes-slow': burdened(slow, false),
+}
