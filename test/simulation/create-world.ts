@@ -112,7 +112,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     const options: ControllerModelOptions = {
       api,
       vCenterNamed: (name) =>
-        vCenters.find((each) => each.name === name) ?? clones.findLast((each) => each.name === name),
+        vCenters.find((each) => each.name === name) ?? clones.find((each) => each.name === name),
       process,
       timeline,
       configFile,
@@ -145,7 +145,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     },
     anotherVCenter: vCenter,
     cloneVCenter(original, random) {
-      const clone = vCenter('vc-clone', random, { strangers: false, cloneOf: original })
+      const clone = vCenter(`vc-clone-${clones.length}`, random, { strangers: false, cloneOf: original })
       clones.push(clone)
       return clone
     },

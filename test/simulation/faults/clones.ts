@@ -58,6 +58,7 @@ function cloned(lives: boolean): Fault {
     return () => {
       over = true
       configFile.remove(clone.name)
+      clone.retiredAt = timeline.now
     }
   }
 }

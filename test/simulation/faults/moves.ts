@@ -106,6 +106,19 @@ export const MOVE_FAULTS: Faults = {
     })
     return undefined
   },
+  /** It moves, and the new vCenter tells nobody. */
+  'vm-moved-untold'({ machines, vCenters, random }, { machine }) {
+    const { vm } = machine
+    const other = vCenters.find((each) => each !== vm?.vCenter)
+    if (vm === undefined || other === undefined) return undefined
+    vm.vCenter.unregister(vm)
+    const { pushLost } = other
+    other.pushLost = 1
+    machines.register(machine, other, random.chance(0.5) ? {} : { instanceUUID: random.uuid() })
+    return () => {
+      other.pushLost = pushLost
+    }
+  },
   /** A person says which VM the Node is, and is right. */
   'vm-annotated'({ nameVM, random }, { machine }) {
     if (machine.vm === undefined) return undefined
@@ -128,6 +141,12 @@ export const MOVE_FAULTS: Faults = {
       over = true
       machine.claimDelay = before
     }
+  },
+  /** Somebody forbids the guest to write to guestinfo, for good. */
+  'claims-forbidden'({ machines }, { machine }) {
+    machine.claims = 'nothing'
+    machines.restartAgent(machine)
+    return undefined
   },
   'agent-restarted'({ machines }, { machine }) {
     machines.restartAgent(machine)

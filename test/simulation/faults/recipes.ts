@@ -195,6 +195,17 @@ const TENANTS: readonly (readonly Ingredient[])[] = [
     [{ kind }, { kind: 'site-lost', at: 0.1, until: 0.8 }],
     [{ kind }, { kind: 'vm-moved-to-other-vcenter', at: 0.1 }],
     [{ kind }, { kind: 'vcenter-installed-anew', at: 0.1 }],
+    [{ kind }, { kind: 'agent-restarted', at: 0.2 }, { kind: 'push-lost', at: 0.18 }],
+    [{ kind }, { kind: 'rebooted', at: 0.2 }, { kind: 'push-lost', at: 0.18 }],
+    [{ kind }, { kind: 'vm-moved-untold', at: 0.1 }],
+    [{ kind }, { kind: 'claims-forbidden' }, { kind: 'vm-moved-untold', at: 0.1 }],
+    [{ kind }, { kind: 'claims-forbidden' }, { kind: 'vm-unregistered-running', at: 0.1, until: 0.9 }],
+    [
+      { kind },
+      { kind: 'claims-forbidden' },
+      { kind: 'vm-moved-to-other-vcenter', at: 0.1 },
+      { kind: 'other-vcenters-down', at: 0.1 },
+    ],
     // He is gone before the VM is asked for.
     [
       { kind, until: 0.3 },

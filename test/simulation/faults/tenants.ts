@@ -48,10 +48,15 @@ function claimBy(knows: Knowledge, { nodeUID, bootID, vm }: Machine, random: Ran
   }
 }
 
+/** Whether no other VM of a vCenter has an instance UUID: only then may somebody give it to his. */
+function hasRoomFor(instanceUUID: string, { vms }: VCenterModel): boolean {
+  return [...vms.values()].every((vm) => vm.instanceUUID !== instanceUUID)
+}
+
 /** He may choose the instance UUID and, by chance, have the reference of the other, where those need not differ. */
 function registerCopy(original: VM, vCenter: VCenterModel, knows: Knowledge, random: Random): VM {
   const same = vCenter === original.vCenter
-  const sameInstance = !same && random.chance(0.4)
+  const sameInstance = hasRoomFor(original.instanceUUID, vCenter) && random.chance(0.4)
   const sameReference = !same && random.chance(0.3) && !vCenter.known.has(original.moref)
   return vCenter.register(
     {
@@ -96,6 +101,8 @@ function pass({ random, timeline, vCenters }: World, machine: Machine, knows: Kn
       copy.vCenter.unregister(copy)
       copy = undefined
     } else if (random.chance(0.4)) Object.assign(copy, random.pick(STATES))
+    else if (random.chance(0.3) && original !== undefined && hasRoomFor(original.instanceUUID, copy.vCenter))
+      copy.instanceUUID = original.instanceUUID
     show()
     timeline.after(random.between(PACE.least, PACE.most), `a tenant goes on at ${machine.nodeName}`, act)
   }

@@ -43,6 +43,12 @@ function restore({ random, machines }: World, vCenter: VCenterModel, share: numb
 
 export const VCENTER_FAULTS: Faults = {
   'vcenter-down': (_, { vCenter }) => reach(vCenter, 'down'),
+  'other-vcenters-down'({ vCenters }, { vCenter }) {
+    const ends = vCenters.filter((each) => each !== vCenter).map((each) => reach(each, 'down'))
+    return () => {
+      for (const end of ends) end()
+    }
+  },
   'vcenter-hangs': (_, { vCenter }) => reach(vCenter, 'hangs'),
   'vcenter-slow'({ random }, { vCenter }) {
     vCenter.slow = random.pick([500, 4_000, 12_000])

@@ -2,7 +2,7 @@ import { TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { hasHadCopy } from './binding.ts'
+import { hasCopy } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** Longer than it takes to tell who waits, and to initialize it, while nothing else is wrong; milliseconds. */
@@ -72,7 +72,7 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
     const gone = vCenters.every(({ instanceUUID }) => instanceUUID !== vm?.vCenterInstanceUUID)
     return (
       other !== node &&
-      ((vm !== undefined && gone) || hasHadCopy(world, other.metadata.uid)) &&
+      ((vm !== undefined && gone) || hasCopy(world, other.metadata.uid)) &&
       machinesOf(world, other.metadata.uid).some((machine) => machine.address === address)
     )
   })

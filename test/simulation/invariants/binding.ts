@@ -11,7 +11,7 @@ type Bound = Pick<BoundVM, 'vCenter' | 'vCenterInstanceUUID' | 'moref'>
 
 /** The entry, listed or not, that a status names. A reference is unique in one vCenter alone. */
 export function entryOf({ vCenters, clones }: World, { vCenter, moref }: Bound): VM | undefined {
-  const its = [...clones, ...vCenters].findLast(({ name }) => name === vCenter)
+  const its = [...vCenters, ...clones].find(({ name }) => name === vCenter)
   // What a copy shows of an entry of the original says nothing of that.
   return its?.cloneOf?.known.get(moref) ?? its?.known.get(moref)
 }
@@ -32,7 +32,7 @@ export function judgeNewBinding(world: World, by: string, before: StoredReport, 
   if (wrong === undefined) {
     bound.add(entry)
     judge.taken.delete(nodeUID)
-  } else if (isAccepted(world, by, entry, machines, same)) judge.taken.add(nodeUID)
+  } else if (isAccepted(world, by, entry, machines, same)) judge.taken.set(nodeUID, entry)
   else
     judge.violate(
       'no Node is a VM that it is not',
@@ -78,23 +78,46 @@ export function isOfAcceptedCopy(
 }
 
 /**
- * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM does not run, of
- * whose VM the leader was not told that it runs, or whose vCenter is away. Where no claim tells machines apart, since the
- * agent cannot make one or the Node is new, a VM that is shown is taken for one that is not.
+ * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM does not run and
+ * shows no claim, of whose VM the leader was not told that it runs, or whose vCenter is away. Where no claim tells machines
+ * apart, since the agent cannot make one or the Node is new, a VM that is shown is taken for one that is not.
  */
 function isAccepted(
   world: World,
   by: string,
-  { tenant }: VM,
+  copy: VM,
   machines: readonly Machine[],
   before: StoredStatus | undefined,
 ): boolean {
+  const { tenant, claim } = copy
   if (tenant === undefined) return false
   const hidden = machines.every((machine) => !isShown(world, by, machine))
+  if (!tenant.reads && machines.some((machine) => isWaitedFor(world, machine))) return false
   if (before?.vm === undefined) return hidden
+  if (wasFound(world, by, machines)) return false
   const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
-  if (claims && !tenant.reads) return false
-  return hidden || isAway(world, before.vm) || (claims && hasStopped(world, before.vm))
+  if (!claims) return hidden || isAway(world, before.vm)
+  if (!tenant.reads) return false
+  const entry = entryOf(world, before.vm)
+  if (entry !== undefined && claim !== undefined && world.judge.knowsClaim(by, entry, claim)) return false
+  return hidden || isAway(world, before.vm) || hasStopped(world, before.vm)
+}
+
+/** Longer than it takes to notice that a vCenter does not answer, milliseconds. */
+const UNANSWERED = 150_000
+
+/** Whether the vCenter that lists a machine has not answered for long: who shows no claim waits for each. */
+function isWaitedFor({ judge, timeline }: World, { vm }: Machine): boolean {
+  const since = vm && judge.awaySince(vm.vCenter)
+  return since !== undefined && timeline.now - since > UNANSWERED
+}
+
+/** Whether the last probe that was answered has found a VM by which a machine runs. */
+function wasFound({ judge }: World, by: string, machines: readonly Machine[]): boolean {
+  return machines.some(({ nodeName, vm }) => {
+    const [last] = judge.work(by, nodeName).heard ?? []
+    return vm?.vCenter.vms.has(vm.moref) && last?.found.includes(vm.moref) === true
+  })
 }
 
 /** Whether the leader knows that the VM runs by which a machine does, in a configured datacenter. */
@@ -121,13 +144,21 @@ function hasStopped(world: World, bound: Bound): boolean {
   return world.timeline.now - (world.judge.stoppedAt(entry) ?? Number.NEGATIVE_INFINITY) < LATELY
 }
 
-/** Whether somebody has ever made his VM pass for that of a Node, or a copy of its vCenter has shown it as well. */
-export function hasHadCopy(world: World, nodeUID: string): boolean {
+/**
+ * Whether somebody makes his VM pass for that of a Node, or a copy of its vCenter shows it as well; or did so after this
+ * moment, which is this one where it is not named.
+ */
+export function hasCopy(world: World, nodeUID: string, since = world.timeline.now): boolean {
   const uuids = machinesOf(world, nodeUID).map(({ biosUUID }) => biosUUID)
-  return [...world.vCenters, ...world.clones].some(({ known, cloneOf }) =>
-    [...known.values()].some(
-      ({ tenant, biosUUID }) => (tenant ?? cloneOf) !== undefined && uuids.includes(biosUUID),
-    ),
+  return [...world.vCenters, ...world.clones].some(
+    ({ known, cloneOf, retiredAt = Number.POSITIVE_INFINITY, unlistedAt }) =>
+      retiredAt >= since &&
+      [...known.values()].some(
+        ({ tenant, biosUUID, moref }) =>
+          (tenant ?? cloneOf) !== undefined &&
+          uuids.includes(biosUUID) &&
+          (unlistedAt.get(moref) ?? Number.POSITIVE_INFINITY) >= since,
+      ),
   )
 }
 
@@ -153,10 +184,13 @@ export function judgeBound(
 ): void {
   const { judge, settings, vCenters, api } = world
   const machines = machinesOf(world, metadata.uid)
-  if (judge.taken.has(metadata.uid)) return
+  const by = judge.taken.get(metadata.uid)
+  // Who has once shown the claim himself keeps the Node until his VM stops, or until a person says which it is.
+  if (by?.tenant?.reads === true) return
   const [machine, ...others] = machines.filter(({ destroyed }) => !destroyed)
   if (machine === undefined || others.length > 0 || !machine.agent || !machine.kubelet) return
-  const { vm, power, biosUUID } = machine
+  const { vm, power, biosUUID, claims } = machine
+  if (by !== undefined && claims !== 'with-nonce') return
   if (power !== 'poweredOn' || vm?.connectionState !== 'connected' || vm.biosUUID !== biosUUID) return
   const datacenters = settings.datacenters[vm.vCenter.name]
   if (datacenters !== undefined && !datacenters.includes(vm.folder.datacenter)) return

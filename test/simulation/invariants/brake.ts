@@ -3,7 +3,7 @@ import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
-import { hasHadCopy } from './binding.ts'
+import { hasCopy } from './binding.ts'
 import type { Says } from './deletion.ts'
 import { agentIsSilent, isKnownToLive, livesOn } from './living.ts'
 import type { Gone } from './promises.ts'
@@ -54,7 +54,7 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
     const kept = known.metadata.annotations[ANNOTATION_DELETION] !== undefined
     // While a copy is there, nobody is missing; when it goes, others are gone for longer.
-    if (kept || hasHadCopy(world, known.metadata.uid)) continue
+    if (kept || hasCopy(world, known.metadata.uid, gone.at)) continue
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
       const { at = timeline.now } = judge.work(by, name).decided ?? {}
@@ -74,7 +74,7 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     says('a vCenter in doubt is not believed', `${living} of ${bound} live whose VMs it does not show`)
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
-  if (gone === undefined || gone.untold || api.holder.since > gone.at || hasHadCopy(world, uid)) return
+  if (gone === undefined || gone.untold || api.holder.since > gone.at || hasCopy(world, uid, gone.at)) return
   if (own !== undefined && wasBackUnnoticed(world, node, own, gone)) return
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length

@@ -6,7 +6,7 @@ import { type Machine, swapBytes, type VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredReport } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
-import { hasHadCopy, stillListed } from './binding.ts'
+import { hasCopy, stillListed } from './binding.ts'
 import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
 import { deletionFor } from './configuration.ts'
 import type { Work } from './promises.ts'
@@ -95,7 +95,9 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
   if (vCenter !== '') judgeBrake(world, before, vCenter, by, says)
   const vanished = isMeant(before) ? undefined : goneSince(world, uid)
   const noticed =
-    vanished && !hasHadCopy(world, uid) && !wasBackUnnoticed(world, before, report?.status ?? {}, vanished)
+    vanished &&
+    !hasCopy(world, uid, vanished.at) &&
+    !wasBackUnnoticed(world, before, report?.status ?? {}, vanished)
       ? vanished
       : undefined
   judge.deletions.push({ nodeUID: uid, vCenter, by, at: now, gone: noticed })

@@ -1,5 +1,6 @@
 /** What each replica was told of each VM, by the answers that it got: a fact of the world, whatever it makes of them. */
-import { shownPower, stateOf, type VM } from '../model/machine.ts'
+import type { Shown } from '../model/connection.ts'
+import { runs, stateOf, type VM } from '../model/machine.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
 
@@ -10,15 +11,19 @@ const LATELY = 60_000
 
 interface Told {
   readonly state: string
-  /** When the answer came that said so first. */
+  readonly claim: string | undefined
+  /** When the answers came that said so first. */
   readonly at: number
+  readonly claimAt: number
 }
 
 export interface Hearing {
   /** An answer that has shown a VM in this state has come; the owner is a process, its connection, and a vCenter. */
-  told(owner: string, vm: VM, state: string): void
+  told(owner: string, shown: Shown): void
   /** Whether a replica must know of a VM that it runs: it was told so a while ago, and could always ask since. */
   knowsToRun(by: string, vm: VM): boolean
+  /** The same of the claim that it shows. */
+  knowsClaim(by: string, vm: VM, claim: string): boolean
   /** To be called every few seconds. */
   look(): void
 }
@@ -41,30 +46,35 @@ export function createHearing(world: () => World): Hearing {
     )
   }
 
+  /** What it has heard last, where it may see the VM, and could always ask. */
+  function toldOf(by: string, vm: VM): Told | undefined {
+    const { vCenter } = vm
+    const key = `${by} ${vCenter.name}`
+    const muted = world().timeline.now - (mutedAt.get(key) ?? Number.NEGATIVE_INFINITY) <= LATELY
+    if (!vCenter.isVisible(vm) || !canAsk(by, vCenter) || muted) return undefined
+    return heard.get(key)?.vms.get(vm)
+  }
+
   return {
-    told(owner, vm, state) {
+    told(owner, { vm, state, claim }) {
       const [process = ''] = owner.split('/')
       const key = `${process} ${vm.vCenter.name}`
       const known = heard.get(key)
       const { vms } = known?.owner === owner ? known : { vms: new Map<VM, Told>() }
       heard.set(key, { owner, vms })
-      if (vms.get(vm)?.state !== state) vms.set(vm, { state, at: world().timeline.now })
+      const { now } = world().timeline
+      const before = vms.get(vm)
+      const at = before?.state === state ? before.at : now
+      const claimAt = before !== undefined && before.claim === claim ? before.claimAt : now
+      vms.set(vm, { state, claim, at, claimAt })
     },
     knowsToRun(by, vm) {
-      const { vCenter } = vm
-      const { now } = world().timeline
-      const key = `${by} ${vCenter.name}`
-      const told = heard.get(key)?.vms.get(vm)
-      return (
-        vCenter.isVisible(vm) &&
-        vm.connectionState === 'connected' &&
-        shownPower(vm) === 'poweredOn' &&
-        !vm.template &&
-        canAsk(by, vCenter) &&
-        now - (mutedAt.get(key) ?? Number.NEGATIVE_INFINITY) > LATELY &&
-        told?.state === stateOf(vm) &&
-        now - told.at > NOTICED
-      )
+      const { at = Number.POSITIVE_INFINITY, state } = toldOf(by, vm) ?? {}
+      return runs(vm) && !vm.template && state === stateOf(vm) && world().timeline.now - at > NOTICED
+    },
+    knowsClaim(by, vm, text) {
+      const { claimAt = Number.POSITIVE_INFINITY, claim } = toldOf(by, vm) ?? {}
+      return vm.claim === text && claim === text && world().timeline.now - claimAt > NOTICED
     },
     look() {
       const { vCenters, processes, timeline } = world()

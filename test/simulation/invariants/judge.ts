@@ -46,6 +46,7 @@ export function createJudge(world: () => World): Judge {
   const awayAt = new WeakMap<VCenterModel, number>()
   const stoppedAt = new WeakMap<VM, number>()
   const hearing = createHearing(world)
+  const awaySince = new Map<VCenterModel, number>()
   const waits = createAddressJudge()
   const service = createServiceJudge()
   const violate = (promise: string, what: string): void => {
@@ -143,7 +144,7 @@ export function createJudge(world: () => World): Judge {
     many: new Map(),
     refusals: new Map(),
     bindings: new Map(),
-    taken: new Set(),
+    taken: new Map(),
     writes,
     probes,
     count() {
@@ -151,9 +152,11 @@ export function createJudge(world: () => World): Judge {
       probes.clear()
     },
     showed(owner, shown) {
-      for (const { vm, state } of shown) hearing.told(owner, vm, state)
+      for (const each of shown) hearing.told(owner, each)
     },
     knowsToRun: hearing.knowsToRun,
+    knowsClaim: hearing.knowsClaim,
+    awaySince: (vCenter) => awaySince.get(vCenter),
     stoppedAt: (vm) => stoppedAt.get(vm),
     shownAt: (vm) => shownAt.get(vm),
     awayAt: (vCenter) => awayAt.get(vCenter),
@@ -163,8 +166,10 @@ export function createJudge(world: () => World): Judge {
         for (const vm of vCenter.known.values()) if (!runs(vm)) stoppedAt.set(vm, timeline.now)
         if (vCenter.reach !== 'works' || vCenter.impostor !== undefined) {
           awayAt.set(vCenter, timeline.now)
+          awaySince.set(vCenter, awaySince.get(vCenter) ?? timeline.now)
           continue
         }
+        awaySince.delete(vCenter)
         for (const vm of vCenter.vms.values()) if (vCenter.isVisible(vm)) shownAt.set(vm, timeline.now)
       }
       hearing.look()
@@ -190,7 +195,8 @@ export function createJudge(world: () => World): Judge {
       const gone = probes.every(isWhole)
       const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe, nodeName))
       const beside = probes.every(({ canary }) => canary.state === 'proven')
-      const answer = { at: world().timeline.now, gone, whole, beside, sessions, heartbeat, asked }
+      const found = probes.flatMap(({ biosUUID }) => (biosUUID.state === 'found' ? biosUUID.vm.moref : []))
+      const answer = { at: world().timeline.now, gone, found, whole, beside, sessions, heartbeat, asked }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {

@@ -27,6 +27,8 @@ export interface Work {
   heard?: readonly {
     readonly at: number
     readonly gone: boolean
+    /** References that some search for the BIOS UUID has found. */
+    readonly found: readonly string[]
     readonly whole: boolean
     /** Whether each vCenter showed another VM: one that shows none may be doubted for the sake of other Nodes. */
     readonly beside: boolean
@@ -63,7 +65,7 @@ export interface Gone {
   readonly untold: boolean
 }
 
-export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knowsToRun'> {
+export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knowsToRun' | 'knowsClaim'> {
   readonly violations: readonly Violation[]
   onWrite(write: Write): void
   /** The API server refuses the deletion of a Node. */
@@ -87,8 +89,8 @@ export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knows
   readonly refusals: Map<string, number[]>
   /** The VMs that each Node was rightly taken for, by its UID. */
   readonly bindings: Map<string, Set<VM>>
-  /** UIDs of Nodes that a tenant has taken in one of the ways that are known to remain. */
-  readonly taken: Set<string>
+  /** The VMs of tenants who have taken Nodes in one of the ways that are known to remain, by the UIDs of these. */
+  readonly taken: Map<string, VM>
   work(process: string, nodeName: string): Work
   /** The Nodes that were deleted. */
   readonly deletions: DeletedNode[]
@@ -102,6 +104,8 @@ export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knows
   stoppedAt(vm: VM): number | undefined
   /** When a vCenter last did not answer for itself; undefined where it always has. */
   awayAt(vCenter: VCenterModel): number | undefined
+  /** Since when it does not; undefined where it does. */
+  awaySince(vCenter: VCenterModel): number | undefined
   /** Looks which VMs each vCenter shows; to be called every few seconds. */
   look(): void
 }

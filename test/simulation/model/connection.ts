@@ -20,9 +20,10 @@ export interface LoginWatch {
   showed(owner: string, shown: readonly Shown[]): void
 }
 
-interface Shown {
+export interface Shown {
   readonly vm: VM
   readonly state: string
+  readonly claim: string | undefined
 }
 
 export interface ModelConnectionOptions {
@@ -168,11 +169,13 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
   }
 }
 
-/** The VMs of which an answer says something. */
+/** The VMs of which an answer says something, but for their UUIDs, which it says of those too that nobody asks for. */
 function shownIn(content: string, vCenter: VCenterModel): readonly Shown[] {
-  return Array.from(content.matchAll(/<obj type="VirtualMachine">([^<]*)/g)).flatMap(([, moref = '']) => {
-    const vm = vCenter.vms.get(moref)
-    return vm === undefined ? [] : [{ vm, state: stateOf(vm) }]
+  const [, ...objects] = content.split('<obj type="VirtualMachine">')
+  return objects.flatMap((object) => {
+    const vm = vCenter.vms.get(object.slice(0, object.indexOf('<')))
+    if (vm === undefined || !/<name>(?!config\.uuid)/.test(object)) return []
+    return [{ vm, state: stateOf(vm), claim: vCenter.reticent.has(vm.moref) ? undefined : vm.claim }]
   })
 }
 

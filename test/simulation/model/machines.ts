@@ -213,6 +213,9 @@ export function createMachines(options: MachinesOptions): Machines {
       if (machine.power !== 'poweredOn') return
       machine.power = power
       machine.powerSince = timeline.now
+      // What tools have written into guestinfo is lost, at once or at the next boot.
+      if (power === 'poweredOff' && machine.vm !== undefined && machine.random.chance(0.5))
+        machine.vm.claim = undefined
       if (machine.vm !== undefined) machine.vm.vCenter.changed(machine.vm)
     },
     destroy(machine) {

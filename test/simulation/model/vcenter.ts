@@ -11,6 +11,8 @@ export interface VCenterModel {
   instanceUUID: string
   /** The one whose appliance it is a copy of; undefined for all others. */
   readonly cloneOf: VCenterModel | undefined
+  /** When it was taken out of the configuration, for good. */
+  retiredAt: number | undefined
   readonly folders: readonly Folder[]
   readonly vms: Map<string, VM>
   /** All that it has ever listed, by reference. */
@@ -154,6 +156,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     name: options.name,
     instanceUUID: options.instanceUUID,
     cloneOf: options.cloneOf,
+    retiredAt: undefined,
     folders: options.folders,
     loading: options.loading,
     vms,
@@ -175,8 +178,11 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     impostor: undefined,
     loaded: undefined,
     register(given, moref = `vm-${number()}`) {
+      // In one vCenter no two VMs have one instance UUID: it gives the newcomer another.
+      const taken = [...vms.values()].some(({ instanceUUID }) => instanceUUID === given.instanceUUID)
       const vm: VM = {
         ...given,
+        ...(taken ? { instanceUUID: random.uuid() } : {}),
         moref,
         vCenter: self,
         registeredAt: timeline.now,
