@@ -1,5 +1,6 @@
 /** Runs in which nothing fails: what the brake must not take for a fault of vCenter, and what is to go in time. */
 import type { DecisionConfig, LifecycleConfig } from '../../controller/config/config.ts'
+import { TAINT_UNINITIALIZED } from '../../controller/types/well-known.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
 import { faultOf } from './faults/all.ts'
 import { judgeTheEnd } from './invariants/in-the-end.ts'
@@ -20,6 +21,11 @@ const FEW_SECONDS = 10_000
 const APART = 90_000
 /** kube-controller-manager's `--node-monitor-grace-period`, milliseconds: the default before Kubernetes 1.32, and a long one. */
 const GRACE_PERIODS = [40_000, 300_000]
+
+const SLOW_NODES = 20
+const NEW_NODES = 4
+/** A machine that is created is initialized within this time, its boot included; milliseconds. */
+const INITIALIZED = 20_000
 
 interface Calm {
   readonly name: string
@@ -77,9 +83,43 @@ const destroyedOneByOne: Calm = {
   },
 }
 
-/** Both, with each grace period. */
+/** More than are worked on at once, of which none can be written. */
+const slowNodes: Calm = {
+  name: 'Nodes whose writes are slow hold up nobody',
+  deletes: 1,
+  lifecycle: () => SETTINGS.lifecycle,
+  async play({ machines, vCenters, judge, settings, api }, { pass, isOver }) {
+    const { absentFor, leaderAge } = settings.lifecycle
+    await pass(Math.max(CALM, leaderAge))
+    const [vCenter] = vCenters
+    const folder = vCenter?.folders.at(0)
+    const worker = machines.all.findLast(({ vm, migrated }) => vm?.vCenter === vCenter && !migrated)
+    if (vCenter === undefined || folder === undefined || worker === undefined)
+      throw new Error('every world has one')
+    for (let number = 1; number <= SLOW_NODES; number++) {
+      const { nodeName } = machines.create(`slow-${number}`, vCenter, folder)
+      api.burdens.set(nodeName, { slow: 10 * FEW_SECONDS, lost: number % 2 === 0, denied: false })
+    }
+    machines.destroy(worker)
+    const from = judge.deletions.length
+    for (let number = 1; number <= NEW_NODES; number++) {
+      await pass(FEW_SECONDS)
+      const { nodeName } = machines.create(`new-${number}`, vCenter, folder)
+      await pass(INITIALIZED)
+      if (isOver()) return
+      const taints = api.nodes.get(nodeName)?.spec.taints
+      if (taints?.every(({ key }) => key !== TAINT_UNINITIALIZED) !== true)
+        judge.violate('Nodes whose writes are slow hold up nobody', `${nodeName} is not initialized`)
+    }
+    await pass(absentFor)
+    if (!isOver() && !judge.deletions.slice(from).some(({ nodeUID }) => nodeUID === worker.nodeUID))
+      judge.violate('Nodes whose writes are slow hold up nobody', `${worker.nodeName} is not deleted`)
+  },
+}
+
+/** All, with each grace period. */
 export const CALM_RUNS: readonly (Calm & { readonly gracePeriod: number })[] = GRACE_PERIODS.flatMap(
-  (gracePeriod) => [replaced, destroyedOneByOne].map((calm) => ({ ...calm, gracePeriod })),
+  (gracePeriod) => [replaced, destroyedOneByOne, slowNodes].map((calm) => ({ ...calm, gracePeriod })),
 )
 
 /** One seed in so many is calm. */

@@ -45,6 +45,26 @@ export function judgeNewBinding(world: World, by: string, before: StoredReport, 
     )
 }
 
+/** What was verified ends for no copy, whatever it makes itself look like. */
+export function judgeLevel(world: World, by: string, before: StoredReport, after: StoredReport): void {
+  const { judge } = world
+  const { nodeUID, identityLevel, vm } = before.status
+  if (identityLevel === undefined || vm === undefined || nodeUID !== after.status.nodeUID) return
+  if (after.status.identityLevel !== undefined || nodeUID === undefined || judge.taken.has(nodeUID)) return
+  const [machine, ...others] = machinesOf(world, nodeUID)
+  const entry = entryOf(world, vm)
+  if (machine === undefined || others.length > 0 || entry === undefined || entry.machine !== machine) return
+  const its = [entry, ...(machine.vm === undefined ? [] : [machine.vm])]
+  const changed = its.some(
+    ({ biosUUID, template, mac }) => template || biosUUID !== machine.biosUUID || mac !== machine.mac,
+  )
+  if (changed || machine.forged || !hasCopy(world, nodeUID)) return
+  judge.violate(
+    'what was verified ends for no copy',
+    `${by} at ${after.metadata.name}: ${after.status.conditions.map(({ type, reason }) => `${type} ${reason}`).join(', ')}`,
+  )
+}
+
 function reasonOf(status: StoredStatus | undefined): string {
   return status?.conditions.find(({ type }) => type === 'VMFound')?.reason ?? 'never looked at'
 }

@@ -1,7 +1,7 @@
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { isDeparting, type StoredReport } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { judgeNewBinding } from './binding.ts'
+import { judgeLevel, judgeNewBinding } from './binding.ts'
 import { isMeant } from './brake.ts'
 import { deletionFor } from './configuration.ts'
 import { judgeLatch } from './latch.ts'
@@ -32,6 +32,7 @@ export function judgeReportStatus(world: World, by: string, before: StoredReport
   judgeLatch(world, by, before, after)
   judgeStandby(world, before, after)
   judgeNewBinding(world, by, before, after)
+  judgeLevel(world, by, before, after)
   if (after.status.brakeEngagedAt === undefined) judge.braked.delete(name)
 }
 

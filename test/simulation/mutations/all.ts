@@ -4,6 +4,7 @@ import { EFFECT_MUTATIONS } from './effects.ts'
 import { IDENTITY_MUTATIONS } from './identity.ts'
 import { MACHINE_MUTATIONS } from './machines.ts'
 import type { Mutation } from './mutation.ts'
+import { NODE_MUTATIONS } from './nodes.ts'
 import { PROOF_MUTATIONS } from './proofs.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -11,6 +12,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...BRAKE_MUTATIONS,
   ...MACHINE_MUTATIONS,
   ...IDENTITY_MUTATIONS,
+  ...NODE_MUTATIONS,
   ...EFFECT_MUTATIONS,
   ...CONFIGURATION_MUTATIONS,
 ]

@@ -1,0 +1,39 @@
+/** Cloned vCenters, and Nodes that cannot go or can hardly be written. */
+import { edit, type Mutation } from './mutation.ts'
+
+export const NODE_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'clones: what one of two vCenters alone says is not believed',
+    edits: [
+      edit(
+        'controller/loops/node/gather/across-vcenters.ts',
+        'doubtTwins(all, boundTo, inventories, settings.servers)',
+        'all',
+      ),
+    ],
+  },
+  {
+    name: 'departing: nothing is written to a Node that is being deleted',
+    edits: [edit('controller/loops/node/decide/decide.ts', 'if (facts.node.deleting)', 'if (false)')],
+  },
+  {
+    name: 'departing: one whose machine is proven gone holds no address',
+    edits: [edit('controller/loops/node/decide/decide.ts', ', ...judgeDepartingNode(facts) }', ' }')],
+  },
+  {
+    name: 'slow lane: a Node whose writes are slow holds up nobody',
+    edits: [
+      edit('controller/leader/leader-work.ts', 'has: (name) => slowLane.has(name)', 'has: () => false'),
+    ],
+  },
+  {
+    name: 'slow lane: a write that takes long is given up at first',
+    edits: [
+      edit(
+        'controller/leader/leader-work.ts',
+        'brief: createNodeWriter(client, SLOW_AFTER, writing),',
+        'brief: createNodeWriter(client, DEFAULT_TIMEOUT, writing),',
+      ),
+    ],
+  },
+]
