@@ -100,9 +100,9 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(`${LIFECYCLE}/judge-disruption-limit.ts`, "settings.deletion === 'on' && mayGo", 'mayGo'),
       edit(
-        `${LIFECYCLE}/lifecycle.ts`,
-        "if (settings.lifecycle.deletion === 'on') return kept",
-        'if (kept) return kept',
+        `${LIFECYCLE}/follow-machine.ts`,
+        "if (settings.lifecycle.deletion === 'on') return draft",
+        'if (draft) return draft',
       ),
     ],
   },

@@ -16,9 +16,9 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'out of service: so it is while vCenter cannot be asked',
     edits: [
       edit(
-        `${LIFECYCLE}/lifecycle.ts`,
-        '  const result = judgePresence(machines, facts)',
-        "  const result = judgePresence(machines, facts)\n  if (presenceOf(machines, facts.lookups).kind === 'unknown') return result",
+        `${LIFECYCLE}/follow-machine.ts`,
+        'return machines === undefined ? told :',
+        "return machines === undefined || presenceOf(machines, facts.lookups).kind === 'unknown' ? told :",
       ),
     ],
   },

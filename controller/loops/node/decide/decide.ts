@@ -1,17 +1,15 @@
-import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import type { Node } from '../../../types/node.ts'
-import { needsInitialization } from '../facts/needs-initialization.ts'
+import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
 import { agentlessReport } from './agentless.ts'
 import { type ConditionValue, no, yes } from './condition-value.ts'
 import { SYNCED } from './cpi-events.ts'
-import type { Decision, IdentityDecision } from './decision.ts'
+import type { Decision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
+import { begin, type Draft, finish, recordIdentity, requeuedAfter } from './draft.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
-import { type InstanceMetadata, judgeInstanceMetadata } from './instance-metadata.ts'
+import { judgeInstanceMetadata } from './instance-metadata.ts'
 import { judgeDepartingNode } from './lifecycle/departing-node.ts'
-import { judgeLifecycle } from './lifecycle/lifecycle.ts'
-import type { LifecycleResult } from './lifecycle/lifecycle-result.ts'
-import { merge } from './merge.ts'
+import { followMachine } from './lifecycle/follow-machine.ts'
 import { warning } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
@@ -23,51 +21,46 @@ import { noLongerRefused } from './rejected-write.ts'
  * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision
  * that changes nothing.
  *
- * The steps: whose Node is it, what happened to its machine, which VM is it, and what should it carry? What follows from
- * the machine's state is merged in at the end, in one place.
+ * The stages: whose Node is it, what happened to its machine, which VM is it, and what should it carry?
  */
 export function decide(facts: NodeFacts): Decision {
   if (facts.node.deleting)
     return { state: 'unmanaged', events: [], requeue: false, ...judgeDepartingNode(facts) }
   const ownership = judgeOwnership(facts)
   if (ownership.kind !== 'refused' && ownership.kind !== 'ours') return withoutReport(ownership, facts.node)
-  const lifecycle = judgeLifecycle(facts)
+
+  const { report } = ownership
+  const followed = followMachine(begin(report, facts), facts)
   const identity =
-    ownership.kind === 'refused' ? ownership : judgeIdentity(ownership.spec, lifecycle.vmFound, facts)
-  const otherProvider = leftToAnother(facts)
-  const decided = decideOnIdentity(identity, otherProvider, lifecycle, facts)
-  return merge(
-    otherProvider === undefined ? decided : withoutPatch(decided),
-    lifecycle,
-    ownership.report,
+    ownership.kind === 'refused'
+      ? ownership
+      : judgeIdentity(ownership.spec, followed.conditions.VMFound, facts)
+  const identified = identify(followed, identity, facts)
+  return finish(
+    isStillItsMachine(identified, facts) ? identified : identify(begin(report, facts), identity, facts),
     facts,
   )
 }
 
-/** Why this controller writes no labels, addresses and provider IDs; undefined where it does. */
-function leftToAnother({
-  interlock,
-  settings,
-}: Pick<NodeFacts, 'interlock' | 'settings'>): ConditionValue | undefined {
-  if (interlock.state === 'held') return no('CPIRuns', interlock.message)
-  if (settings.initialization.on) return undefined
-  return no(
-    'InitializationOff',
-    'Rollcall was started with --controllers=-cloud-node, so another provider must initialize this Node; remove that argument if there is none',
-  )
-}
-
-/** Where another provider initializes Nodes and keeps them current, nothing that follows from identity is written. */
-function withoutPatch({ patch: _, ...rest }: IdentityDecision): IdentityDecision {
-  return rest
+/**
+ * Whether what follows from the machine's state applies. It does not where the identity was just contradicted: that is for the
+ * next reconcile. Nor where the Node was just found to be another VM, such as after a move to another vCenter: its former VM
+ * no longer matters.
+ */
+function isStillItsMachine({ level, status }: Draft, { previous }: NodeFacts): boolean {
+  if (level === undefined && previous.identityLevel !== undefined) return false
+  const { vm } = status
+  return vm?.moref === previous.vm?.moref && vm?.vCenterInstanceUUID === previous.vm?.vCenterInstanceUUID
 }
 
 function withoutReport(ownership: WithoutReport, node: Node): Decision {
   switch (ownership.kind) {
     case 'unmanaged':
       return { state: 'unmanaged', events: [], requeue: false }
-    case 'agentless':
-      return { state: settledState(node), create: agentlessReport(node), events: [], requeue: false }
+    case 'agentless': {
+      const state = needsInitialization(node) ? 'waiting' : 'initialized'
+      return { state, create: agentlessReport(node), events: [], requeue: false }
+    }
     case 'waiting': {
       const { condition, saidIn } = ownership
       return {
@@ -81,125 +74,77 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
   }
 }
 
-function decideOnIdentity(
+/** What follows from which VM the Node is, so far as this controller is the one to write it. */
+function identify(draft: Draft, identity: JudgedIdentity, facts: NodeFacts): Draft {
+  const otherProvider = leftToAnother(facts)
+  const identified = identifyAs(draft, identity, otherProvider, facts)
+  return otherProvider === undefined
+    ? identified
+    : { ...identified, patch: draft.patch, initializes: draft.initializes }
+}
+
+/** Why another provider writes labels, addresses and provider IDs; undefined where this controller does. */
+function leftToAnother({ interlock, settings }: NodeFacts): ConditionValue | undefined {
+  if (interlock.state === 'held') return no('CPIRuns', interlock.message)
+  if (settings.initialization.on) return undefined
+  return no(
+    'InitializationOff',
+    'Rollcall was started with --controllers=-cloud-node, so another provider must initialize this Node; remove that argument if there is none',
+  )
+}
+
+function identifyAs(
+  draft: Draft,
   identity: JudgedIdentity,
   otherProvider: ConditionValue | undefined,
-  { deletionPending }: LifecycleResult,
   facts: NodeFacts,
-): IdentityDecision {
-  const { node, previous } = facts
+): Draft {
   switch (identity.kind) {
     case 'pending':
-      return leave(facts)
-    case 'unspoken':
+      return draft
+    case 'unspoken': {
       // All that can be said about it is what happened to its machine.
-      return deletionPending === undefined || deletionPending.status === 'False'
-        ? leave(facts)
-        : {
-            ...leave(facts),
-            refusal: { condition: 'DeletionPending', reason: deletionPending.reason },
-          }
+      const { DeletionPending: pending } = draft.conditions
+      return pending === undefined || pending.status === 'False'
+        ? draft
+        : { ...draft, refusal: { condition: 'DeletionPending', reason: pending.reason } }
+    }
     case 'refused':
-      return refuse(facts, identity)
+      return refuse(draft, identity, facts)
     case 'off': {
       // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
-      const { identityLevel } = previous
-      const { binding, copies } = identity
-      const fields = identityLevel === undefined ? {} : { identityLevel }
-      const { VMFound, VMUnique } = identity.conditions
-      const conditions = { ...noLongerRefused(node, previous, VMFound), ...identity.conditions }
-      const told = VMUnique === undefined ? {} : { told: { VMUnique } }
-      return {
-        ...leave(facts),
-        status: { conditions, ...told, fields, binding },
-        ...(copies === undefined ? {} : { copies }),
+      const { identityLevel } = facts.previous
+      const { binding, copies, conditions } = identity
+      const { VMFound, VMUnique } = conditions
+      const record = {
+        conditions: { ...noLongerRefused(facts.node, facts.previous, VMFound), ...conditions },
+        told: VMUnique && { VMUnique },
+        fields: identityLevel === undefined ? {} : { identityLevel },
+        binding,
       }
+      return { ...recordIdentity(draft, record, facts), ...(copies === undefined ? {} : { copies }) }
     }
     case 'verified':
-      return decideOnVerified(identity, otherProvider, facts)
+      return equip(draft, identity, otherProvider, facts)
   }
 }
 
-/** @param otherProvider why another provider writes what a Node carries; undefined where this controller does */
-function decideOnVerified(
+/**
+ * What a verified Node is to carry.
+ *
+ * @param otherProvider why another provider writes it; undefined where this controller does
+ */
+function equip(
+  draft: Draft,
   identity: VerifiedIdentity,
   otherProvider: ConditionValue | undefined,
   facts: NodeFacts,
-): IdentityDecision {
+): Draft {
   const { node, now, settings } = facts
-  const { vm, level, provenUntil, copies } = identity
+  const { vm, level, provenUntil, copies, binding } = identity
   const metadata = judgeInstanceMetadata(identity, facts, { writes: otherProvider === undefined })
-  const { addresses, awaitsAddresses, waitsFor, conditions: placed, events } = metadata
-  const conditions = { ...identity.conditions, ...placed }
-  const { binding } = identity
-  const fields = verifiedFields(identity, metadata)
-  if (needsInitialization(node) && awaitsAddresses) {
-    const refused = refuse(facts, {
-      type: 'AddressesResolved',
-      condition: placed.AddressesResolved,
-      ends: false,
-      passed: conditions,
-      level,
-      fields,
-      binding,
-      addresses,
-    })
-    // The Node is requeued when the holder gives the address up.
-    return { ...refused, waitsFor, requeue: waitsFor.length === 0 }
-  }
-  if (metadata.topology.awaitsTags) {
-    const details = { ends: false, passed: conditions, level, fields, binding, addresses } as const
-    const refused = refuse(facts, {
-      type: 'TopologyResolved',
-      condition: placed.TopologyResolved,
-      ...details,
-    })
-    return { ...refused, waitsFor }
-  }
-  if (needsInitialization(node) && otherProvider !== undefined) {
-    const details = { ends: false, passed: conditions, level, fields, binding, state: 'waiting' } as const
-    return refuse(facts, { type: 'Initialized', condition: otherProvider, ...details })
-  }
-  const { patch, events: overridden } = patchFor(node, {
-    vm,
-    level,
-    metadata,
-    relabels: settings.topology.onChange === 'relabel',
-    more: settings.initialization.labels,
-  })
-  const said = {
-    ...conditions,
-    Initialized: yes(
-      'Initialized',
-      `is ${describeVM(vm)} on host ${vm.host ?? 'unknown'}, identity ${level}`,
-    ),
-  }
-  return {
-    state: needsInitialization(node) ? 'initializing' : 'initialized',
-    level,
-    ...(patch === undefined ? {} : { patch }),
-    status: { conditions: said, told: said, fields, binding },
-    events: [
-      ...(needsInitialization(node) ? [SYNCED] : []),
-      ...identity.events,
-      ...overridden,
-      // What is not written is not told.
-      ...(otherProvider === undefined ? events : []),
-    ],
-    requeue: false,
-    waitsFor,
-    ...(copies === undefined ? {} : { copies }),
-    // The level falls at that time unless the VM has named the Node again.
-    ...(provenUntil === undefined ? {} : { requeueAfter: Math.max(0, Date.parse(provenUntil) - now) }),
-  }
-}
-
-/** The parts of the status other than conditions and the binding. */
-function verifiedFields(
-  { level, provenUntil }: VerifiedIdentity,
-  { topology, instanceType, addresses }: InstanceMetadata,
-): Partial<NodeReportStatus> {
-  return {
+  const { topology, instanceType, addresses, awaitsAddresses, waitsFor } = metadata
+  const fields = {
     identityLevel: level,
     ...(provenUntil === undefined ? {} : { provenUntil }),
     topology: {
@@ -209,19 +154,54 @@ function verifiedFields(
     instanceType,
     ...(addresses === undefined ? {} : { addresses }),
   }
-}
-
-/** Leaves everything as it is until an event comes. */
-function leave({ node, previous }: NodeFacts): IdentityDecision {
-  const { identityLevel: level } = previous
-  return {
-    state: settledState(node),
-    ...(level === undefined ? {} : { level }),
-    events: [],
-    requeue: false,
+  const passed = { ...identity.conditions, ...metadata.conditions }
+  const starts = needsInitialization(node)
+  const refusal = { ends: false, passed, level, fields, binding } as const
+  if ((starts && awaitsAddresses) || topology.awaitsTags) {
+    const type = starts && awaitsAddresses ? 'AddressesResolved' : 'TopologyResolved'
+    const refused = refuse(draft, { ...refusal, type, condition: passed[type], addresses }, facts)
+    // A Node that waits for an address is requeued when the holder gives it up.
+    const requeue = refused.requeue && (type === 'TopologyResolved' || waitsFor.length === 0)
+    return { ...refused, waitsFor, requeue }
   }
-}
+  if (starts && otherProvider !== undefined)
+    return refuse(
+      draft,
+      { ...refusal, type: 'Initialized', condition: otherProvider, state: 'waiting' },
+      facts,
+    )
 
-function settledState(node: Node): 'waiting' | 'initialized' {
-  return needsInitialization(node) ? 'waiting' : 'initialized'
+  const { patch, events: overridden } = patchFor(node, {
+    vm,
+    level,
+    metadata,
+    relabels: settings.topology.onChange === 'relabel',
+    more: settings.initialization.labels,
+  })
+  const host = vm.host ?? 'unknown'
+  const conditions = {
+    ...passed,
+    Initialized: yes('Initialized', `is ${describeVM(vm)} on host ${host}, identity ${level}`),
+  }
+  const events = [
+    ...(starts ? [SYNCED] : []),
+    ...identity.events,
+    ...overridden,
+    // What is not written is not told.
+    ...(otherProvider === undefined ? metadata.events : []),
+  ]
+  const equipped: Draft = {
+    ...recordIdentity(draft, { conditions, told: conditions, fields, binding, events }, facts),
+    state: starts ? 'initializing' : 'initialized',
+    level,
+    patch: { ...draft.patch, ...patch },
+    initializes: hasUninitializedTaint(node),
+    waitsFor,
+    ...(copies === undefined ? {} : { copies }),
+  }
+  // The level falls at that time unless the VM has named the Node again.
+  return requeuedAfter(
+    equipped,
+    provenUntil === undefined ? undefined : Math.max(0, Date.parse(provenUntil) - now),
+  )
 }

@@ -5,8 +5,6 @@ import type {
   NodeReportStatus,
 } from '../../../../agent/shared/node-report.ts'
 import type { Reason } from '../../../types/reasons.ts'
-import type { ConditionValues } from './condition-value.ts'
-import type { Binding } from './identity/binding.ts'
 import type { Copies } from './identity/copies.ts'
 import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
@@ -50,21 +48,6 @@ export interface Decision {
   readonly copies?: Copies
   /** Whether the leader must confirm its Lease before it acts on this. */
   readonly confirmLease?: boolean
-}
-
-/** What follows from a Node's identity alone, before the state of its machine is merged in. */
-export interface IdentityDecision
-  extends Omit<Decision, 'create' | 'status' | 'probePlan' | 'deletionUnmet' | 'deletion' | 'confirmLease'> {
-  /** What was found out; absent where nothing was and the report's status stays as it is. */
-  readonly status?: {
-    readonly conditions: ConditionValues
-    /** Those of them that are worth an Event if they have changed; undefined where identity has nothing to tell. */
-    readonly told?: ConditionValues
-    /** The parts of the status other than conditions and the binding. Without a level here the Node loses its level. */
-    readonly fields: Partial<NodeReportStatus>
-    /** Which VM the Node is, and was; absent where that stays as it is. */
-    readonly binding?: Binding
-  }
 }
 
 export interface Deletion {

@@ -1,9 +1,9 @@
-import type { Condition, ConditionType, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
-import type { Node } from '../../../types/node.ts'
+import type { Condition, ConditionType } from '../../../../agent/shared/node-report.ts'
 import type { Reason } from '../../../types/reasons.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
 import type { ConditionValue, ConditionValues } from './condition-value.ts'
+import type { NodeFacts } from './node-facts.ts'
 
 /** An Event on the Node. */
 export interface NodeEvent {
@@ -17,52 +17,21 @@ export interface NodeEvent {
 /** Conditions that are worth an Event when they become True. */
 const GOOD_NEWS: readonly ConditionType[] = ['Initialized']
 
-/** What a part of a decision has to tell. */
-export interface Told {
-  /** Conditions that are worth an Event if they have changed; undefined where this part has nothing to tell. */
-  readonly conditions: ConditionValues | undefined
-  /** Events besides those of conditions. */
-  readonly events: readonly NodeEvent[]
-}
-
-/** The Events of a decision that rests on a report. */
-export function decisionEvents(
-  identity: Told,
-  lifecycle: Told & { readonly deletionPending: ConditionValue | undefined },
-  {
-    node,
-    previous,
-    now,
-  }: { readonly node: RegisteredNode; readonly previous: NodeReportStatus; readonly now: number },
-): readonly NodeEvent[] {
-  const { conditions: before = [] } = previous
-  const { deletionPending } = lifecycle
-  return [
-    ...conditionEvents(before, identity.conditions ?? {}),
-    ...identity.events,
-    ...(identity.conditions === undefined ? [] : untaintedEvents(node, previous, now)),
-    ...conditionEvents(before, lifecycle.conditions ?? {}),
-    ...(deletionPending === undefined ? [] : deletionEvents(before, deletionPending)),
-    ...lifecycle.events,
-  ]
-}
-
 /** One Event for each condition whose status or reason has changed; none for one that is as it was. */
 export function conditionEvents(previous: readonly Condition[], conditions: ConditionValues): NodeEvent[] {
   const events: NodeEvent[] = []
   for (const [type, condition] of Object.entries(conditions)) {
     const before = previous.find((each) => each.type === type)
     if (before?.status === condition.status && before.reason === condition.reason) continue
-    if (condition.status !== 'True') events.push(warning(condition))
+    if (type === 'DeletionPending') events.push(...deletionEvents(condition))
+    else if (condition.status !== 'True') events.push(warning(condition))
     else if (GOOD_NEWS.some((good) => good === type)) events.push({ type: 'Normal', ...words(condition) })
   }
   return events
 }
 
 /** DeletionPending warns each time its reason changes, and is Normal when it ends. */
-function deletionEvents(previous: readonly Condition[], condition: ConditionValue): NodeEvent[] {
-  const before = previous.find(({ type }) => type === 'DeletionPending')
-  if (before?.status === condition.status && before.reason === condition.reason) return []
+function deletionEvents(condition: ConditionValue): NodeEvent[] {
   // VMFound already tells that the VM is missing; before the first probe there is nothing to add.
   if (condition.status === 'Unknown' && condition.reason === 'NotConfirmed') return []
   // Recorded after the deletion, with the same message.
@@ -70,17 +39,15 @@ function deletionEvents(previous: readonly Condition[], condition: ConditionValu
   return [condition.status === 'False' ? { type: 'Normal', ...words(condition) } : warning(condition)]
 }
 
-type RegisteredNode = Pick<Node, 'labels' | 'taints' | 'providerID' | 'creationTimestamp'>
-
 /** A Node younger than this, milliseconds, that has no taint and no history was registered without the taint. */
 const YOUNG = 600_000
 
 /** Recorded once: pods may have been scheduled to this Node before anybody knew which machine it is. */
-function untaintedEvents(
-  node: RegisteredNode,
-  { conditions = [] }: NodeReportStatus,
-  now: number,
-): NodeEvent[] {
+export function untaintedEvents({
+  node,
+  previous: { conditions = [] },
+  now,
+}: Pick<NodeFacts, 'node' | 'previous' | 'now'>): NodeEvent[] {
   if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
   // No kubelet can set this label: a controller initialized the Node and died before it could write the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []

@@ -4,8 +4,8 @@ import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { BETA_LABELS, LABEL_IDENTITY_LEVEL } from '../../../types/well-known.ts'
 import { hasUninitializedTaint, withoutUninitializedTaint } from '../facts/needs-initialization.ts'
 import { providerID } from '../facts/provider-id.ts'
-import type { InstanceMetadata } from './instance-metadata.ts'
 import type { NodeEvent } from './node-events.ts'
+import type { Labels } from './topology/label-changes.ts'
 
 /** What to change on a Node; an absent part stays as it is. */
 export interface NodePatch {
@@ -23,7 +23,7 @@ export interface NodePatch {
 export interface Wanted {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
-  readonly metadata: Pick<InstanceMetadata, 'labels' | 'addresses'>
+  readonly metadata: Pick<Labels, 'labels'> & { readonly addresses: readonly NodeAddress[] | undefined }
   /** Whether a running Node's labels follow what changes in vCenter. */
   readonly relabels: boolean
   /** Labels that have nothing to do with vCenter, for a Node that is initialized. */
@@ -77,11 +77,7 @@ function overriddenLabels(node: Node, written: readonly string[]): readonly Node
  * added (kubernetes/cloud-provider-vsphere#435), because changing the zone of a running Node strands its volumes. A label
  * and its beta name always get the same value.
  */
-function missingLabels(
-  node: Node,
-  labels: InstanceMetadata['labels'],
-  follow: boolean,
-): Record<string, string> {
+function missingLabels(node: Node, labels: Labels['labels'], follow: boolean): Record<string, string> {
   const missing: Record<string, string> = {}
   for (const [label, value] of labels) {
     if (value === undefined) continue

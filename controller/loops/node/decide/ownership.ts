@@ -7,7 +7,7 @@ import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
 import { judgeProviderID } from '../facts/provider-id.ts'
 import { type ConditionValue, no } from './condition-value.ts'
 import type { NodeFacts, Rival } from './node-facts.ts'
-import type { RefusalDetails } from './refusal.ts'
+import type { RefusalDetails } from './refuse.ts'
 
 /** There is no report to decide on, or the Node is not ours. */
 export type WithoutReport =

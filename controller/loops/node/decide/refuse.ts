@@ -1,17 +1,46 @@
-import type { IdentityLevel } from '../../../../agent/shared/node-report.ts'
+import type {
+  ConditionType,
+  IdentityLevel,
+  NodeAddress,
+  NodeReportStatus,
+} from '../../../../agent/shared/node-report.ts'
+import type { PolicyState } from '../../../types/policy-state.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
-import type { IdentityDecision } from './decision.ts'
+import { type Draft, recordIdentity } from './draft.ts'
+import type { Binding } from './identity/binding.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { changedAddresses, levelLabel } from './node-patch.ts'
-import type { RefusalDetails } from './refusal.ts'
 import { noLongerRefused } from './rejected-write.ts'
 
-/** The decision that leaves a Node as it is, except for its level label and verified addresses, and says why. */
-export function refuse(
-  { node, previous }: Pick<NodeFacts, 'node' | 'previous'>,
-  refused: RefusalDetails,
-): IdentityDecision {
+/** What a stage says of a Node that it refuses. */
+export interface RefusalDetails {
+  readonly type: ConditionType
+  readonly condition: ConditionValue
+  /**
+   * Whether this ends what was verified before. Something that merely cannot be verified again, such as a garbled report
+   * or a VM that is not found, ends nothing.
+   */
+  readonly ends: boolean
+  /** Conditions that were decided before the refusal. */
+  readonly passed?: ConditionValues
+  /** The level that was reached nevertheless. */
+  readonly level?: IdentityLevel
+  /** Addresses that were verified nevertheless: the Node shows them while it waits for more. */
+  readonly addresses?: readonly NodeAddress[] | undefined
+  /** Other parts of the status that were decided before the refusal. */
+  readonly fields?: Partial<NodeReportStatus>
+  /** Which VM the Node is, where that was decided before the refusal. */
+  readonly binding?: Binding
+  /** BIOS UUIDs to search the vCenters for again. */
+  readonly recheck?: readonly string[]
+  /** The decision's state; `waiting` where nobody has to do anything. */
+  readonly state?: 'refused' | 'waiting'
+}
+
+/** The draft that leaves a Node as it is, except for its level label and verified addresses, and says why. */
+export function refuse(draft: Draft, refused: RefusalDetails, facts: NodeFacts): Draft {
+  const { node, previous } = facts
   const { type, ends, passed = {}, fields = {}, addresses, binding, recheck, state = 'refused' } = refused
   const { identityLevel: before, provenUntil } = previous
   const level = refused.level ?? (ends ? undefined : before)
@@ -28,16 +57,9 @@ export function refuse(
   }
   if (needsInitialization(node)) conditions.Initialized = no(condition.reason, condition.message)
   const labels = needsInitialization(node) && level !== undefined ? {} : levelLabel(node, level)
-  const patch = {
-    ...changedAddresses(node, addresses),
-    ...(Object.keys(labels).length === 0 ? {} : { labels }),
-  }
-  return {
-    state,
-    ...(level === undefined ? {} : { level }),
-    refusal: { condition: type, reason: condition.reason },
-    ...(Object.keys(patch).length === 0 ? {} : { patch }),
-    status: {
+  const { level: _, ...unleveled } = recordIdentity(
+    draft,
+    {
       conditions,
       told: { ...(passed.VMUnique === undefined ? {} : { VMUnique: passed.VMUnique }), [type]: condition },
       fields: {
@@ -45,13 +67,31 @@ export function refuse(
         ...(level === undefined ? {} : { identityLevel: level }),
         ...fields,
       },
-      ...(binding === undefined ? {} : { binding }),
+      binding,
     },
-    events: [],
-    // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call.
-    requeue: true,
-    ...(recheck === undefined ? {} : { recheck }),
+    facts,
+  )
+  return {
+    ...unleveled,
+    state,
+    ...(level === undefined ? {} : { level }),
+    refusal: { condition: type, reason: condition.reason },
+    patch: {
+      ...draft.patch,
+      ...changedAddresses(node, addresses),
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    },
+    // The cause may be fixed elsewhere (another Node, a tag, a privilege), and a reconcile costs no call. One after a fixed time
+    // needs no backoff.
+    requeue: draft.requeueAfter === undefined,
+    ...(recheck === undefined ? {} : { recheck: rechecked(draft, recheck) }),
   }
+}
+
+/** A VM that is being probed does not also need a search, unless what happened to its machine asks for one. */
+function rechecked({ probePlan, recheck = [] }: Draft, uuids: readonly string[]): readonly string[] {
+  const probed = probePlan?.request.vm.biosUUID
+  return [...new Set([...uuids.filter((uuid) => uuid !== probed), ...recheck])]
 }
 
 /** The condition for a Node that stays verified although it cannot be verified again at present. */
@@ -60,4 +100,23 @@ function doubted({ reason, message }: ConditionValue, level: IdentityLevel): Con
     reason,
     `${message}; what was verified before (${level}) stands until something contradicts it`,
   )
+}
+
+/** @param why the condition that explains the level reached */
+export function levelTooLow(
+  level: IdentityLevel,
+  required: IdentityLevel,
+  why: ConditionValue,
+): ConditionValue {
+  return no(
+    'LevelTooLow',
+    `the identity is ${level}, the configuration requires ${required} (identity.require): ${why.message}`,
+  )
+}
+
+/** While anyone may write any report, no report is believed. */
+export function policyNotInForce({
+  message,
+}: Extract<PolicyState, { state: 'not-in-force' }>): ConditionValue {
+  return unknown('PolicyNotInForce', `no report is believed: ${message}`)
 }

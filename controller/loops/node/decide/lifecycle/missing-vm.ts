@@ -1,11 +1,12 @@
-import { type BoundVM, type NodeReportStatus, timestamp } from '../../../../../agent/shared/node-report.ts'
-import type { Node } from '../../../../types/node.ts'
+import { type BoundVM, timestamp } from '../../../../../agent/shared/node-report.ts'
+import type { Node, Taint } from '../../../../types/node.ts'
 import type { SeenVM } from '../../../../types/vcenter-probe.ts'
 import { disruptionGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { type ConditionValue, unknown } from '../condition-value.ts'
 import { deletingNode } from '../cpi-events.ts'
 import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
+import { type Draft, recordAbsence, say } from '../draft.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
@@ -13,7 +14,6 @@ import { judgeDeletion, notProbedYet } from './deletion-step.ts'
 import { brakeEngaged } from './disruption-limit.ts'
 import { type Evidence, evidenceOn, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
-import { keptVM, type LifecycleResult, NOTHING } from './lifecycle-result.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 import { planProbe } from './probe-plan.ts'
 import { mayGoUnseen } from './unseen.ts'
@@ -22,7 +22,7 @@ import { mayGoUnseen } from './unseen.ts'
 const LOOK = 60_000
 
 /** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
-export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): LifecycleResult {
+export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts: NodeFacts): Draft {
   const { node, previous, settings, leadingFor, monotonic, now } = facts
   const [bound] = nodeMachines.machines
   const evidence = evidenceOn(nodeMachines, facts)
@@ -41,19 +41,24 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
     facts,
   })
   const absence = there === undefined ? { absence: brake.absence } : {}
-  const kept = { ...keptVM(previous), absenceStatus: brake.status }
+  const namedVM =
+    previous.namedVM ??
+    (evidence !== undefined && nodeMachines.bound ? registeredAgain(bound, evidence) : undefined)
+  const recorded = recordAbsence(draft, {
+    ...brake.status,
+    ...(namedVM === undefined ? {} : { namedVM }),
+  })
   if (evidence === undefined) {
     const condition = notProbedYet(nodeMachines.machines)
     return {
-      ...NOTHING,
-      ...kept,
-      deletionPending: condition,
+      ...say(recorded, { DeletionPending: condition }),
       probePlan: planProbe(nodeMachines, facts, { due: true, missing: true, ...absence }),
+      recheck: [],
       requeueAfter: LOOK,
       events: brakeEvents(node, bound, brake.engages, condition),
     }
   }
-  const judgment = judgeDeletion({
+  const { condition, unmet, deletes, detaches, probeDue, requeueAfter } = judgeDeletion({
     node,
     vm: bound,
     bound: nodeMachines.bound,
@@ -70,45 +75,32 @@ export function judgeMissingVM(nodeMachines: NodeMachines, facts: NodeFacts): Li
     refused: facts.deletionRefused,
     settings: settings.lifecycle,
   })
+  const found =
+    there?.machine === evidence.request.vm ? { VMFound: existsThoughNotFound(bound, there.vm) } : {}
+  const searches = there !== undefined || (evidence.absent !== undefined && !probeDue)
   return {
-    ...NOTHING,
-    ...kept,
-    ...(there !== undefined && there.machine === evidence.request.vm
-      ? { vmFound: existsThoughNotFound(bound, there.vm) }
-      : {}),
-    ...(nodeMachines.bound ? registeredAgain(bound, evidence, previous) : {}),
-    deletionPending: judgment.condition,
-    deletionUnmet: judgment.unmet,
-    ...(judgment.deletes ? { deletion: deletionOf(bound, brake, judgment.condition, facts.node.name) } : {}),
-    ...(judgment.detaches
-      ? {
-          taints: [
-            ...node.taints.filter((taint) => !isOwnOutOfServiceTaint(taint)),
-            { ...OUT_OF_SERVICE, timeAdded: timestamp(now) },
-          ],
-        }
-      : {}),
-    confirmLease: judgment.deletes || judgment.detaches,
+    ...say(recorded, { ...found, DeletionPending: condition }),
+    deletionUnmet: unmet,
+    ...(deletes ? { deletion: deletionOf(bound, brake, condition, node.name) } : {}),
+    ...(detaches ? { taints: outOfService(recorded.taints, now) } : {}),
+    ...(deletes || detaches ? { confirmLease: true } : {}),
     // From now on it counts as deleted. Counted as missing too, two deletions would look like four and engage the brake.
     probePlan: planProbe(nodeMachines, facts, {
-      due: judgment.probeDue,
+      due: probeDue,
       missing: true,
-      ...(judgment.deletes ? {} : absence),
+      ...(deletes ? {} : absence),
     }),
-    recheck:
-      there !== undefined || (evidence.absent !== undefined && !judgment.probeDue)
-        ? nodeMachines.machines.map(({ biosUUID }) => biosUUID)
-        : [],
-    requeueAfter: Math.min(
-      LOOK,
-      brake.requeueAfter ?? LOOK,
-      judgment.probeDue ? LOOK : judgment.requeueAfter,
-    ),
-    events: [
-      ...brakeEvents(node, bound, brake.engages, judgment.condition),
-      ...(judgment.detaches ? [detaching(bound)] : []),
-    ],
+    // One search costs less than a probe.
+    recheck: searches ? nodeMachines.machines.map(({ biosUUID }) => biosUUID) : [],
+    requeueAfter: Math.min(LOOK, brake.requeueAfter ?? LOOK, probeDue ? LOOK : requeueAfter),
+    events: [...brakeEvents(node, bound, brake.engages, condition), ...(detaches ? [detaching(bound)] : [])],
   }
+}
+
+/** With our own taint of a Node whose volumes are to be detached, dated now. */
+function outOfService(taints: readonly Taint[], now: number): readonly Taint[] {
+  const others = taints.filter((taint) => !isOwnOutOfServiceTaint(taint))
+  return [...others, { ...OUT_OF_SERVICE, timeAdded: timestamp(now) }]
 }
 
 /** An Event says that the brake engages even where the condition gives another reason first. */
@@ -131,16 +123,12 @@ function detaching(bound: BoundVM): NodeEvent {
 }
 
 /**
- * Notes a VM that was registered again while a search for its instance UUID still finds it: in a storage outage none would.
+ * A VM that was registered again, noted while a search for its instance UUID still finds it: in a storage outage none would.
  * Whether it is the Node's is for identity to judge. It must be gone, too, before a deletion.
  */
-function registeredAgain(
-  bound: BoundVM,
-  { probes }: Evidence,
-  { namedVM }: NodeReportStatus,
-): Pick<LifecycleResult, 'namedVM'> {
+function registeredAgain(bound: BoundVM, { probes }: Evidence): BoundVM | undefined {
   const moref = registeredAs(bound, probes)
-  return moref === undefined || namedVM !== undefined ? {} : { namedVM: { ...bound, moref } }
+  return moref === undefined ? undefined : { ...bound, moref }
 }
 
 interface SeenMachine {

@@ -55,13 +55,10 @@ export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
  *
  * @param taints all that it would have otherwise
  */
-export function backInService(
-  { ready }: Pick<Node, 'ready'>,
-  taints: readonly Taint[],
-): { readonly taints?: readonly Taint[] } {
+export function backInService({ ready }: Pick<Node, 'ready'>, taints: readonly Taint[]): readonly Taint[] {
   return ready?.status === 'True' && taints.some(isOwnOutOfServiceTaint)
-    ? { taints: taints.filter((taint) => !isOwnOutOfServiceTaint(taint)) }
-    : {}
+    ? taints.filter((taint) => !isOwnOutOfServiceTaint(taint))
+    : taints
 }
 
 /** The taint, whoever set it. */
