@@ -1,8 +1,9 @@
-/** What the controller knows about the vCenters, read from memory. */
 import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
 import type { VCenterFailure } from './vcenter-failure.ts'
 import type { Proof, VCenterProbe } from './vcenter-probe.ts'
 import type { VirtualMachine } from './virtual-machine.ts'
+
+/** What the controller knows about the vCenters, read from memory. */
 
 /** The answer to "which VMs have this BIOS UUID?". */
 export type Lookup =
@@ -63,4 +64,16 @@ export interface Inventory {
   provable(parents: readonly ParentObject[]): Proof | undefined
   /** Undefined while the vCenter answers. */
   failure(): VCenterFailure | undefined
+}
+
+/** Why a vCenter does not say which VMs have a UUID, or not of all of them; undefined where it does, or will in a moment. */
+export function failureOf(lookup: Lookup): VCenterFailure | undefined {
+  switch (lookup.state) {
+    case 'pending':
+      return undefined
+    case 'unknown':
+      return lookup.failure
+    case 'answered':
+      return lookup.incomplete
+  }
 }

@@ -1,5 +1,6 @@
-/** What vCenter says about a VM, as the controller's own type: filled by `vcenter/`, read by `decide/`. No I/O. */
 import { MAX_PARENTS, type ParentObject } from '../../agent/shared/node-report.ts'
+
+/** What vCenter says about a VM, as the controller's own type: filled by `vcenter/`, read by `decide/`. No I/O. */
 
 export type ConnectionState = 'connected' | 'disconnected' | 'inaccessible' | 'invalid' | 'orphaned'
 export type PowerState = 'poweredOn' | 'poweredOff' | 'suspended'
@@ -130,4 +131,24 @@ export function bindingParents({ folder, unreadableAbove, resourcePool }: Ancest
     moref,
     name,
   }))
+}
+
+/**
+ * What a VM's states say about its machine. Only a connected host knows: from any other the power state is the last known
+ * one, and the machine may run all the same.
+ */
+const MACHINE: Readonly<Record<ConnectionState, Readonly<Record<PowerState, 'runs' | 'off' | 'unknown'>>>> = {
+  connected: { poweredOn: 'runs', poweredOff: 'off', suspended: 'off' },
+  disconnected: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' },
+  inaccessible: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' },
+  invalid: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' },
+  orphaned: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' },
+}
+
+/** Whether the machine runs, cannot run, or nobody knows. */
+export function machineState({
+  connectionState,
+  powerState,
+}: Pick<VirtualMachine, 'connectionState' | 'powerState'>): 'runs' | 'off' | 'unknown' {
+  return MACHINE[connectionState][powerState]
 }

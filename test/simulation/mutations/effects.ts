@@ -120,7 +120,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'shutdown: only a host that is connected knows',
     edits: [
       edit(
-        'controller/loops/node/decide/machine-state.ts',
+        'controller/types/virtual-machine.ts',
         "disconnected: { poweredOn: 'unknown', poweredOff: 'unknown', suspended: 'unknown' }",
         "disconnected: { poweredOn: 'runs', poweredOff: 'off', suspended: 'off' }",
       ),

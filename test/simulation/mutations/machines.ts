@@ -49,11 +49,11 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'machines: one that was never seen keeps a Node that was verified',
-    edits: [edit(`${LIFECYCLE}/unseen.ts`, 'if (bound) return false', '')],
+    edits: [edit(`${LIFECYCLE}/missing-vm.ts`, 'if (bound) return false', '')],
   },
   {
     name: 'machines: one that was never seen keeps a Node as lifecycle.unbound says',
-    edits: [edit(`${LIFECYCLE}/unseen.ts`, "settings.lifecycle.unbound === 'delete'", 'true')],
+    edits: [edit(`${LIFECYCLE}/missing-vm.ts`, "settings.lifecycle.unbound === 'delete'", 'true')],
   },
   {
     name: 'machines: who never reported is not followed, and so not seen',

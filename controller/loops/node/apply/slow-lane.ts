@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../agent/shared/clock.ts'
 import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { isHuge } from '../facts/huge.ts'
+import { isHuge } from '../facts/labels-read.ts'
 
 /**
  * Milliseconds after which a write is slow. Where the API server takes as long for every write, no leader can renew its Lease:

@@ -1,6 +1,6 @@
 import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { isHuge } from '../facts/huge.ts'
+import { isHuge } from '../facts/labels-read.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import {
   type ConditionValue,

@@ -1,8 +1,7 @@
 import type { BoundVM, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { type MachineUUID, machineUUID } from './machine-uuid.ts'
-import { machinesOf, type NodeMachines } from './machines.ts'
+import { type MachineUUID, machinesOf, machineUUID, type NodeMachines } from './machines.ts'
 import { previousStatus, verifiedVM } from './previous-status.ts'
 
 /** What follows from a Node and its report alone. */

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { InterfaceAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import { failed, ok, type Result } from '../../../../../agent/shared/result.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 
 export type Family = 'ipv4' | 'ipv6'
@@ -143,3 +144,35 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'multicast',
   'broadcast',
 ])
+
+/** What the kubelet's `--node-ip` asks for. */
+export interface NodeIPs {
+  /** At most one per family, in the kubelet's order. */
+  readonly addresses: readonly { readonly address: string; readonly family: Family }[]
+  /** `0.0.0.0` or `::` names no address, only the family that comes first. */
+  readonly preferred: Family | undefined
+}
+
+/**
+ * Reads the annotation `alpha.kubernetes.io/provided-node-ip`: one address, or two of different families with a comma
+ * (KEP-3705); an unspecified one states a preference only (`k8s.io/cloud-provider/node/helpers`).
+ */
+export function parseProvidedNodeIP(text: string | undefined): Result<NodeIPs> {
+  if (text === undefined || text.trim() === '') return ok({ addresses: [], preferred: undefined })
+  const addresses: { address: string; family: Family }[] = []
+  let preferred: Family | undefined
+  for (const part of text.split(',').map((item) => item.trim())) {
+    if (ipaddr.isValid(part) && ipaddr.process(part).range() === 'unspecified') {
+      preferred = ipaddr.process(part).kind()
+      continue
+    }
+    const parsed = parseAddress(part)
+    if (parsed === undefined || addresses.some(({ family }) => family === parsed.family)) {
+      return failed(
+        `the annotation alpha.kubernetes.io/provided-node-ip (${text.length} characters) is neither one address nor one of each family; correct the kubelet's --node-ip`,
+      )
+    }
+    addresses.push(parsed)
+  }
+  return ok({ addresses, preferred })
+}

@@ -4,7 +4,7 @@ import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../../../test/fi
 import type { NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
-import { commonMACs } from '../identity/mac.ts'
+import { commonMACs } from '../identity/contradiction.ts'
 import type { Family } from './candidate-addresses.ts'
 import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
 

@@ -1,14 +1,12 @@
 /** Which of the VMs under a Node's UUID may be its machine. */
 import type { BoundVM, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
-import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
-import type { MachineUUID } from '../../facts/machine-uuid.ts'
+import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
+import type { MachineUUID } from '../../facts/machines.ts'
 import { isBoundTo, isOfGroup } from '../bound-vm.ts'
-import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { outOfScope } from '../topology/scope.ts'
 import { judgeClaim, proves } from './claim.ts'
-import { contradictionOf } from './contradiction.ts'
-import { commonMACs } from './mac.ts'
+import { commonMACs, contradictionOf } from './contradiction.ts'
 
 /** What a Node's agent, or its kubelet, says of its machine. */
 export interface MachineWord {

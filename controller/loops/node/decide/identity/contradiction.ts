@@ -53,3 +53,12 @@ function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): ConditionValu
     `the guest has the MAC addresses ${seen}, ${describeVM(vm)} has ${known}; a report must come from the VM that it names`,
   )
 }
+
+/**
+ * The MACs that both the guest sees and vCenter knows as vNICs of the VM. One is enough: a passed-through NIC is visible
+ * only in the guest, and a bond shows the same MAC on all of its members.
+ */
+export function commonMACs(spec: NodeReportSpec, vm: VirtualMachine): readonly string[] {
+  const nics = new Set(vm.nics.map(({ mac }) => mac))
+  return [...new Set(spec.interfaces.map(({ mac }) => mac))].filter((mac) => nics.has(mac))
+}

@@ -5,7 +5,7 @@ import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { judgeClaim, proves } from './claim.ts'
-import { commonMACs } from './mac.ts'
+import { commonMACs } from './contradiction.ts'
 import { copiesAmong, type FoundVM } from './vm.ts'
 
 /** A Node's VM and others with its UUID, for the metric: `VCENTER/MOREF` each. */

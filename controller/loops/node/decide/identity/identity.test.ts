@@ -20,7 +20,7 @@ import {
 import type { DecisionConfig } from '../../../../config/config.ts'
 import { parseLabelSelector } from '../../../../config/label-selector.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../../../types/well-known.ts'
-import { agentlessReport } from '../agentless.ts'
+import { agentlessReport } from '../../facts/previous-status.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts, Rival } from '../node-facts.ts'
 

@@ -4,10 +4,9 @@ import {
   type NodeReportStatus,
   timestamp,
 } from '../../../../../agent/shared/node-report.ts'
-import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
-import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { CLAIM_GRACE_MS, judgeClaim } from './claim.ts'
 import { contradictionOf } from './contradiction.ts'

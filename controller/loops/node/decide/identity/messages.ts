@@ -6,7 +6,7 @@ import {
 } from '../../../../../agent/shared/node-report.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
-import type { MachineUUID } from '../../facts/machine-uuid.ts'
+import type { MachineUUID } from '../../facts/machines.ts'
 import { type ConditionValue, no, unknown } from '../condition-value.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'

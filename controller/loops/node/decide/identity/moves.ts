@@ -1,11 +1,10 @@
 import { type BoundVM, MAX_FORMER_VMS } from '../../../../../agent/shared/node-report.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { sameMachineUUID } from '../../../../types/uuid.ts'
-import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
 import { seenByReference } from '../lifecycle/absence-proofs.ts'
-import { hasDeparted } from '../lifecycle/departure.ts'
-import { machineState } from '../machine-state.ts'
+import { evidenceOn, isFresh } from '../lifecycle/evidence.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { isDeadEntry, isPossible, type MachineWord, showsClaim } from './candidates.ts'
 import { judgeClaim, proves } from './claim.ts'
@@ -263,4 +262,17 @@ function digestOf(report: NodeFacts['report']): string | undefined {
 
 function runs(vm: VirtualMachine): boolean {
   return machineState(vm) === 'runs'
+}
+
+/**
+ * Whether the VM that a Node is bound to is proven gone from its own vCenter, by as many answers over as much time as a
+ * deletion takes, and its machine has spoken since. It is another VM by now.
+ */
+function hasDeparted(facts: NodeFacts): boolean {
+  const { machines, settings } = facts
+  const evidence = machines === undefined ? undefined : evidenceOn(machines, facts)
+  const departed = evidence?.departed
+  if (evidence === undefined || departed === undefined || !isFresh(evidence, facts)) return false
+  const { confirmations, absentFor } = settings.lifecycle
+  return departed.spoke && departed.times >= confirmations && departed.last - departed.since >= absentFor
 }

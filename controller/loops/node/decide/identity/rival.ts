@@ -4,7 +4,7 @@ import { mayBeBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'
-import { commonMACs } from './mac.ts'
+import { commonMACs } from './contradiction.ts'
 
 /** Why other Nodes speak against this Node's being the VM, by when that counts; undefined where none does. */
 export interface Objections {

@@ -1,10 +1,9 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
-import { isSecondary, type VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { failureOf } from '../../../../types/inventory.ts'
+import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
 import { describeVM, secondaryOnly } from '../describe-vm.ts'
-import { failureOf } from '../lookup-failure.ts'
-import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import {
   fittingOf,

@@ -1,13 +1,15 @@
 import { type BoundVM, timestamp } from '../../../../../agent/shared/node-report.ts'
+import type { DecisionConfig } from '../../../../config/config.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
 import type { SeenVM } from '../../../../types/vcenter-probe.ts'
+import type { KnownNode } from '../../facts/known-node.ts'
 import { disruptionGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
+import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
 import { type ConditionValue, unknown } from '../condition-value.ts'
-import { deletingNode } from '../cpi-events.ts'
 import type { Deletion } from '../decision.ts'
 import { describeBound } from '../describe-vm.ts'
 import { type Draft, recordAbsence, say } from '../draft.ts'
-import type { NodeEvent } from '../node-events.ts'
+import { deletingNode, type NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
@@ -16,7 +18,6 @@ import { type Evidence, evidenceOn, lifeSignOf, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 import { planProbe } from './probe-plan.ts'
-import { mayGoUnseen } from './unseen.ts'
 
 /** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */
 const LOOK = 60_000
@@ -184,4 +185,26 @@ function deletionOf(
     event: { type: 'Normal', reason: 'NodeDeleted', message },
     cpiEvent: deletingNode(name),
   }
+}
+
+export interface UnseenFacts extends Pick<KnownNode, 'machineUUID'> {
+  readonly node: Node
+  readonly settings: Pick<DecisionConfig, 'lifecycle'>
+}
+
+/**
+ * Whether a Node may go although no vCenter has ever shown one of its machines, which is then known by its UUID alone.
+ *
+ * Never where the Node was verified before: such a machine took it over only recently. Always where the Node still waits
+ * for a cloud provider and a witness that the configuration accepts names its VM: nothing was ever scheduled to it, and an
+ * autoscaler may remove a VM before any vCenter has shown it. Otherwise as `lifecycle.unbound` says: the Node may run pods,
+ * or belong to another provider.
+ */
+export function mayGoUnseen(
+  { bound }: Pick<NodeMachines, 'bound'>,
+  { node, machineUUID, settings }: UnseenFacts,
+): boolean {
+  if (bound) return false
+  const named = machineUUID.uuids.length > 0
+  return (hasUninitializedTaint(node) && named) || settings.lifecycle.unbound === 'delete'
 }

@@ -1,10 +1,9 @@
+import { failureOf } from '../../../../types/inventory.ts'
 import type { VCenterFailure } from '../../../../types/vcenter-failure.ts'
-import { isSecondary, type VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
 import { secondaryOnly } from '../describe-vm.ts'
-import { failureOf } from '../lookup-failure.ts'
-import { machineState } from '../machine-state.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 /** What the inventories show of a Node's machines. */

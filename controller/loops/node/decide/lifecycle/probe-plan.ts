@@ -1,7 +1,9 @@
 import type { NodeMachines } from '../../facts/machines.ts'
-import type { ProbePlan } from '../decision.ts'
+import type { Decision, ProbePlan } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { agentSignOf, evidenceOn, lifeSignOf, type ProbeRequest } from './evidence.ts'
+import { probeInterval } from './deletion-step.ts'
+import { agentSignOf, evidenceOn, isGone, lifeSignOf, type ProbeRequest } from './evidence.ts'
+import { presenceOf } from './presence.ts'
 
 /** The probe of a Node's machines that a decision wants. */
 export function planProbe(
@@ -34,4 +36,34 @@ export function probeDeparture(
   const dueIn = evidence === undefined ? 0 : evidence.askedAt + interval - facts.monotonic
   const probePlan = planProbe(machines, facts, { due: dueIn <= 0 })
   return { probePlan, requeueAfter: dueIn <= 0 ? interval : dueIn }
+}
+
+/** Longest time between two looks, milliseconds. */
+const LOOK = 60_000
+
+/**
+ * What is still done for a Node that is being deleted: nothing is written to it, but where no vCenter shows its machine, or a
+ * copy alone, it is probed as before a deletion. Once that is proven gone the Node holds no address and no VM, though a finalizer may keep
+ * the Node itself for ever. It does not count for the brake: its deletion is decided.
+ */
+export function judgeDepartingNode(
+  facts: NodeFacts,
+): Pick<Decision, 'probePlan' | 'recheck' | 'requeueAfter'> {
+  const { node, report, machines, lookups, interlock, settings, monotonic } = facts
+  if (machines === undefined || interlock.state === 'held' || node.ready?.status === 'True') return {}
+  const { kind } = presenceOf(machines, lookups)
+  // A copy must not keep what the machine held.
+  if (kind !== 'missing' && kind !== 'other') return {}
+  const how = kind === 'missing' ? ({ missing: true } as const) : {}
+  const evidence = evidenceOn(machines, facts)
+  if (evidence === undefined)
+    return { probePlan: planProbe(machines, facts, { due: true, ...how }), requeueAfter: LOOK }
+  const unmet = isGone(node, report, evidence) ? [] : ['Confirmed']
+  const interval = probeInterval({ node, evidence, settings: settings.lifecycle }, unmet)
+  const dueIn = evidence.askedAt + interval - monotonic
+  return {
+    probePlan: planProbe(machines, facts, { due: dueIn <= 0, ...how }),
+    recheck: dueIn <= 0 ? [] : machines.machines.map(({ biosUUID }) => biosUUID),
+    requeueAfter: dueIn <= 0 ? LOOK : Math.min(LOOK, dueIn),
+  }
 }

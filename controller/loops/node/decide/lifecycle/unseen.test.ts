@@ -7,7 +7,7 @@ import type { LifecycleConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../../../types/well-known.ts'
 import { machinesOf } from '../../facts/machines.ts'
-import { agentlessReport } from '../agentless.ts'
+import { agentlessReport } from '../../facts/previous-status.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
