@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../agent/shared/clock.ts'
 import { createKubeClient } from '../controller/kubernetes/client.ts'
-import { writeTokenKubeconfig } from '../test/fixtures/service-account.ts'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'
+import { writeTokenKubeconfig } from '../test/world/service-account.ts'
 import { completeSpec, completeStatus, sampleReport } from './testing/sample-report.ts'
 import {
   applyReport,

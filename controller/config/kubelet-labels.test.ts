@@ -1,6 +1,6 @@
 import t from 'tap'
-import { kubeletIdentity, registerNode } from '../../test/fixtures/kubelet.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
+import { kubeletIdentity, registerNode } from '../../test/world/kubelet.ts'
 import { kubeletMaySet } from './kubelet-labels.ts'
 
 const MAY = [

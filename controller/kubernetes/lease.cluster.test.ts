@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { Agent, request } from 'undici'
-import { serviceAccountToken } from '../../test/fixtures/service-account.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
+import { serviceAccountToken } from '../../test/world/service-account.ts'
 
 const cluster = await borrowCluster()
 t.teardown(() => cluster.stop())

@@ -1,8 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
-import type { NodeReportSpec, NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { API_GROUP, API_VERSION, KIND, PLURAL } from '../../agent/shared/node-report.ts'
+import {
+  API_GROUP,
+  API_VERSION,
+  KIND,
+  type NodeReportSpec,
+  type NodeReportStatus,
+  PLURAL,
+} from '../../agent/shared/node-report.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
 import type { ContentType, KubeClient, KubeRequest } from './client.ts'
 import { NoAnswerError } from './deadline.ts'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { ConditionType } from '../../agent/shared/node-report.ts'
-import { condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
 import { until } from '../fixtures/until.ts'
+import { condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
 import type { AttackScene, Forger } from './scene.ts'
 
 /**

@@ -1,9 +1,9 @@
 // A kubelet gets the Secrets and tokens of every Pod on its Node, so what counts is that no Pod of the controller comes
 // to a Node that nobody has verified. manifests/placement.test.ts has the other half: by which labels Pods are placed.
 import t, { type Test } from 'tap'
-import { nodeObject } from '../fixtures/kubelet.ts'
 import { until } from '../fixtures/until.ts'
 import { podTemplate, readManifests } from '../servers/manifests.ts'
+import { nodeObject } from '../world/kubelet.ts'
 import { collection, createObject } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { joining } from './rows/joining.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { condition, eventsOf, isInitialized, level } from '../e2e/objects.ts'
 import type { VcsimVM } from '../servers/control.ts'
+import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { newcomers } from './rows/newcomers.ts'

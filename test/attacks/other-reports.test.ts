@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { reportObject } from '../fixtures/load.ts'
+import { reportObject } from '../world/crowd.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { otherReports } from './rows/other-reports.ts'
 import type { AttackRow } from './rows/row.ts'

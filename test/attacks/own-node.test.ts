@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { ANNOTATION_VM } from '../../controller/types/node.ts'
-import { address, condition, eventsOf, isInitialized, type NodeObject } from '../e2e/objects.ts'
+import { address, condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { ownNode } from './rows/own-node.ts'
 import type { AttackRow } from './rows/row.ts'

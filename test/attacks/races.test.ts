@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { NodeReportSpec } from '../../agent/shared/node-report.ts'
-import { condition, eventsOf, isInitialized } from '../e2e/objects.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { checkHeld, metricSays } from './held.ts'
 import { runTheme } from './refused.ts'
 import { races } from './rows/timing.ts'

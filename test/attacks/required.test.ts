@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { condition } from '../e2e/objects.ts'
-import { productUUID } from '../fixtures/machine.ts'
+import { productUUID } from '../world/machine.ts'
+import { condition } from '../world/objects.ts'
 import { checkHeld } from './held.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { required } from './rows/required.ts'

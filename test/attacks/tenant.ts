@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { GUESTINFO_CLAIM, type NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { condition, eventsOf, isShutDown, type NodeObject } from '../e2e/objects.ts'
 import { claimVariable, drawClaim, drawNonce } from '../fixtures/claim.ts'
-import type { Controller } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { Vcsim } from '../servers/vcsim.ts'
+import type { Controller } from '../world/controller.ts'
+import { metric } from '../world/meters.ts'
+import { condition, eventsOf, isShutDown, type NodeObject } from '../world/objects.ts'
 import { type AttackScene, type Forger, type ForgerOptions, REPORTS, type SceneMember } from './scene.ts'
 
 /** A Node and the VM that passes for its own. */

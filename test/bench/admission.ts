@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { nodeObject } from '../fixtures/kubelet.ts'
-import { cpuSeconds } from '../fixtures/process-usage.ts'
-import { serviceAccountToken } from '../fixtures/service-account.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
+import { nodeObject } from '../world/kubelet.ts'
+import { cpuSeconds } from '../world/meters.ts'
+import { serviceAccountToken } from '../world/service-account.ts'
 
 const STRATEGIC = 'application/strategic-merge-patch+json'
 const MERGE = 'application/merge-patch+json'

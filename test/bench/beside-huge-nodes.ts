@@ -2,12 +2,12 @@
  * How long a Node takes to be tainted, initialized and deleted beside Nodes of 20,000 labels that wait to be initialized:
  * `node test/bench/beside-huge-nodes.ts 0 17 50`, with the numbers of those.
  */
-import { deleted, QUICK, verified, watched } from '../e2e/deletion.ts'
-import { isInitialized, isShutDown } from '../e2e/objects.ts'
-import { openStage } from '../e2e/stage.ts'
-import { claimAll, HUGE, registerCrowd } from '../fixtures/crowd.ts'
-import { prepareReports } from '../fixtures/load.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
+
+import { claimAll, HUGE, prepareReports, registerCrowd } from '../world/crowd.ts'
+import { deleted, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { isInitialized, isShutDown } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 /** Seconds; in a deletion, three are those of `absentFor`. */
 interface Times {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { Pool } from 'undici'
-import { nodeObject } from '../fixtures/kubelet.ts'
-import { inParallel } from '../fixtures/load.ts'
-import { serviceAccountToken } from '../fixtures/service-account.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { startCluster } from '../servers/start-cluster.ts'
+import { inParallel } from '../world/crowd.ts'
+import { nodeObject } from '../world/kubelet.ts'
+import { serviceAccountToken } from '../world/service-account.ts'
 import type { BenchScene } from './scene.ts'
 
 const PARALLEL = 16

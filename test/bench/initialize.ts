@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countProviderWrites } from '../fixtures/api-requests.ts'
-import { type Controller, startController, vsphereConf } from '../fixtures/controller.ts'
-import { startCPI } from '../fixtures/cpi.ts'
-import { metric } from '../fixtures/metric.ts'
-import { cpuSeconds, type Usage, watchUsage } from '../fixtures/process-usage.ts'
-import type { Program } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import type { Traffic } from '../servers/vcsim.ts'
+import { type Controller, startController, vsphereConf } from '../world/controller.ts'
+import { startCPI } from '../world/cpi.ts'
+import { countProviderWrites, cpuSeconds, metric, type Usage, watchUsage } from '../world/meters.ts'
+import type { Program } from '../world/program.ts'
 import { type BenchScene, LABELS } from './scene.ts'
 
 export interface BenchmarkRun {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isShutDown } from '../e2e/objects.ts'
-import { startController } from '../fixtures/controller.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
+import { startController } from '../world/controller.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { isShutDown } from '../world/objects.ts'
 import { type BenchScene, type Cast, LABELS } from './scene.ts'
 import { startVCenterGauge, type VCenterGauge } from './vcenter-gauge.ts'
 

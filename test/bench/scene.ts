@@ -1,14 +1,20 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { address, isInitialized, type NodeObject, type ReportObject } from '../e2e/objects.ts'
-import { type CrowdMember, claimAll, registerCrowd } from '../fixtures/crowd.ts'
-import { inParallel, prepareReports, type ReportLoad } from '../fixtures/load.ts'
-import { type Recording, record } from '../fixtures/recorder.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import {
+  type CrowdMember,
+  claimAll,
+  inParallel,
+  prepareReports,
+  type ReportLoad,
+  registerCrowd,
+} from '../world/crowd.ts'
+import { address, isInitialized, type NodeObject, type ReportObject } from '../world/objects.ts'
+import { type Recording, record } from '../world/recorder.ts'
 
 const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
 const SETTLING = 10_000

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { type Program, startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
+import { type Program, startProgram } from '../world/program.ts'
 
 const NOTHING = { files: [], processes: [] }
 

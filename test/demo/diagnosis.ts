@@ -1,4 +1,4 @@
-import type { Program } from '../fixtures/program.ts'
+import type { Program } from '../world/program.ts'
 import { listEvents } from './events.ts'
 import type { DemoSite } from './site.ts'
 

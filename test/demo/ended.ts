@@ -1,4 +1,4 @@
-import type { Program } from '../fixtures/program.ts'
+import type { Program } from '../world/program.ts'
 
 /** Says which has ended; neither the controller nor an agent has a reason to, before it is asked. */
 export function whatEnded(

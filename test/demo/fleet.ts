@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { registerNode } from '../fixtures/kubelet.ts'
-import { writeMachine } from '../fixtures/machine.ts'
-import { createAgentPod, serviceAccountToken, writeTokenKubeconfig } from '../fixtures/service-account.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
+import { registerNode } from '../world/kubelet.ts'
+import { writeMachine } from '../world/machine.ts'
+import { createAgentPod, serviceAccountToken, writeTokenKubeconfig } from '../world/service-account.ts'
 import type { ExpectedNode } from './scene.ts'
 import type { DemoSite } from './site.ts'
 

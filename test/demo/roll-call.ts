@@ -1,6 +1,6 @@
 import { binary } from '../../build/binaries.ts'
-import { startAgent } from '../fixtures/agent.ts'
-import type { Program } from '../fixtures/program.ts'
+import { startAgent } from '../world/agent.ts'
+import type { Program } from '../world/program.ts'
 import type { Board } from './board.ts'
 import { whatEnded } from './ended.ts'
 import { type DemoMember, register } from './fleet.ts'

@@ -1,4 +1,4 @@
-import type { Program } from '../fixtures/program.ts'
+import type { Program } from '../world/program.ts'
 import type { DemoSite } from './site.ts'
 
 /** A Pod of the Deployment has this long, milliseconds, before it is killed. */

@@ -1,5 +1,4 @@
-import type { Ink, Style } from './style.ts'
-import { formatDuration } from './style.ts'
+import { formatDuration, type Ink, type Style } from './style.ts'
 import type { NodeState, NodeView } from './view.ts'
 
 /** A Node and, once it is initialized, the milliseconds since it was registered. */

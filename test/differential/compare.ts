@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
-import { isInitialized, type NodeObject } from '../e2e/objects.ts'
+import { isInitialized, type NodeObject } from '../world/objects.ts'
 import { type Bed, readNodes, runRollcall, setUp } from './bed.ts'
 import { runCPI } from './run-cpi.ts'
 import type { Scenario, ScenarioCase } from './scenario.ts'

@@ -1,6 +1,5 @@
 /** The first vCenter's inventory, which all scenarios share, as the chains in which tags are looked for. */
-import type { Vcsim } from '../servers/vcsim.ts'
-import { startVcsim } from '../servers/vcsim.ts'
+import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 
 /** The objects above a machine that can have tags, by name and nearest first. */
 export interface Chains {

@@ -1,9 +1,10 @@
 /** Has the CPI do to each Node of a stage what it does to it. */
-import { isInitialized, type NodeObject } from '../e2e/objects.ts'
-import { startCPI } from '../fixtures/cpi.ts'
-import type { Program } from '../fixtures/program.ts'
+
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
+import { startCPI } from '../world/cpi.ts'
+import { isInitialized, type NodeObject } from '../world/objects.ts'
+import type { Program } from '../world/program.ts'
 import { type Bed, type DifferentialStage, readNodes } from './bed.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */

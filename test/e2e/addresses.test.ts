@@ -1,7 +1,7 @@
 import t from 'tap'
-import { startAgent } from '../fixtures/agent.ts'
-import { condition, isInitialized } from './objects.ts'
-import { type MemberOptions, openStage } from './stage.ts'
+import { startAgent } from '../world/agent.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { type MemberOptions, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 12 })
 const { nodes, reports } = stage

@@ -4,12 +4,11 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
 import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
-import { builtProgram } from '../fixtures/built-program.ts'
 import { claimVariable } from '../fixtures/claim.ts'
-import { startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
-import { openStage } from './stage.ts'
+import { builtProgram, startProgram } from '../world/program.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 2 })
 const { cluster, reports, vcsim } = stage

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 5 })
 const { cluster, nodes, reports } = stage

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { address, isInitialized } from './objects.ts'
-import { openOwnStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import { address, isInitialized } from '../world/objects.ts'
+import { openOwnStage } from '../world/stage.ts'
 
 // Longer than the 10 s in which a Lease must be renewed: the leader has to step down, and up again.
 const OUTAGE = 13_000

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { lease } from './lease.ts'
-import { address, condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import { lease } from '../world/leadership.ts'
+import { address, condition, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 /** Each way. A renewal of the Lease takes twice as long, of the 10 s that it has. */
 const DELAY = 1_000

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { address, condition, isInitialized } from './objects.ts'
-import { openOwnStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import { address, condition, isInitialized } from '../world/objects.ts'
+import { openOwnStage } from '../world/stage.ts'
 
 const stage = await openOwnStage(t, { vms: 6 })
 const { cluster, nodes, reports } = stage

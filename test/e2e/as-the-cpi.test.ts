@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { parse } from 'yaml'
-import { serviceAccountToken } from '../fixtures/service-account.ts'
 import { until } from '../fixtures/until.ts'
 import type { CertificateIdentity } from '../servers/pki.ts'
 import { freePort } from '../servers/ports.ts'
-import { eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { eventsOf, isInitialized } from '../world/objects.ts'
+import { serviceAccountToken } from '../world/service-account.ts'
+import { openStage } from '../world/stage.ts'
 
 const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
 const { daemonset }: { daemonset: string[] } = parse(readFileSync(lists, 'utf8'))

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { vsphereConf } from '../fixtures/controller.ts'
-import { openStage } from './stage.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { openStage } from '../world/stage.ts'
 
 const PASSWORD = 'correct-horse-7f3a'
 const stage = await openStage(t, { vms: 1, password: PASSWORD })

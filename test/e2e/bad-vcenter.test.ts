@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
-import { type Controller, vsphereConf } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { createCertificateAuthority } from '../servers/pki.ts'
 import { CLOSED_PORT, freePort } from '../servers/ports.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { type Controller, vsphereConf } from '../world/controller.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // A configuration that is well-formed, and a vCenter that will not have it.
 const PASSWORD = 'correct-horse-7f3a'

@@ -2,14 +2,13 @@
 import t from 'tap'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
-import { countRequests } from '../fixtures/api-requests.ts'
-import { vsphereConf } from '../fixtures/controller.ts'
-import { startCPI } from '../fixtures/cpi.ts'
-import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifest } from '../servers/manifests.ts'
-import { condition, eventsOf, isInitialized, level } from './objects.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { startCPI } from '../world/cpi.ts'
+import { countRequests, metric } from '../world/meters.ts'
+import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, vcsim, nodes, reports, events } = stage

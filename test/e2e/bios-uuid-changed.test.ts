@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { writeMachine } from '../fixtures/machine.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, deletionsCounted, metric, probed, verified } from './deletion.ts'
-import { condition, eventsOf, isShutDown, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deletionPending, deletionsCounted, metric, probed, verified } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { writeMachine } from '../world/machine.ts'
+import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // So quick that whatever could be deleted on this ground would be, several times over.
 const lifecycle = { absentFor: '1s', confirmations: 2, leaderAge: '0s', maxAbsentMinimum: 3 }

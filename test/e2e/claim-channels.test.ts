@@ -1,6 +1,6 @@
 import t from 'tap'
-import { condition, level } from './objects.ts'
-import { type MemberOptions, openStage } from './stage.ts'
+import { condition, level } from '../world/objects.ts'
+import { type MemberOptions, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 6 })
 const { nodes, reports } = stage

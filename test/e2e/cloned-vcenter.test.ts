@@ -1,13 +1,12 @@
 // A cloned appliance: two vCenters in the configuration say that they are one, with the same VMs under the same references.
 import t from 'tap'
 import { followed } from '../attacks/tenant.ts'
-import { builtProgram } from '../fixtures/built-program.ts'
-import { startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
-import { readyz } from './leaders.ts'
-import { condition, isInitialized, type NodeObject } from './objects.ts'
-import { openStage } from './stage.ts'
+import { readyz } from '../world/leadership.ts'
+import { condition, isInitialized, type NodeObject } from '../world/objects.ts'
+import { builtProgram, startProgram } from '../world/program.ts'
+import { openStage } from '../world/stage.ts'
 
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 const stage = await openStage(t, { vms: 4 })

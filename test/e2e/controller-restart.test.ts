@@ -1,9 +1,8 @@
 import t from 'tap'
-import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
-import { prepareReports } from '../fixtures/load.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { address, condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
+import { address, condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const NODES = 200
 

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { type Controller, vsphereConf } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
-import { mountSecret, type SecretMount } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
-import { condition, isInitialized } from './objects.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+import { type Controller, vsphereConf } from '../world/controller.ts'
+import { metric } from '../world/meters.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { mountSecret, type SecretMount } from '../world/secret-mount.ts'
+import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 // The password changes in the Secret and in vCenter, in either order. Every attempt to log in is on record.
 const CONF = 'vsphere.conf'

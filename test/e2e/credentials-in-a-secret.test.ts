@@ -1,12 +1,12 @@
 // User and password in a Secret, as the CPI has them: it comes late, changes, goes, and is wrong.
 import t, { type Test } from 'tap'
-import { type Controller, vsphereConf } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
-import { mountSecret } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { type Controller, vsphereConf } from '../world/controller.ts'
+import { metric } from '../world/meters.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { mountSecret } from '../world/secret-mount.ts'
+import { openStage } from '../world/stage.ts'
 
 const NAME = 'vsphere-cloud-secret'
 const PATH = '/api/v1/namespaces/kube-system/secrets'

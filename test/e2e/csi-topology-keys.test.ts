@@ -1,11 +1,10 @@
 /** A vSphere CSI driver that registers with the labels that we write, and says another zone than vCenter. */
 import t from 'tap'
-import { builtProgram } from '../fixtures/built-program.ts'
-import { registerDriver, unregisterDriver } from '../fixtures/csi-driver.ts'
-import { startProgram } from '../fixtures/program.ts'
-import { settled } from './deletion.ts'
-import { condition, eventsOf } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import { registerDriver, unregisterDriver } from '../world/csi-driver.ts'
+import { settled } from '../world/deletion.ts'
+import { condition, eventsOf } from '../world/objects.ts'
+import { builtProgram, startProgram } from '../world/program.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA = 'failure-domain.beta.kubernetes.io/zone'

@@ -2,13 +2,13 @@
 // not Ready just then, for reasons of their own.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { heartbeat, loseHeartbeats, renewLease } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, eventsOfReason, probed, QUICK, watched } from './deletion.ts'
+import { deletionPending, eventsOfReason, probed, QUICK, watched } from '../world/deletion.ts'
+import { heartbeat, loseHeartbeats, renewLease } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition, type NodeObject } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED } from './half.ts'
-import { condition, type NodeObject } from './objects.ts'
-import { openStage } from './stage.ts'
 
 const ABSENT_FOR = 4_000
 const stage = await openStage(t, { vms: 10 })

@@ -1,9 +1,9 @@
 // A leader's count is its own; the next one starts over, and deletes nothing before it has led for a while.
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
-import { openStage } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { openStage } from '../world/stage.ts'
 
 const ABSENT_FOR = 3_000
 const LEADER_AGE = 9_000

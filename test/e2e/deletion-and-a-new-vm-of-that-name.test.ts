@@ -1,10 +1,8 @@
 // A VM is deleted and created again under its name, and a new Node of that name appears at once:
 // kubernetes/cloud-provider-vsphere#381, #397
 import t from 'tap'
-import { writeMachine } from '../fixtures/machine.ts'
-import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
 import {
   deletionPending,
   deletionsCounted,
@@ -13,9 +11,11 @@ import {
   settled,
   verified,
   watched,
-} from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+} from '../world/deletion.ts'
+import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
+import { writeMachine } from '../world/machine.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 6 })
 const { cluster, events, nodes, reports, vcsim } = stage

@@ -1,10 +1,10 @@
 // A new VM takes the static address of one that was just destroyed, under another name.
 import t from 'tap'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, QUICK, verified, watched } from './deletion.ts'
-import { address, condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deletionPending, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { address, condition, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 14 })
 const { cluster, nodes, reports, vcsim } = stage

@@ -1,8 +1,8 @@
 // VMs that vCenter does not have, of machines that live: unregistered, or in a vCenter that is not configured.
 import t from 'tap'
-import { heartbeat, loseHeartbeats, renewLease } from '../fixtures/readiness.ts'
-import { deleted, deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { heartbeat, loseHeartbeats, renewLease } from '../world/kubelet.ts'
+import { openStage } from '../world/stage.ts'
 
 const ABSENT_FOR = 3_000
 const stage = await openStage(t, { vms: 7 })

@@ -1,12 +1,11 @@
 // kubernetes/cloud-provider-vsphere#387
 import t from 'tap'
-import { registerNode } from '../fixtures/kubelet.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deleted, deletionsCounted, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
-import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionsCounted, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats, registerNode } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 5 })
 const { cluster, events, nodes, reports, vcsim } = stage

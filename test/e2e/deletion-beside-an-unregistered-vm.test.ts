@@ -2,10 +2,10 @@
 // moment later another VM is destroyed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { heartbeat, loseHeartbeats, renewLease } from '../fixtures/readiness.ts'
-import { deletionPending, metric, QUICK, watched } from './deletion.ts'
+import { deletionPending, metric, QUICK, watched } from '../world/deletion.ts'
+import { heartbeat, loseHeartbeats, renewLease } from '../world/kubelet.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED } from './half.ts'
-import { openStage } from './stage.ts'
 
 const ABSENT_FOR = 30_000
 /** A third of the time within which VMs vanish at once: twenty seconds, where `absentFor` is five minutes. */

@@ -1,11 +1,10 @@
 // Machines whose VMs are destroyed, and whose Leases somebody goes on renewing with the certificates of their kubelets.
 import t from 'tap'
 import { openSender } from '../attacks/sender.ts'
-import { kubeletIdentity } from '../fixtures/kubelet.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from '../world/deletion.ts'
+import { kubeletIdentity, loseHeartbeats } from '../world/kubelet.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 8 })
 const { cluster, nodes, vcsim } = stage

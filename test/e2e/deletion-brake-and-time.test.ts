@@ -1,13 +1,13 @@
 // What the brake does in the course of time: it releases itself, remembers, and leaves nothing behind where it is off.
 import t from 'tap'
-import { vsphereConf } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { mountSecret } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, watched } from './deletion.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { deletionPending, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { mountSecret } from '../world/secret-mount.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 import { BRAKE, DELETED, HALF_LIFECYCLE, heldByBrake } from './half.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
 
 const stage = await openStage(t, { vms: 12 })
 const { cluster, nodes, reports, vcsim } = stage

@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
 import { serverBinary } from '../servers/build.ts'
-import { deleted, deletionPending, wish } from './deletion.ts'
+import { deleted, deletionPending, wish } from '../world/deletion.ts'
+import { metric } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED, HALF_LIFECYCLE, heldByBrake, openHalf } from './half.ts'
-import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 10 })
 const { nodes, vcsim } = stage

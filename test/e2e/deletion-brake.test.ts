@@ -1,10 +1,10 @@
 // Half of a cluster's VMs vanish at once: an old backup was restored, or the inventory is still being loaded.
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionPending, eventsOfReason, probed } from './deletion.ts'
+import { deletionPending, eventsOfReason, probed } from '../world/deletion.ts'
+import { metric } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED, heldByBrake, HALF_LIFECYCLE as lifecycle, openHalf } from './half.ts'
-import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 10 })
 const { events, nodes, reports, vcsim } = stage

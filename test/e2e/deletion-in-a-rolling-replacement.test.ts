@@ -1,8 +1,6 @@
 // Cluster API replaces all workers, one after the other; most Nodes are deleted by it, some by Rollcall before it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import {
   brakeEvents,
   deletionPending,
@@ -12,10 +10,12 @@ import {
   settled,
   verified,
   watched,
-} from './deletion.ts'
+} from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { isInitialized } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 import { BRAKE } from './half.ts'
-import { isInitialized } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
 
 const WORKERS = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const
 /** Those whose Machines wait for long: their Nodes are missing at the same time, and are for Rollcall to delete. */

@@ -1,12 +1,10 @@
 // A finalizer keeps a Node whose deletion is decided: a kubelet may set one, and so do cluster managers without malice.
 import t from 'tap'
-import { builtProgram } from '../fixtures/built-program.ts'
-import { kubeletIdentity } from '../fixtures/kubelet.ts'
-import { startProgram } from '../fixtures/program.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { QUICK, verified, watched } from './deletion.ts'
-import { address, condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { QUICK, verified, watched } from '../world/deletion.ts'
+import { kubeletIdentity, loseHeartbeats } from '../world/kubelet.ts'
+import { address, condition, isInitialized } from '../world/objects.ts'
+import { builtProgram, startProgram } from '../world/program.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 12 })
 const { cluster, nodes, reports, vcsim } = stage

@@ -1,14 +1,21 @@
 // A VM is destroyed and cloned again under its host name, and the Node object stays (Terraform, kubespray, Talos): the
 // kubelet of the new VM takes the Node over, which was verified to be the old one. Later that VM goes, too.
 import t from 'tap'
-import { registerNode, takeNodeOver } from '../fixtures/kubelet.ts'
-import { writeMachine } from '../fixtures/machine.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
-import { deleted, deletionPending, eventsOfReason, QUICK, settled, verified, watched } from './deletion.ts'
-import { condition, level } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import {
+  deleted,
+  deletionPending,
+  eventsOfReason,
+  QUICK,
+  settled,
+  verified,
+  watched,
+} from '../world/deletion.ts'
+import { loseHeartbeats, registerNode, takeNodeOver } from '../world/kubelet.ts'
+import { writeMachine } from '../world/machine.ts'
+import { condition, level } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 8 })
 const { cluster, events, nodes, reports, vcsim } = stage

@@ -1,11 +1,11 @@
 // kubernetes/cloud-provider-vsphere#642, #650
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import type { VcsimVM } from '../servers/control.ts'
-import { deletionPending, probed, QUICK, verified } from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deletionPending, probed, QUICK, verified } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes, reports, vcsim } = stage

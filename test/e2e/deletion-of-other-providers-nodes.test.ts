@@ -1,13 +1,12 @@
 // Nodes of other providers, and those without any, are left alone, whatever becomes of them:
 // kubernetes/cloud-provider-vsphere#538, #677, #1636
 import t from 'tap'
-import { registerNode } from '../fixtures/kubelet.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deletionsCounted, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
-import { condition, eventsOf } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deletionsCounted, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats, registerNode } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition, eventsOf } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { cluster, events, nodes, reports, vcsim } = stage

@@ -1,12 +1,11 @@
 // Nodes that Rollcall never bound, as after the CPI, and those whose NodeReport was deleted.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { registerNode } from '../fixtures/kubelet.ts'
-import { metric } from '../fixtures/metric.ts'
-import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deletionPending, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { heartbeat, loseHeartbeats, registerNode } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 12 })
 const { cluster, events, nodes, reports, vcsim, vms } = stage

@@ -1,11 +1,11 @@
 // A small cluster whose workers are destroyed one after the other, so that several are missing at once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { brakeEvents, deleted, missing, QUICK, watched } from './deletion.ts'
+import { brakeEvents, deleted, missing, QUICK, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED } from './half.ts'
-import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 5 })
 const { cluster, reports, vcsim } = stage

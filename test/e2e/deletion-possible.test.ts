@@ -1,11 +1,9 @@
 // That an account could never prove an absence is reported while the VMs exist; an empty vCenter, and one without any
 // other VM, keep nobody.
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
+import type { Controller } from '../world/controller.ts'
 import {
   deleted,
   deletionPending,
@@ -14,9 +12,11 @@ import {
   QUICK,
   verified,
   watched,
-} from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+} from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes, reports, events, vcsim } = stage

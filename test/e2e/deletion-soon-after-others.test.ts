@@ -1,10 +1,10 @@
 // As many VMs vanish as may at once, and one more as soon as their Nodes are deleted: together they are too many.
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { watched } from './deletion.ts'
+import { watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED, HALF_LIFECYCLE } from './half.ts'
-import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 10 })
 const { cluster, nodes, reports, vcsim } = stage

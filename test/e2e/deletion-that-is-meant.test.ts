@@ -1,9 +1,9 @@
 // An autoscaler removes 60 % of the cluster at once, and says so by its taint.
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { brakeEvents, deletionPending } from './deletion.ts'
+import { brakeEvents, deletionPending } from '../world/deletion.ts'
+import { metric } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 import { BRAKE, DELETED, HALF_LIFECYCLE, openHalf } from './half.ts'
-import { openStage } from './stage.ts'
 
 const stage = await openStage(t, { vms: 10 })
 const { cluster, nodes, vcsim } = stage

@@ -1,9 +1,9 @@
 // A VM is gone beyond doubt, and the administrator does not want its Node deleted.
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, deletionPending, eventsOfReason, QUICK, verified, wish } from './deletion.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, verified, wish } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, events, nodes, vcsim } = stage

@@ -1,12 +1,12 @@
 // kubernetes/cloud-provider-vsphere#479
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deleted, deletionPending, eventsOfReason, QUICK, verified } from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import { deleted, deletionPending, eventsOfReason, QUICK, verified } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { cluster, events, nodes, reports, vcsim } = stage

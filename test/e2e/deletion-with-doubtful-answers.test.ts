@@ -1,10 +1,10 @@
 // VMs are gone, and vCenter's answers are such that nobody can know: each breaks the row of proofs.
 import t from 'tap'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimFault, VcsimVM } from '../servers/control.ts'
-import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { openStage } from '../world/stage.ts'
 
 interface Doubt {
   readonly what: string

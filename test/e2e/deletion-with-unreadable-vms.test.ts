@@ -1,12 +1,12 @@
 // A search that finds the VM, and a read after it that fails: as the controller starts, with the Node not ready.
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimFault } from '../servers/control.ts'
-import { deletionPending, QUICK, verified } from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deletionPending, QUICK, verified } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { cluster, nodes, reports, vcsim } = stage

@@ -1,9 +1,9 @@
 // kubernetes-sigs/vsphere-csi-driver#221
 import t from 'tap'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { attachVolume, detachVolume } from '../fixtures/volume-attachment.ts'
-import { deletionPending, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
-import { openStage } from './stage.ts'
+import { attachVolume, detachVolume } from '../world/csi-driver.ts'
+import { deletionPending, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { openStage } from '../world/stage.ts'
 
 const WAIT = 16_000
 const stage = await openStage(t, { vms: 4 })

@@ -1,10 +1,10 @@
 // The real kube-controller-manager deletes the pods of a Node that is out of service, and detaches what they used.
 import t from 'tap'
-import { startControllerManager } from '../fixtures/controller-manager.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { type AnyObject, record } from '../fixtures/recorder.ts'
-import { deleted, deletionPending, QUICK, verified, watched } from './deletion.ts'
-import { openStage } from './stage.ts'
+import { startControllerManager } from '../world/control-plane.ts'
+import { deleted, deletionPending, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { type AnyObject, record } from '../world/recorder.ts'
+import { openStage } from '../world/stage.ts'
 
 const DRIVER = 'csi.vsphere.vmware.com'
 const HANDLE = 'volume-1'

@@ -1,11 +1,11 @@
 // To an account that may not read, vCenter's search answers "nothing found", not "denied":
 // kubernetes-sigs/vsphere-csi-driver#2475
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, deletionPending, probed, QUICK, watched } from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionPending, probed, QUICK, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const NODES = 10
 const FOLDER = 'workers'

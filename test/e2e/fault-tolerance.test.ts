@@ -1,11 +1,11 @@
 // The VMs of a Fault Tolerance group share BIOS UUID and MACs. The primary is the Node's VM, and a failover is no other
 // machine.
 import t from 'tap'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, deletionPending, probed, QUICK, settled, watched } from './deletion.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deleted, deletionPending, probed, QUICK, settled, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, events, nodes, reports, vcsim } = stage

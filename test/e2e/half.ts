@@ -1,9 +1,9 @@
 /** A cluster of which half of the VMs vanish at once: what the brake is for. */
-import type { ControllerProcessOptions } from '../fixtures/controller.ts'
-import type { CrowdMember } from '../fixtures/crowd.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, QUICK, watched } from './deletion.ts'
-import type { Stage } from './stage.ts'
+import type { ControllerProcessOptions } from '../world/controller.ts'
+import type { CrowdMember } from '../world/crowd.ts'
+import { deletionPending, QUICK, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import type { Stage } from '../world/stage.ts'
 
 export const HALF_LIFECYCLE = {
   ...QUICK,

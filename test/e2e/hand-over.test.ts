@@ -1,13 +1,12 @@
 // The vSphere CPI initializes a cluster and hands it over to Rollcall, which hands it back. Each starts with the same file.
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
-import { builtProgram } from '../fixtures/built-program.ts'
-import { vsphereConf } from '../fixtures/controller.ts'
-import { startCPI } from '../fixtures/cpi.ts'
-import { type Program, startProgram } from '../fixtures/program.ts'
 import { until } from '../fixtures/until.ts'
-import { isInitialized, level } from './objects.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { startCPI } from '../world/cpi.ts'
+import { isInitialized, level } from '../world/objects.ts'
+import { builtProgram, type Program, startProgram } from '../world/program.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, vcsim, nodes, dir } = stage

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { spec as goodSpec, NODE_UID } from '../fixtures/facts.ts'
-import { kubeletIdentity } from '../fixtures/kubelet.ts'
-import { reportObject } from '../fixtures/load.ts'
-import { productUUID } from '../fixtures/machine.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
-import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { reportObject } from '../world/crowd.ts'
+import { kubeletIdentity } from '../world/kubelet.ts'
+import { productUUID } from '../world/machine.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // A node says nonsense, with its own credential, which admission lets it do.
 const stage = await openStage(t, { vms: 4 })

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { watchUsage } from '../fixtures/process-usage.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimFault } from '../servers/control.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { watchUsage } from '../world/meters.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 16 })
 const { nodes, reports, events, vcsim } = stage

@@ -4,7 +4,7 @@ import t from 'tap'
 import { Agent, request } from 'undici'
 import { until } from '../fixtures/until.ts'
 import { freePort } from '../servers/ports.ts'
-import { openStage } from './stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 1 })
 const port = await freePort()

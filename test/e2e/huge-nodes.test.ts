@@ -1,14 +1,13 @@
 import t from 'tap'
 import { TAINT_UNINITIALIZED } from '../../controller/types/well-known.ts'
-import { claimAll, HUGE, registerCrowd } from '../fixtures/crowd.ts'
-import { prepareReports } from '../fixtures/load.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deleted, QUICK, verified, watched } from './deletion.ts'
-import { lease } from './lease.ts'
-import { isInitialized, isShutDown } from './objects.ts'
-import { openStage } from './stage.ts'
+import { claimAll, HUGE, prepareReports, registerCrowd } from '../world/crowd.ts'
+import { deleted, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { lease } from '../world/leadership.ts'
+import { metric } from '../world/meters.ts'
+import { isInitialized, isShutDown } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 /** More than the controller has workers, each a Node of 1.3 MB: some 20 MB in all, more than one answer may have. */
 const HUGE_NODES = 17

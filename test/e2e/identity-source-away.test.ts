@@ -7,12 +7,12 @@ import { run } from '../../controller/cli/commands/run.ts'
 import { loadConfig } from '../../controller/config/load.ts'
 import { createMetrics } from '../../controller/telemetry/metrics.ts'
 import { TIMINGS } from '../../controller/vcenter/timings.ts'
-import { vsphereConf } from '../fixtures/controller.ts'
-import { serviceAccountToken, writeTokenKubeconfig } from '../fixtures/service-account.ts'
 import { until } from '../fixtures/until.ts'
 import { openSoap } from '../servers/soap.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { serviceAccountToken, writeTokenKubeconfig } from '../world/service-account.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, dir, events, nodes, reports, vcsim } = stage

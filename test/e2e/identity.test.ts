@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
-import { productUUID } from '../fixtures/machine.ts'
 import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
-import { address, condition, eventsOf, isInitialized, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import { productUUID } from '../world/machine.ts'
+import { address, condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // One controller for all: a level rises and falls without a restart.
 const stage = await openStage(t, { vms: 8 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { condition, eventsOf, isInitialized, type NodeObject } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import { condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 4, memoryMB: 16_384, guestId: 'ubuntu64Guest' })
 const { nodes, reports, vcsim } = stage

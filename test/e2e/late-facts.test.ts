@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { writeMachine } from '../fixtures/machine.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
-import { address, condition, eventsOf, isInitialized, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import { writeMachine } from '../world/machine.ts'
+import { address, condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // One controller serves all of these, and is never restarted.
 const stage = await openStage(t, { vms: 8 })

@@ -1,12 +1,12 @@
 // The leader hears everything, and its own requests no longer arrive: it cannot know whether it still leads.
 import t from 'tap'
-import { countRequests } from '../fixtures/api-requests.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { deletionPending, deletionsCounted, QUICK, verified, watched, wish } from './deletion.ts'
-import { isLeading, standsBy } from './leaders.ts'
-import { openStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import { deletionPending, deletionsCounted, QUICK, verified, watched, wish } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { isLeading, standsBy } from '../world/leadership.ts'
+import { countRequests } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes, vcsim } = stage

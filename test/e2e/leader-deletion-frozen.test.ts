@@ -1,11 +1,19 @@
 // The leader is frozen with every proof in hand, and another takes over.
 import t from 'tap'
-import { countRequests } from '../fixtures/api-requests.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { deleted, deletionPending, deletionsCounted, QUICK, verified, watched, wish } from './deletion.ts'
-import { isLeading, said, standsBy } from './leaders.ts'
-import { openStage } from './stage.ts'
+import {
+  deleted,
+  deletionPending,
+  deletionsCounted,
+  QUICK,
+  verified,
+  watched,
+  wish,
+} from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { isLeading, said, standsBy } from '../world/leadership.ts'
+import { countRequests } from '../world/meters.ts'
+import { openStage } from '../world/stage.ts'
 
 const LEADER_AGE = 8_000
 

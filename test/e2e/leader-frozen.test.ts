@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { countRequests } from '../fixtures/api-requests.ts'
-import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { isLeading, standsBy } from './leaders.ts'
-import { lease } from './lease.ts'
-import { address, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import type { Controller } from '../world/controller.ts'
+import { isLeading, lease, standsBy } from '../world/leadership.ts'
+import { countRequests } from '../world/meters.ts'
+import { address, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes } = stage

@@ -1,10 +1,9 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { type LineState, startApiProxy } from './api-proxy.ts'
-import { isLeading, said, standsBy } from './leaders.ts'
-import { lease } from './lease.ts'
-import { address, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { type LineState, startApiProxy } from '../world/api-proxy.ts'
+import { isLeading, lease, said, standsBy } from '../world/leadership.ts'
+import { address, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes, vcsim } = stage

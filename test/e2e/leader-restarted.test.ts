@@ -2,9 +2,8 @@
 // new one cannot know.
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { isLeading, standsBy } from './leaders.ts'
-import { lease } from './lease.ts'
-import { openStage } from './stage.ts'
+import { isLeading, lease, standsBy } from '../world/leadership.ts'
+import { openStage } from '../world/stage.ts'
 
 const { cluster, controller } = await openStage(t, { vms: 1 })
 const POD = 'rollcall-controller-7d9f'

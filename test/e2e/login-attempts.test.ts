@@ -1,11 +1,11 @@
 // vCenter locks an account after five refused logins in three minutes, by its default policy, no matter which process tried.
 import { writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { type Controller, vsphereConf } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
-import { readyz } from './leaders.ts'
-import { condition, eventsOf, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { type Controller, vsphereConf } from '../world/controller.ts'
+import { readyz } from '../world/leadership.ts'
+import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 2 })
 const { events, nodes, reports, vcsim } = stage

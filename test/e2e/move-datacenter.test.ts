@@ -1,9 +1,9 @@
 import t from 'tap'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
-import { metric, verified } from './deletion.ts'
-import { condition, eventsOf, isShutDown, level } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import { metric, verified } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 // So quick that whatever could be deleted on this ground would be, several times over.
 const lifecycle = { absentFor: '1s', confirmations: 2, leaderAge: '0s', maxAbsentMinimum: 3 }

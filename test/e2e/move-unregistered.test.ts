@@ -1,8 +1,8 @@
 import t from 'tap'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deletionPending, metric, probed, QUICK, verified } from './deletion.ts'
-import { condition, eventsOf, isShutDown, level, ready } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import { deletionPending, metric, probed, QUICK, verified } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { condition, eventsOf, isShutDown, level, ready } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 // The grace is so long that a VM comes back within it, and no Node is ever deleted here.
 const GRACE = { ...QUICK, absentFor: '20s', confirmations: 20, maxAbsentMinimum: 4 }

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { CrowdMember } from '../fixtures/crowd.ts'
-import { heartbeat, loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import type { VMState } from '../servers/control.ts'
-import { condition, eventsOf, hasTaint, isShutDown } from './objects.ts'
-import { openStage } from './stage.ts'
+import type { CrowdMember } from '../world/crowd.ts'
+import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
+import { condition, eventsOf, hasTaint, isShutDown } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const OURS = { key: 'node.kubernetes.io/out-of-service', value: 'rollcall', effect: 'NoExecute' }
 const A_PERSONS = { ...OURS, value: 'nodeshutdown' }

@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/inspect/plan/node-plan.ts'
-import { builtProgram } from '../fixtures/built-program.ts'
-import { startProgram } from '../fixtures/program.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { applyManifest } from '../servers/manifests.ts'
-import { condition, isInitialized, ready } from './objects.ts'
-import { openStage, REGION_CATEGORY } from './stage.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { condition, isInitialized, ready } from '../world/objects.ts'
+import { builtProgram, startProgram } from '../world/program.ts'
+import { openStage, REGION_CATEGORY } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
 const { cluster, nodes, vcsim } = stage

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
-import { condition, eventsOf, isInitialized, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { cluster, nodes, reports, events } = stage

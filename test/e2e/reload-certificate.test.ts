@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { type Controller, vsphereConf } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
-import { mountSecret } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
-import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { type Controller, vsphereConf } from '../world/controller.ts'
+import { metric } from '../world/meters.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { mountSecret } from '../world/secret-mount.ts'
+import { openStage } from '../world/stage.ts'
 
 // vCenter's certificate is renewed under a controller that runs.
 const CONF = 'vsphere.conf'

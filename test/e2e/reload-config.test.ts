@@ -1,15 +1,13 @@
 import t, { type Test } from 'tap'
-import { type Controller, vsphereConf } from '../fixtures/controller.ts'
-import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
-import { prepareReports } from '../fixtures/load.ts'
-import { metric } from '../fixtures/metric.ts'
-import { mountSecret, type SecretMount } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
-import { standsBy } from './leaders.ts'
-import { lease } from './lease.ts'
-import { condition, isInitialized } from './objects.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+import { type Controller, vsphereConf } from '../world/controller.ts'
+import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
+import { lease, standsBy } from '../world/leadership.ts'
+import { metric } from '../world/meters.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { mountSecret, type SecretMount } from '../world/secret-mount.ts'
+import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 // The configuration changes under a controller that runs and leads.
 const CROWD = 60

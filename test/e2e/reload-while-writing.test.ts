@@ -1,12 +1,11 @@
 import t from 'tap'
-import { vsphereConf } from '../fixtures/controller.ts'
-import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
-import { prepareReports } from '../fixtures/load.ts'
-import { mountSecret } from '../fixtures/secret-mount.ts'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from './api-proxy.ts'
-import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { startApiProxy } from '../world/api-proxy.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { mountSecret } from '../world/secret-mount.ts'
+import { openStage } from '../world/stage.ts'
 
 // The configuration changes while writes are on their way to the API server.
 const NODES = 12

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { condition, eventsOf, isInitialized, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, events } = stage

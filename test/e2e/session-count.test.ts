@@ -1,8 +1,8 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { metric, probed } from './deletion.ts'
-import { isShutDown } from './objects.ts'
-import { openStage } from './stage.ts'
+import { metric, probed } from '../world/deletion.ts'
+import { isShutDown } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // A hundred Nodes with zones, two replicas, and all that makes the leader ask: never more than one session of a kind.
 const COUNT = 100

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
-import type { CrowdMember } from '../fixtures/crowd.ts'
 import { until } from '../fixtures/until.ts'
 import type { VcsimFault } from '../servers/control.ts'
-import { condition, isShutDown, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import type { CrowdMember } from '../world/crowd.ts'
+import { condition, isShutDown, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // Whatever becomes of the wait for news: what happens meanwhile is seen, and no Node suffers.
 const stage = await openStage(t, { vms: 6 })

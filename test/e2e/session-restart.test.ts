@@ -1,12 +1,12 @@
 import t from 'tap'
-import type { CrowdMember } from '../fixtures/crowd.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
 import { until } from '../fixtures/until.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { type ApiProxy, startApiProxy } from './api-proxy.ts'
-import { metric } from './deletion.ts'
-import { condition, eventsOf, isShutDown, level } from './objects.ts'
-import { openStage } from './stage.ts'
+import { type ApiProxy, startApiProxy } from '../world/api-proxy.ts'
+import type { CrowdMember } from '../world/crowd.ts'
+import { metric } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // Two vCenters restart at once: their sessions die, they refuse connections, then answer 503 while they load.
 const COUNT = 40

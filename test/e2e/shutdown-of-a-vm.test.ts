@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
-import { condition, eventsOf, isInitialized, isShutDown, level, ready } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import { condition, eventsOf, isInitialized, isShutDown, level, ready } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, events, vcsim } = stage

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { CrowdMember } from '../fixtures/crowd.ts'
 import type { VMState } from '../servers/control.ts'
-import { condition, isShutDown } from './objects.ts'
-import { openStage } from './stage.ts'
+import type { CrowdMember } from '../world/crowd.ts'
+import { condition, isShutDown } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 // What pushes, conditions and taints come to, all at once on one stage; shutdown-taint.test.ts has each state of a VM.
 interface Scene {

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
-import { lease } from './lease.ts'
-import { isInitialized } from './objects.ts'
-import { openOwnStage } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import { lease } from '../world/leadership.ts'
+import { isInitialized } from '../world/objects.ts'
+import { openOwnStage } from '../world/stage.ts'
 
 const stage = await openOwnStage(t, { vms: 2 })
 const { cluster, nodes, vcsim } = stage

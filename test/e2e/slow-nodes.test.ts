@@ -1,14 +1,13 @@
 import t from 'tap'
-import { claimAll, registerCrowd } from '../fixtures/crowd.ts'
-import { prepareReports } from '../fixtures/load.ts'
-import { metric } from '../fixtures/metric.ts'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { startSlowWebhook } from '../fixtures/slow-webhook.ts'
 import { until } from '../fixtures/until.ts'
-import { deleted, eventsOfReason, QUICK, verified, watched } from './deletion.ts'
-import { lease } from './lease.ts'
-import { condition, isInitialized, isShutDown } from './objects.ts'
-import { openStage } from './stage.ts'
+import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
+import { deleted, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { lease } from '../world/leadership.ts'
+import { metric } from '../world/meters.ts'
+import { condition, isInitialized, isShutDown } from '../world/objects.ts'
+import { startSlowWebhook } from '../world/slow-webhook.ts'
+import { openStage } from '../world/stage.ts'
 
 /** More than the controller has workers. */
 const SLOW_NODES = 20

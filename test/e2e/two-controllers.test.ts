@@ -1,11 +1,10 @@
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
-import { type AnyObject, record } from '../fixtures/recorder.ts'
 import { until } from '../fixtures/until.ts'
-import { isLeading, standsBy } from './leaders.ts'
-import { lease } from './lease.ts'
-import { isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import { isLeading, lease, standsBy } from '../world/leadership.ts'
+import { isInitialized } from '../world/objects.ts'
+import { type AnyObject, record } from '../world/recorder.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 6 })
 const { cluster, nodes, vcsim } = stage

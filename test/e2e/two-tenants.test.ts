@@ -1,9 +1,9 @@
 // One vCenter under two names, as the CPI's tenants: each with its datacenter, and an account that may read both.
 import t from 'tap'
-import { loseHeartbeats } from '../fixtures/readiness.ts'
-import { deleted, QUICK, settled, watched } from './deletion.ts'
-import { condition } from './objects.ts'
-import { openStage } from './stage.ts'
+import { deleted, QUICK, settled, watched } from '../world/deletion.ts'
+import { loseHeartbeats } from '../world/kubelet.ts'
+import { condition } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { dcs: 2, vms: 8 })
 const { cluster, nodes, reports, vcsim } = stage

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { Controller } from '../fixtures/controller.ts'
 import { until } from '../fixtures/until.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { condition, eventsOf, isInitialized, level } from './objects.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from './stage.ts'
+import type { Controller } from '../world/controller.ts'
+import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 // Two vCenters whose machines have the same references and names, one cluster, one controller.
 const stage = await openStage(t, { vms: 8 })

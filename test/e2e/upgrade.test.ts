@@ -2,13 +2,13 @@
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
-import { kubeletIdentity } from '../fixtures/kubelet.ts'
-import { reportObject } from '../fixtures/load.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifest, type Manifest, readManifests } from '../servers/manifests.ts'
-import { watched } from './deletion.ts'
-import { condition, level, type NodeObject } from './objects.ts'
-import { type Member, openStage } from './stage.ts'
+import { reportObject } from '../world/crowd.ts'
+import { watched } from '../world/deletion.ts'
+import { kubeletIdentity } from '../world/kubelet.ts'
+import { condition, level, type NodeObject } from '../world/objects.ts'
+import { type Member, openStage } from '../world/stage.ts'
 
 const MEMBERS = ['upgraded-1', 'upgraded-2', 'upgraded-3'] as const
 const merge = { contentType: 'application/merge-patch+json' }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { condition, isInitialized } from './objects.ts'
-import { openStage, ZONE_CATEGORY } from './stage.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { openStage, ZONE_CATEGORY } from '../world/stage.ts'
 
 // A vCenter, or a part of it, that takes calls and never answers.
 const stage = await openStage(t, { vms: 20 })

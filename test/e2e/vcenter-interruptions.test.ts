@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { condition, isInitialized } from './objects.ts'
-import { openStage } from './stage.ts'
+import { condition, isInitialized } from '../world/objects.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 8 })
 const { nodes, reports, vcsim } = stage

@@ -7,12 +7,12 @@ import t from 'tap'
 import * as v from 'valibot'
 import { parse, stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
-import { condition, isInitialized, level } from '../e2e/objects.ts'
-import { openOwnStage, REGION_CATEGORY, ZONE_CATEGORY } from '../e2e/stage.ts'
-import { builtProgram } from '../fixtures/built-program.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { policiesInForce } from '../servers/manifests.ts'
+import { condition, isInitialized, level } from '../world/objects.ts'
+import { builtProgram } from '../world/program.ts'
+import { openOwnStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 const readme = await readFile(join(root, 'README.md'), 'utf8')
 

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
 import { packedChart } from '../../build/release/chart.ts'
-import { REGION_CATEGORY, ZONE_CATEGORY } from '../e2e/stage.ts'
 import { serverBinary } from '../servers/build.ts'
+import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 import { type PodsWorld, VCENTER_ADDRESS } from './world.ts'
 
 export interface Form {

@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { renderKubeconfig } from '../servers/kubeconfig.ts'
 import type { Server } from '../servers/processes.ts'
 import { SERVICE_ADDRESS } from '../servers/start-cluster.ts'
+import { kubeletIdentity } from '../world/kubelet.ts'
 import type { NamespacedMachine } from './machine.ts'
 
 export interface KubeletProcessOptions {

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { productSerial, productUUID } from '../fixtures/machine.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { type Server, type ServerOptions, startServer } from '../servers/processes.ts'
+import { productSerial, productUUID } from '../world/machine.ts'
 
 /** Namespaces of their own for what a VM has to itself: name, NIC, mounts and firmware. Its processes are seen by all. */
 export interface NamespacedMachine extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inParallel } from '../fixtures/load.ts'
 import type { VcsimVM } from '../servers/control.ts'
+import { inParallel } from '../world/crowd.ts'
 import { createGuest, type Guest, type GuestContext } from './guest.ts'
 
 /** All machines whose VMs exist, and the kubelets and agents in them. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NodeObject, ReportObject } from '../e2e/objects.ts'
+import type { NodeObject, ReportObject } from '../world/objects.ts'
 import { judgeEnd } from './judge-end.ts'
 import type { SoakMachine } from './ledger.ts'
 

@@ -1,4 +1,4 @@
-import { isInitialized, isShutDown, type NodeObject, type ReportObject, ready } from '../e2e/objects.ts'
+import { isInitialized, isShutDown, type NodeObject, type ReportObject, ready } from '../world/objects.ts'
 import type { SoakMachine } from './ledger.ts'
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'

@@ -1,6 +1,6 @@
-import type { NodeObject } from '../e2e/objects.ts'
-import { type Recording, record, type Version } from '../fixtures/recorder.ts'
 import type { Cluster } from '../servers/cluster.ts'
+import type { NodeObject } from '../world/objects.ts'
+import { type Recording, record, type Version } from '../world/recorder.ts'
 
 /** The Nodes as the API server has them. */
 export interface NodeWatch extends Pick<Recording<NodeObject>, 'last' | 'gaps'>, AsyncDisposable {

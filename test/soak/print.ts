@@ -1,6 +1,6 @@
 import { percentile } from '../bench/percentile.ts'
 import { markdown } from '../bench/table.ts'
-import { isInitialized } from '../e2e/objects.ts'
+import { isInitialized } from '../world/objects.ts'
 import type { Replica } from './replicas.ts'
 import type { SoakSite } from './site.ts'
 import type { SoakOptions, SoakOutcome } from './soak.ts'

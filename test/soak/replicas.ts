@@ -2,8 +2,8 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { binary } from '../../build/binaries.ts'
-import { type ApiProxy, startApiProxy } from '../e2e/api-proxy.ts'
-import { type Controller, type ControllerProcessOptions, startController } from '../fixtures/controller.ts'
+import { type ApiProxy, startApiProxy } from '../world/api-proxy.ts'
+import { type Controller, type ControllerProcessOptions, startController } from '../world/controller.ts'
 import { type Sample, takeSample } from './memory.ts'
 
 /** One of the two, over all its processes. */

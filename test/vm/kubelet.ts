@@ -1,8 +1,8 @@
 /** The files by which the machine has a kubelet as kubeadm sets it up: its unit, configuration and credential. */
 import { readFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
-import { kubeletIdentity } from '../fixtures/kubelet.ts'
 import type { Cluster } from '../servers/cluster.ts'
+import { kubeletIdentity } from '../world/kubelet.ts'
 import { HOST } from './machine.ts'
 
 const RUNTIME = 'unix:///run/runtime.sock'

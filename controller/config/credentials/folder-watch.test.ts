@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import { mountSecret } from '../../../test/fixtures/secret-mount.ts'
+import { mountSecret } from '../../../test/world/secret-mount.ts'
 import { readRegularFile } from '../../lib/read-regular-file.ts'
 import { findCredential } from './find-credential.ts'
 import { watchFolder } from './folder-watch.ts'

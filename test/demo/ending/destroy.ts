@@ -1,5 +1,5 @@
 import type { Condition } from '../../../agent/shared/node-report.ts'
-import { loseHeartbeats } from '../../fixtures/readiness.ts'
+import { loseHeartbeats } from '../../world/kubelet.ts'
 import { eventsOn, type ObservedEvent } from '../events.ts'
 import type { ExpectedNode } from '../scene.ts'
 import { LIFECYCLE } from './times.ts'

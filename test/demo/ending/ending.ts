@@ -1,5 +1,5 @@
-import type { Program } from '../../fixtures/program.ts'
 import { until } from '../../fixtures/until.ts'
+import type { Program } from '../../world/program.ts'
 import { look } from '../observe.ts'
 import type { DemoSite } from '../site.ts'
 import type { Terminal } from '../terminal.ts'

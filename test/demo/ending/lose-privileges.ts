@@ -1,5 +1,5 @@
 import type { Condition } from '../../../agent/shared/node-report.ts'
-import { heartbeat, loseHeartbeats } from '../../fixtures/readiness.ts'
+import { heartbeat, loseHeartbeats } from '../../world/kubelet.ts'
 import type { ExpectedNode } from '../scene.ts'
 import { HOLD } from './times.ts'
 import { type Scenery, waitFor } from './wait-for.ts'

@@ -1,5 +1,5 @@
 /** Times of the ending. What is minutes in production is seconds here, by configuration alone. */
-import type { ControllerProcessOptions } from '../../fixtures/controller.ts'
+import type { ControllerProcessOptions } from '../../world/controller.ts'
 
 const ABSENT_SECONDS = 3
 /** Milliseconds. */

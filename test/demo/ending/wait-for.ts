@@ -1,5 +1,5 @@
-import type { Program } from '../../fixtures/program.ts'
 import { PATIENCE } from '../../fixtures/until.ts'
+import type { Program } from '../../world/program.ts'
 import { whatEnded } from '../ended.ts'
 import { observe, type Snapshot } from '../observe.ts'
 import type { DemoSite } from '../site.ts'

@@ -1,8 +1,8 @@
 /** What tests of deletion have in common. */
 import type { Condition } from '../../agent/shared/node-report.ts'
-import type { Controller, ControllerProcessOptions } from '../fixtures/controller.ts'
-import { metric } from '../fixtures/metric.ts'
 import { until } from '../fixtures/until.ts'
+import type { Controller, ControllerProcessOptions } from './controller.ts'
+import { metric } from './meters.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from './objects.ts'
 import type { Member, Stage } from './stage.ts'
 

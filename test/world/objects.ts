@@ -5,7 +5,7 @@ import type {
   NodeReportSpec,
   NodeReportStatus,
 } from '../../agent/shared/node-report.ts'
-import type { AnyObject, Recording } from '../fixtures/recorder.ts'
+import type { AnyObject, Recording } from './recorder.ts'
 
 const UNINITIALIZED = 'node.cloudprovider.kubernetes.io/uninitialized'
 

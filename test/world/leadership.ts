@@ -1,5 +1,6 @@
-/** What tests of leadership have in common. */
-import type { Controller } from '../fixtures/controller.ts'
+/** Asks which replica leads. */
+import type { Cluster } from '../servers/cluster.ts'
+import type { Controller } from './controller.ts'
 
 export async function readyz({ url }: Controller): Promise<string> {
   return (await fetch(`${url}/readyz`)).text()
@@ -19,4 +20,20 @@ export function said({ stderr }: Controller, message: string): string {
   const line = stderr.findLast((text) => text.includes(`"msg":"${message}"`))
   if (line === undefined) throw new Error(`nobody said "${message}"`)
   return JSON.parse(line).time
+}
+
+export interface LeaseSpec {
+  readonly holderIdentity: string
+  readonly leaseDurationSeconds: number
+  readonly leaseTransitions: number
+  readonly acquireTime: string
+  readonly renewTime: string
+}
+
+/** What the Lease of the controllers says. */
+export async function lease(cluster: Cluster): Promise<LeaseSpec> {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
+  const { status, body } = await cluster.request<{ spec: LeaseSpec }>('GET', path)
+  if (status !== 200) throw new Error(`there is no Lease: ${status}`)
+  return body.spec
 }
