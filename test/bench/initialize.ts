@@ -5,7 +5,8 @@ import { type Controller, startController, vsphereConf } from '../world/controll
 import { startCPI } from '../world/cpi.ts'
 import { countProviderWrites, cpuSeconds, metric, type Usage, watchUsage } from '../world/meters.ts'
 import type { Program } from '../world/program.ts'
-import { type BenchScene, LABELS } from './scene.ts'
+import { LABELS } from '../world/stage.ts'
+import type { BenchScene } from './scene.ts'
 
 export interface BenchmarkRun {
   readonly provider: string

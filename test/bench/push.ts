@@ -3,7 +3,8 @@ import { until } from '../fixtures/until.ts'
 import { startController } from '../world/controller.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { isShutDown } from '../world/objects.ts'
-import { type BenchScene, type Cast, LABELS } from './scene.ts'
+import { LABELS } from '../world/stage.ts'
+import type { BenchScene, Cast } from './scene.ts'
 import { startVCenterGauge, type VCenterGauge } from './vcenter-gauge.ts'
 
 /** How long a power-off took to become a taint, milliseconds; the parts are one after the other. */

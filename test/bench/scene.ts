@@ -1,10 +1,7 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
-import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import {
   type CrowdMember,
   claimAll,
@@ -15,16 +12,13 @@ import {
 } from '../world/crowd.ts'
 import { address, isInitialized, type NodeObject, type ReportObject } from '../world/objects.ts'
 import { type Recording, record } from '../world/recorder.ts'
+import { endsOf, openServers, type StageServers } from '../world/stage.ts'
 
 const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
 const SETTLING = 10_000
-export const LABELS = { zone: 'k8s-zone', region: 'k8s-region' }
 
 /** An API server and a vCenter with so many VMs; Nodes come and go for one run after the other. */
-export interface BenchScene extends AsyncDisposable {
-  readonly cluster: OwnCluster
-  readonly vcsim: Vcsim
-  readonly dir: string
+export interface BenchScene extends StageServers<OwnCluster>, AsyncDisposable {
   readonly machines: readonly VcsimVM[]
   /** Registers a Node for each VM, none of them initialized, and counts the calls to vCenter from here on. */
   enter(): Promise<Cast>
@@ -48,18 +42,16 @@ export interface Cast extends AsyncDisposable {
 
 export async function openScene(vms: number): Promise<BenchScene> {
   const stack = new AsyncDisposableStack()
-  const cluster = stack.use(await startCluster())
-  // Goes with the cluster's folder, even where the benchmark is killed.
-  const dir = join(cluster.dir, 'scene')
-  await mkdir(dir)
   // Ten VMs a host, five hosts a cluster, as vSphere clusters are.
   const clusters = Math.max(2, Math.ceil(vms / 50))
-  const vcsim = stack.use(await startVcsim({ vms, clusters, hosts: 5, cpus: 4, memoryMB: 16_384, disks: 5 }))
+  const { cluster, vcsim, dir } = await openServers(
+    endsOf(stack),
+    { vms, clusters, hosts: 5, cpus: 4, memoryMB: 16_384, disks: 5 },
+    startCluster,
+    clusters,
+  )
   await applyManifests(cluster)
   const machines = await vcsim.vms()
-  await vcsim.tag({ category: LABELS.region, tag: 'region-1', object: 'DC0' })
-  const zones = new Set(machines.map((vm) => vm.cluster))
-  await vcsim.tag(...[...zones].map((object, i) => ({ category: LABELS.zone, tag: `zone-${i % 3}`, object })))
   return {
     cluster,
     vcsim,

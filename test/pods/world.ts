@@ -3,13 +3,11 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { serverBinary } from '../servers/build.ts'
-import type { Cluster } from '../servers/cluster.ts'
 import { SERVICE_ADDRESS, startCluster } from '../servers/start-cluster.ts'
-import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { startControlPlane } from '../world/control-plane.ts'
 import type { NodeObject } from '../world/objects.ts'
 import { type AnyObject, type Recording, record } from '../world/recorder.ts'
-import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { endsOf, openServers, type StageServers } from '../world/stage.ts'
 import { openFront } from '../world/vcenter-front.ts'
 
 /** vCenter's, of which the machines know the way. */
@@ -22,9 +20,7 @@ export interface LeaseObject extends AnyObject {
 }
 
 /** A whole control plane and a vCenter, in a network namespace of their own. */
-export interface PodsWorld extends AsyncDisposable {
-  readonly cluster: Cluster
-  readonly vcsim: Vcsim
+export interface PodsWorld extends Omit<StageServers, 'dir'>, AsyncDisposable {
   readonly nodes: Recording<NodeObject>
   readonly leases: Recording<LeaseObject>
   /** Runs kubectl as administrator; resolves with its output. */
@@ -38,23 +34,17 @@ export async function openWorld(folder: string): Promise<PodsWorld> {
   for (const address of [SERVICE_ADDRESS, VCENTER_ADDRESS])
     await ip('address', 'add', `${address}/32`, 'dev', 'lo')
   const stack = new AsyncDisposableStack()
-  const [cluster, vcsim] = await Promise.all([
-    startCluster({ runsPods: true }),
-    startVcsim({ vms: 4, clusters: 2, apiVersion: '8.0.3.0' }),
-  ])
-  stack.use(cluster)
-  stack.use(vcsim)
+  const { cluster, vcsim } = await openServers(
+    endsOf(stack),
+    { vms: 4, clusters: 2, apiVersion: '8.0.3.0' },
+    () => startCluster({ runsPods: true }),
+  )
   const port = Number(new URL(cluster.url).port)
   for (const front of [
     await openFront({ host: '127.0.0.1', port }, SERVICE_ADDRESS),
     await openFront(vcsim, VCENTER_ADDRESS),
   ])
     stack.defer(() => front.close())
-  await vcsim.tag(
-    { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
-    { category: ZONE_CATEGORY, tag: 'zone-b', object: 'DC0_C1' },
-    { category: REGION_CATEGORY, tag: 'region-1', object: 'DC0' },
-  )
   const started = await Promise.all([
     startControlPlane(cluster, 'kube-scheduler'),
     startControlPlane(cluster, 'kube-controller-manager', [

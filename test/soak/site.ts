@@ -1,15 +1,13 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LABELS } from '../bench/scene.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
-import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { type ApiProxy, startApiProxy } from '../world/api-proxy.ts'
 import { LIFECYCLE_CONTROLLERS, startControllerManager } from '../world/control-plane.ts'
 import { type ControllerProcessOptions, vsphereConf } from '../world/controller.ts'
 import type { EventObject, NodeObject, ReportObject } from '../world/objects.ts'
 import { mountSecret } from '../world/secret-mount.ts'
+import { endsOf, LABELS, openServers, type StageServers } from '../world/stage.ts'
 import { createFleet, type SoakFleet } from './fleet.ts'
 import { createLedger, type Ledger, type Unbound } from './ledger.ts'
 import { type NodeWatch, watchNodes } from './node-watch.ts'
@@ -27,9 +25,7 @@ const LIFECYCLE = {
 } as const
 
 /** Everything that runs, and what may be done to it. */
-export interface SoakSite extends AsyncDisposable {
-  readonly cluster: OwnCluster
-  readonly vcsim: Vcsim
+export interface SoakSite extends Omit<StageServers<OwnCluster>, 'dir'>, AsyncDisposable {
   /** Between the controllers and vCenter. */
   readonly line: ApiProxy
   readonly nodes: NodeWatch
@@ -50,19 +46,17 @@ export interface SoakSite extends AsyncDisposable {
 export async function openSite(count: number, unbound: Unbound): Promise<SoakSite> {
   const stack = new AsyncDisposableStack()
   try {
-    const cluster = stack.use(await startCluster())
-    // Goes with the cluster's folder, even where the soak is killed.
-    const dir = join(cluster.dir, 'soak')
-    await mkdir(dir)
     const clusters = Math.max(2, Math.ceil(count / 50))
-    const vcsim = stack.use(await startVcsim({ vms: count, clusters, hosts: 5, cpus: 4, memoryMB: 16_384 }))
+    const { cluster, vcsim, dir } = await openServers(
+      endsOf(stack),
+      { vms: count, clusters, hosts: 5, cpus: 4, memoryMB: 16_384 },
+      startCluster,
+      clusters,
+    )
     const line = await startApiProxy(vcsim.url)
     stack.defer(() => line.close())
     await applyManifests(cluster)
     const vms = await vcsim.vms()
-    await vcsim.tag({ category: LABELS.region, tag: 'region-1', object: 'DC0' })
-    const zones = [...new Set(vms.map((vm) => vm.cluster))]
-    await vcsim.tag(...zones.map((object, i) => ({ category: LABELS.zone, tag: `zone-${i % 3}`, object })))
     stack.use(await startControllerManager(cluster, LIFECYCLE_CONTROLLERS))
     const nodes = stack.use(await watchNodes(cluster))
     const ledger = createLedger({ provingTime: ABSENT_FOR, unbound })

@@ -16,18 +16,25 @@ import { type MachineNic, writeMachine, writeNics } from './machine.ts'
 import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
 import type { Program } from './program.ts'
 import { type Recording, record } from './recorder.ts'
+import { podKubeconfig } from './service-account.ts'
 
 export const ZONE_CATEGORY = 'k8s-zone'
 export const REGION_CATEGORY = 'k8s-region'
+/** As vsphere.conf names them. */
+export const LABELS = { zone: ZONE_CATEGORY, region: REGION_CATEGORY } as const
+
+/** The servers of a stage. */
+export interface StageServers<C extends Cluster = Cluster> {
+  readonly cluster: C
+  readonly vcsim: Vcsim
+  /** For files; removed with the cluster. */
+  readonly dir: string
+}
 
 /** A cluster with Rollcall's manifests, a vCenter with tags, and a record of all that happens to the objects. */
-export interface Stage {
-  readonly cluster: Cluster
-  readonly vcsim: Vcsim
+export interface Stage extends StageServers {
   /** Those without a Node yet; each new member takes the first. */
   readonly vms: VcsimVM[]
-  /** For the test's files; removed with the cluster. */
-  readonly dir: string
   readonly nodes: Recording<NodeObject>
   readonly reports: Recording<ReportObject>
   readonly events: Recording<EventObject>
@@ -52,6 +59,10 @@ export interface MemberOptions {
   /** The kubelet's --node-labels, and its taints where they are not as usual. */
   readonly labels?: Record<string, string>
   readonly taints?: { key: string; effect: string }[]
+  /** The VM that it really runs in, where its files tell of another. */
+  readonly runsIn?: VcsimVM
+  /** Whose credential its agent has: the kubelet's (systemd unit, the default), or its Pod's token (DaemonSet). */
+  readonly agentOf?: 'kubelet' | 'pod'
   /** What the guest RPC tool may not; null is no tool at all. */
   readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'disable' | 'hang' | 'vmtoolsd'> | null
 }
@@ -71,9 +82,14 @@ export interface Member extends RegisteredNode {
   claim(): Promise<void>
 }
 
-/** The part of a tap test that ends what was begun. */
+/** The part of a tap test that ends what was begun, last first. */
 interface Teardown {
   teardown(fn: () => Promise<unknown>): void
+}
+
+/** Lets a stack end what is begun, for those that are no test. */
+export function endsOf(stack: AsyncDisposableStack): Teardown {
+  return { teardown: (end) => stack.defer(async () => void (await end())) }
 }
 
 /** A stage whose API server the test may stop. */
@@ -89,7 +105,7 @@ export interface OwnStageOptions {
 
 /** Opens a stage in a cluster that the test run lends. */
 export async function openStage(t: Teardown, options: VcsimOptions = {}): Promise<Stage> {
-  return furnish(t, await openBoth(t, options, borrowCluster))
+  return furnish(t, await openServers(t, options, borrowCluster))
 }
 
 /** Opens a stage with a cluster of its own: for tests that stop the API server, or want another than the usual. */
@@ -98,31 +114,40 @@ export async function openOwnStage(
   options: VcsimOptions = {},
   { cluster: clusterOptions, apply = applyManifests }: OwnStageOptions = {},
 ): Promise<OwnStage> {
-  const servers = await openBoth(t, options, () => startCluster(clusterOptions))
+  const servers = await openServers(t, options, () => startCluster(clusterOptions))
   await apply(servers.cluster)
   return { ...(await furnish(t, servers)), cluster: servers.cluster }
 }
 
-async function openBoth<C extends Cluster>(
+/**
+ * Starts a cluster and a vCenter side by side.
+ *
+ * @param zones how many of the first datacenter's clusters are tagged with a zone: "zone-a", "zone-b" and "zone-c" in turn
+ */
+export async function openServers<C extends Cluster>(
   t: Teardown,
   options: VcsimOptions,
   openCluster: () => Promise<C>,
-): Promise<{ cluster: C; vcsim: Vcsim }> {
+  zones = 2,
+): Promise<StageServers<C>> {
   const [cluster, vcsim] = await Promise.all([openCluster(), startVcsim({ clusters: 2, ...options })])
   t.teardown(() => vcsim.stop())
   t.teardown(() => cluster.stop())
-  return { cluster, vcsim }
-}
-
-async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsim: Vcsim }): Promise<Stage> {
   // Goes with the cluster's folder, even where the test is killed.
   const dir = join(cluster.dir, 'stage')
   await mkdir(dir)
   await vcsim.tag(
-    { category: ZONE_CATEGORY, tag: 'zone-a', object: 'DC0_C0' },
-    { category: ZONE_CATEGORY, tag: 'zone-b', object: 'DC0_C1' },
+    ...Array.from({ length: zones }, (_, i) => ({
+      category: ZONE_CATEGORY,
+      tag: `zone-${'abc'[i % 3]}`,
+      object: `DC0_C${i}`,
+    })),
     { category: REGION_CATEGORY, tag: 'region-1', object: 'DC0' },
   )
+  return { cluster, vcsim, dir }
+}
+
+async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Promise<Stage> {
   const nodes = await record<NodeObject>(cluster, '/api/v1/nodes')
   t.teardown(() => nodes.close())
   const reports = await record<ReportObject>(cluster, '/apis/rollcall.dev/v1alpha1/nodereports')
@@ -150,7 +175,7 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
           cluster,
           vcsim,
           dir,
-          labels: { zone: ZONE_CATEGORY, region: REGION_CATEGORY },
+          labels: LABELS,
           ...controller,
         }),
       ),
@@ -167,9 +192,19 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
     async member(
       name,
-      { vm = vms.shift(), rpctool = {}, nodeIP, providerID, labels, taints, ...given } = {},
+      {
+        vm = vms.shift(),
+        runsIn = vm,
+        agentOf = 'kubelet',
+        rpctool = {},
+        nodeIP,
+        providerID,
+        labels,
+        taints,
+        ...given
+      } = {},
     ) {
-      if (vm === undefined) throw new Error('every virtual machine has a Node')
+      if (vm === undefined || runsIn === undefined) throw new Error('every virtual machine has a Node')
       members += 1
       const address = `10.0.${Math.floor(members / 250)}.${(members % 250) + 1}`
       const { addresses = [`${address}/24`] } = given
@@ -178,7 +213,7 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
       const root = join(dir, name)
       const bootID = randomUUID()
       await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics: nic(addresses) })
-      if (rpctool !== null) await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref, ...rpctool })
+      if (rpctool !== null) await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: runsIn.ref, ...rpctool })
       const node = await registerNode(cluster, {
         name,
         biosUUID: vm.uuid,
@@ -187,8 +222,9 @@ async function furnish(t: Teardown, { cluster, vcsim }: { cluster: Cluster; vcsi
         ...(labels === undefined ? {} : { labels }),
         ...(taints === undefined ? {} : { taints }),
       })
-      const agent = async (...args: string[]) =>
-        ending(await startAgent({ kubeconfig: node.kubeconfig, root, args }))
+      const kubeconfig =
+        agentOf === 'kubelet' ? node.kubeconfig : await podKubeconfig(cluster, join(dir, `${name}.pod`), name)
+      const agent = async (...args: string[]) => ending(await startAgent({ kubeconfig, root, args }))
       const reportOnce = async () => {
         const program = await agent('--once')
         const { code } = await program.ended
