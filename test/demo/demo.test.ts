@@ -165,8 +165,23 @@ t.test("what goes wrong is said, with the end of the controller's log", async (t
   t.same(await left(), NOTHING)
 })
 
-t.test('a wrong option is refused before anything starts', async (t) => {
-  const { program } = await startDemo(t, '--nodes=0')
-  t.equal((await program.ended).code, 2)
-  t.match(program.stderr, [/^demo: --nodes: expected a number/])
+t.test('a wrong option is named in one line before anything starts', async (t) => {
+  const cases = [
+    ['--nodes=3', '--nodes'],
+    ['--nodes=51', '--nodes'],
+    ['--nodes=many', '--nodes'],
+    ['--nodes=2.5', '--nodes'],
+    ['--nodse=3', '--nodse'],
+    ['more', 'more'],
+  ] as const
+  for (const [arg, named] of cases) {
+    const { program } = await startDemo(t, arg)
+    t.equal((await program.ended).code, 2, arg)
+    t.equal(program.stderr.length, 1, 'in one line')
+    t.match(program.stderr[0], /^demo: /)
+    t.ok(program.stderr[0]?.includes(named), `names ${named}`)
+  }
+  const { program } = await startDemo(t, '--help', '--nodes=1')
+  t.equal((await program.ended).code, 0)
+  t.match(program.output(), /--nodes N .* \(default 12\)/)
 })
