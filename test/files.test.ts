@@ -54,7 +54,7 @@ t.test('of ours, too', async (t) => {
       [
         'test/servers/lifeline.test.ts',
         'test/servers/pool/main.test.ts',
-        'test/differential/differential.test.ts',
+        'test/cpi/nodes.test.ts',
         'build/packages/agent-package.test.ts',
         'test/install/first-install.test.ts',
         'test/demo/demo.test.ts',

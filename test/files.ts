@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path'
 /** Who imports one of these, however indirectly, starts a server or builds a binary. */
 const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts']
 /** Who imports one of these runs the vSphere CPI, or its parsers, which take minutes to build. */
-const CPI = ['test/world/cpi.ts', 'test/vsphere-conf/oracle.ts', 'test/cpi-addresses/oracle.ts']
+const CPI = ['test/world/cpi.ts', 'test/cpi/oracle.ts']
 /** What is tested there: the release, its installation, the CPI's own manifests, the demo, and the servers of the tests. */
-const AROUND = /^(build|test\/(install|cpi-manifests|demo|servers))\//
+const AROUND = /^(build|test\/(install|cpi|demo|servers))\//
 /** These need no server, but half a minute each: whether the simulation notices what is wrong, and shrinks what it found. */
 const OF_SIMULATION = /^test\/simulation\/(mutations|shrink)\.test\.ts$/
 

@@ -11,7 +11,7 @@ import { eventsOf, isInitialized } from '../world/objects.ts'
 import { serviceAccountToken } from '../world/service-account.ts'
 import { openStage } from '../world/stage.ts'
 
-const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
+const lists = join(import.meta.dirname, '../cpi/argument-lists.yaml')
 const { daemonset }: { daemonset: string[] } = parse(readFileSync(lists, 'utf8'))
 
 const stage = await openStage(t, { vms: 2, password: 'semi;colon # "quote" \\' })

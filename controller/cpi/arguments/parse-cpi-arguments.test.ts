@@ -4,7 +4,7 @@ import t from 'tap'
 import { parse as parseYAML } from 'yaml'
 import { type CpiArguments, parseCpiArguments } from './parse-cpi-arguments.ts'
 
-const fixture = join(import.meta.dirname, '../../../test/cpi-arguments/argument-lists.yaml')
+const fixture = join(import.meta.dirname, '../../../test/cpi/argument-lists.yaml')
 const LISTS: Record<string, string[]> = parseYAML(readFileSync(fixture, 'utf8'))
 const CONFIG = '--cloud-config=/c'
 

@@ -5,7 +5,7 @@ import { helpOnFlags } from './help.ts'
 import type { FlagRow } from './row.ts'
 import { FLAGS } from './table.ts'
 
-const list = readFileSync(join(import.meta.dirname, '../../../test/cpi-arguments/flags.tsv'), 'utf8')
+const list = readFileSync(join(import.meta.dirname, '../../../test/cpi/flags.tsv'), 'utf8')
 const theirs = list
   .split('\n')
   .filter((line) => line !== '')

@@ -20,7 +20,7 @@ export interface Shape {
   /** `vsphere.conf`, mounted at `/etc/cloud`. */
   readonly file: string
   readonly secrets: readonly SecretManifest[]
-  /** A key of `test/cpi-arguments/argument-lists.yaml`. */
+  /** A key of `test/cpi/argument-lists.yaml`. */
   readonly args: 'chart' | 'chart-with-more' | 'releases' | 'daemonset'
 }
 

@@ -11,7 +11,7 @@ import { openStage, REGION_CATEGORY } from '../world/stage.ts'
 import { openFront } from '../world/vcenter-front.ts'
 import { type Access, chart, firstReleases, releases, type Shape } from './shapes.ts'
 
-const lists = join(import.meta.dirname, '../cpi-arguments/argument-lists.yaml')
+const lists = join(import.meta.dirname, 'argument-lists.yaml')
 const ARGUMENTS: Record<Shape['args'], string[]> = parse(readFileSync(lists, 'utf8'))
 
 const stage = await openStage(t, { dcs: 2, vms: 12, password: 'pa"s#s: x' })

@@ -58,13 +58,13 @@ const wait = (name: string, text: string, ...machines: ReportedMachine[]): Addre
   name,
   text,
   machines,
-  verdict: 'both wait',
+  verdict: 'neither',
 })
 const only = (shows: string, text: string, ...machines: ReportedMachine[]): AddressCase => ({
   name: shows,
   text,
   machines,
-  verdict: 'only Rollcall initializes it',
+  verdict: 'only Rollcall',
   shows,
 })
 
@@ -167,12 +167,12 @@ export const CASES: readonly AddressCase[] = [
   only(STATIC, fileOf(''), { ...TWO, guestinfo: metadata('\t{') }),
   {
     ...same(STATIC, fileOf(''), { ...TWO, guestinfo: metadata(fixed('192.0.2.5'), '') }),
-    verdict: 'other addresses',
+    verdict: 'different',
     shows: STATIC,
   },
   {
     ...wait('Multicast and broadcast addresses', fileOf(''), { nics: [nic(0, 'net-a', '239.1.1.1')] }),
-    verdict: 'only the CPI initializes it',
+    verdict: 'only the CPI',
     shows: 'Multicast and broadcast addresses',
   },
 ]

@@ -1,5 +1,6 @@
 /** Files made up by a seed: every setting of the CPI, in its three forms, in ways of writing that both readers know. */
 import type { Random } from '../simulation/random.ts'
+import { generateAddressSettings, RARE } from './generate.ts'
 
 /** The sections of a file; a vCenter's name stands behind a blank, as in INI. */
 type Model = ReadonlyMap<string, ReadonlyMap<string, Value>>
@@ -41,9 +42,6 @@ const SERVERS = ['vc.example.com', '192.0.2.1', '2001:db8::1', 'VC-2.example.com
 const SUBNETS = ['192.0.2.0/24', '198.51.100.7/32', '2001:db8::/32', '0.0.0.0/0', 'fe80::1/128']
 const SHA1 = '5E:A4:E3:51:C8:5B:F9:1F:8D:5D:D2:25:12:DD:17:C0:37:D2:C0:5C'
 
-/** One setting in so many is not written. */
-const RARE = 0.35
-
 /** A file's sections and settings, not always enough of them. */
 function modelOf(random: Random): Model {
   const model = new Map<string, ReadonlyMap<string, Value>>()
@@ -74,17 +72,7 @@ function modelOf(random: Random): Model {
     model.set(`vcenter ${named ? server : `tenant-${random.below(1000)}`}`, settings)
   }
   model.set('labels', some({ zone: text, region: text }))
-  model.set(
-    'nodes',
-    some({
-      internalNetworkSubnetCidr: subnets,
-      externalNetworkSubnetCidr: subnets,
-      internalVmNetworkName: text,
-      externalVmNetworkName: text,
-      excludeInternalNetworkSubnetCidr: subnets,
-      excludeExternalNetworkSubnetCidr: subnets,
-    }),
-  )
+  model.set('nodes', new Map(Object.entries(generateAddressSettings(subnets, text, random))))
   return model
 }
 

@@ -1,9 +1,6 @@
 /** What a file means, in one form for both readers, so that they can be compared. */
 import type { Config } from '../../controller/config/config.ts'
-import { Findings } from '../../controller/config/findings.ts'
-import { parseConfig } from '../../controller/config/load.ts'
-import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
-import type { CPIConfig, WrittenConfig } from './oracle.ts'
+import type { CPIConfig } from './oracle.ts'
 
 export interface Comparable {
   readonly vCenters: Readonly<Record<string, ComparableVCenter>>
@@ -23,35 +20,8 @@ interface ComparableVCenter {
   readonly credentials: string
 }
 
-export interface OurOutcome {
-  readonly config: Comparable | undefined
-  /** What is wrong with the file. Of what is right but not served yet nothing is here. */
-  readonly errors: readonly string[]
-}
-
-/** Each file named .pem or .crt has a certificate, but below /nowhere. */
-async function readFile(path: string): Promise<Uint8Array> {
-  if (path.startsWith('/nowhere/')) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
-  return new TextEncoder().encode(CERTIFICATE)
-}
-
-/** What Rollcall makes of a file, were everything served that it parses. */
-export async function askRollcall({ text, environment = {} }: WrittenConfig): Promise<OurOutcome> {
-  const findings = new Findings()
-  const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
-  const parsed = await parseConfig(decoded, environment, {
-    folder: '/etc/cloud',
-    readFile,
-    defaultFolder: false,
-    findings,
-  })
-  return {
-    config: parsed && ours(parsed.config),
-    errors: findings.problems.map(({ path, message }) => `${path}: ${message}`),
-  }
-}
-
-function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Comparable {
+/** Our own values. */
+export function ours({ vCenters, labels, nodes, ipFamilies, credentials }: Config): Comparable {
   // These two are Rollcall's own.
   const { externalIP: _, requireAllFamilies: __, ...shared } = nodes
   return {

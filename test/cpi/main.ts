@@ -2,9 +2,8 @@
 import { parseArgs } from 'node:util'
 import { createRandom } from '../simulation/random.ts'
 import { openBed } from './bed.ts'
-import { type ComparedNode, compareScenario } from './compare.ts'
+import { type ComparedNode, compareScenario, judge } from './compare-nodes.ts'
 import { generateScenario } from './generate.ts'
-import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
 import { WRITTEN } from './written.ts'
 

@@ -1,3 +1,4 @@
+/** Asks the CPI's own code, in the programs of `test/servers/cpi/`. */
 import { execFile } from 'node:child_process'
 import * as v from 'valibot'
 import { serverBinary } from '../servers/build.ts'
@@ -39,10 +40,9 @@ const cpiConfig = v.object({
     ExcludeExternalNetworkSubnetCIDR: text,
   }),
 })
-const outcomes = v.array(v.object({ config: v.optional(cpiConfig), error: v.optional(text) }))
+const configs = v.array(v.object({ config: v.optional(cpiConfig), error: v.optional(text) }))
 
 export type CPIConfig = v.InferOutput<typeof cpiConfig>
-export type CPIOutcome = v.InferOutput<typeof outcomes>[number]
 
 /** What a Secret has under its keys, and the server whose user and password are looked for. */
 export interface WrittenSecret {
@@ -59,22 +59,59 @@ const credentials = v.array(
   }),
 )
 
-export type CPICredential = NonNullable<v.InferOutput<typeof credentials>[number]['credential']>
-
-/** What the CPI itself makes of each of these files: its configuration, or its error. */
-export async function askCPI(files: readonly WrittenConfig[]): Promise<readonly CPIOutcome[]> {
-  return v.parse(outcomes, await ask(files))
+/** A configuration, and machines whose Nodes are initialized under it. In the text, @HOST@ and @PORT@ are the vCenter. */
+export interface Configured {
+  readonly text: string
+  readonly machines: readonly ReportedMachine[]
 }
 
-/** Which credential the CPI itself finds in each of these Secrets, or its error. */
-export async function askCPIForCredentials(
+export interface ReportedMachine {
+  /** As VMware Tools report them. */
+  readonly nics: readonly ReportedNIC[]
+  /** Variables that vCenter shows of the machine. */
+  readonly guestinfo?: Readonly<Record<string, string>>
+  /** The kubelet's --node-ip. */
+  readonly nodeIP?: string
+}
+
+export interface ReportedNIC {
+  readonly mac: string
+  readonly network: string
+  /** -1 is no vNIC. */
+  readonly deviceConfigID: number
+  readonly addresses: readonly string[]
+}
+
+const choices = v.array(
+  v.array(
+    v.object({
+      addresses: v.optional(v.array(v.object({ type: text, address: text }))),
+      error: v.optional(text),
+    }),
+  ),
+)
+
+/** Resolves with what the CPI makes of each of these files: its configuration, or its error. */
+export async function askForConfigs(files: readonly WrittenConfig[]): Promise<v.InferOutput<typeof configs>> {
+  return v.parse(configs, await ask('cpi-config', files))
+}
+
+/** Resolves with the credential that the CPI finds in each of these Secrets, or its error. */
+export async function askForCredentials(
   secrets: readonly WrittenSecret[],
 ): Promise<v.InferOutput<typeof credentials>> {
-  return v.parse(credentials, await ask(secrets))
+  return v.parse(credentials, await ask('cpi-config', secrets))
 }
 
-async function ask(questions: readonly object[]): Promise<unknown> {
-  const binary = await serverBinary('cpi-config')
+/** Resolves with the addresses that the CPI chooses for each machine, by configuration. */
+export async function askForAddresses(
+  configured: readonly Configured[],
+): Promise<v.InferOutput<typeof choices>> {
+  return v.parse(choices, await ask('cpi-addresses', configured))
+}
+
+async function ask(program: 'cpi-config' | 'cpi-addresses', questions: readonly object[]): Promise<unknown> {
+  const binary = await serverBinary(program)
   const output = await new Promise<string>((resolve, reject) => {
     const child = execFile(binary, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
       error === null ? resolve(stdout) : reject(new Error(stderr, { cause: error })),

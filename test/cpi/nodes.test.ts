@@ -1,13 +1,11 @@
 /** The vSphere CPI itself against Rollcall: the written set, and the hand-over from one to the other and back. */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import type { NodeObject } from '../world/objects.ts'
 import { openBed, readNodes, runRollcall, setUp } from './bed.ts'
-import { type ComparedNode, compareScenario } from './compare.ts'
-import { PAGE, ROWS, withTable } from './differences.ts'
-import { judge } from './judge.ts'
+import { type ComparedNode, compareScenario, judge } from './compare-nodes.ts'
+import { ON_NODES, PAGE, withTables } from './differences.ts'
 import { runCPI } from './run-cpi.ts'
 import { HANDED_OVER, WRITTEN } from './written.ts'
 
@@ -20,13 +18,13 @@ await t.test('both make the same of each Node, but for the listed differences', 
     all.push(...(await compareScenario(bed, scenario, serial)))
   const { agreed, unexplained, shown } = judge(all)
   t.strictSame(unexplained, [])
-  for (const row of ROWS) t.ok(shown.has(row), `a case shows: ${row.what}`)
+  for (const row of ON_NODES) t.ok(shown.has(row), `a case shows: ${row.what}`)
   t.ok(agreed > all.length / 3, `${agreed} of ${all.length} agree`)
 })
 
 await t.test('each difference is told in the docs', async (t) => {
-  const page = readFileSync(join(import.meta.dirname, '../..', PAGE), 'utf8')
-  t.equal(withTable(page), page, 'npm run generate')
+  const page = readFileSync(PAGE, 'utf8')
+  t.equal(withTables(page), page, 'npm run generate')
 })
 
 await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {
