@@ -15,6 +15,10 @@ export const QUICK = {
   leaderAge: '1s',
 } as const satisfies ControllerProcessOptions['lifecycle']
 
+export const BRAKE = 'rollcall_deletion_brake_engaged{vcenter="main"}'
+export const DELETED = 'rollcall_nodes_deleted_total{vcenter="main"}'
+export const MISSING = 'rollcall_vms_missing{vcenter="main"}'
+
 /** Members whose Nodes are verified and initialized, and whose agents have ended. */
 export async function verified(stage: Stage, ...names: readonly string[]): Promise<Member[]> {
   const members: Member[] = []
@@ -128,4 +132,11 @@ export async function wish({ cluster }: Stage, node: string, value: string | nul
     { contentType: 'application/merge-patch+json' },
   )
   if (status !== 200) throw new Error(`Node ${node} is not annotated: ${status}`)
+}
+
+/** Waits until these are kept by the brake and by nothing else: all that time brings is there. */
+export async function heldByBrake(stage: Stage, ...names: readonly string[]): Promise<void> {
+  const message = /is gone, and the Node is kept for now: the deletion brake is engaged: [^;]+; [^;]+$/
+  const wanted = { status: 'True', reason: 'BrakeEngaged', message } as const
+  await Promise.all(names.map((name) => deletionPending(stage, name, wanted)))
 }

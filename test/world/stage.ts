@@ -42,8 +42,8 @@ export interface Stage extends StageServers {
   controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
-  /** As many Nodes, whose reports are made up and written at once, and waits until all are initialized. */
-  crowd(count: number): Promise<CrowdMember[]>
+  /** As many Nodes, or those of these names, whose reports are made up and written at once; waits until all are initialized. */
+  crowd(of: number | readonly string[]): Promise<CrowdMember[]>
   /** Registers the Node of a member again after it was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
 }
@@ -83,7 +83,7 @@ export interface Member extends RegisteredNode {
 }
 
 /** The part of a tap test that ends what was begun, last first. */
-interface Teardown {
+export interface Teardown {
   teardown(fn: () => Promise<unknown>): void
 }
 
@@ -179,8 +179,9 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
           ...controller,
         }),
       ),
-    async crowd(count) {
-      const members = await registerCrowd(cluster, vms.splice(0, count))
+    async crowd(of) {
+      const [count, names] = typeof of === 'number' ? [of] : [of.length, of]
+      const members = await registerCrowd(cluster, vms.splice(0, count), {}, names)
       await claimAll(vcsim, members)
       await using load = await prepareReports(cluster, members)
       await load.write()
