@@ -13,7 +13,6 @@ const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes, reports, vcsim } = stage
 const controller = await stage.controller({ lifecycle })
 const [member, witness] = await verified(stage, 'worker', 'witness')
-if (!member || !witness) throw new Error('there are too few members')
 const { name, uid, vm, root, bootID, address, reportOnce } = member
 const found = () => condition(reports.last(name), 'VMFound')
 const changed = randomUUID()

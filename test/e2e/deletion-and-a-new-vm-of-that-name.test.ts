@@ -15,26 +15,25 @@ import {
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
 import { writeMachine } from '../world/machine.ts'
 import { condition } from '../world/objects.ts'
-import { openStage } from '../world/stage.ts'
+import { openPlay } from '../world/play.ts'
 
-const stage = await openStage(t, { vms: 6 })
-const { cluster, events, nodes, reports, vcsim } = stage
-const proxy = await startApiProxy(cluster.url)
-t.teardown(() => proxy.close())
-const controller = await stage.controller({
-  cluster: { ...cluster, url: proxy.url },
-  lifecycle: { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
-})
-const [after, between, during, clock, takenOver] = await verified(
-  stage,
-  'after',
-  'between',
-  'during',
-  'clock',
-  'taken-over',
-  'canary',
+let proxy: Awaited<ReturnType<typeof startApiProxy>> | undefined
+const stage = await openPlay(
+  t,
+  ['after', 'between', 'during', 'clock', 'canary'],
+  { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
+  {
+    vms: 6,
+    async controller({ cluster }) {
+      proxy = await startApiProxy(cluster.url)
+      t.teardown(() => proxy?.close())
+      return { cluster: { ...cluster, url: proxy.url } }
+    },
+  },
 )
-if (!after || !between || !during || !clock || !takenOver) throw new Error('there are six')
+const { cluster, events, nodes, reports, vcsim } = stage
+const { after, between, during, clock } = stage.cast
+const [takenOver] = await verified(stage, 'taken-over')
 await watched(stage)
 
 /** How many deletions of Nodes the API server has refused. */
@@ -56,7 +55,7 @@ t.test('after the old Node was deleted', async (t) => {
   await loseHeartbeats(cluster, after.name)
   const vm = await vcsim.recreate(after.vm.ref)
   t.equal(vm.name, after.vm.name)
-  await nodes.until('the old Node is deleted', () => nodes.last(after.name) === undefined)
+  await stage.ends(after)
   const next = await stage.member(after.name, { vm })
   await next.reportOnce()
   await settled(stage, next.name)
@@ -76,19 +75,19 @@ t.test('after the old Node was deleted', async (t) => {
 t.test('between the last confirmation and the deletion, which comes too late', async (t) => {
   await loseHeartbeats(cluster, between.name)
   const before = await refusals()
-  // Time enough to replace the Node before the deletion arrives.
-  proxy.set('works', 400)
+  // Time enough to replace the Node before the deletion arrives: first an answer is on its way, then the request.
+  proxy?.set('works', 2_000)
   const vm = await vcsim.recreate(between.vm.ref)
   await deletionPending(stage, between.name, { status: 'True', reason: 'VMGone' })
   await remove(between.name)
   const next = await stage.member(between.name, { vm })
   await until('the late deletion has arrived', async () => (await refusals()) === before + 1)
-  proxy.set('works')
+  proxy?.set('works')
   t.equal(nodes.last(next.name)?.metadata.uid, next.uid, 'the new Node is kept')
   await next.reportOnce()
   await settled(stage, next.name)
   t.equal(nodes.last(next.name)?.spec.providerID, `vsphere://${vm.uuid}`)
-  await deletionsCounted(controller, 'main', 1)
+  await deletionsCounted(stage.leader, 'main', 1)
   t.same(eventsOfReason(stage, between.name, 'NodeDeleted'), [])
 })
 
@@ -100,7 +99,8 @@ t.test('while it is being confirmed, and the new one is not ready, nor has it re
   await remove(during.name)
   const next = await stage.member(during.name, { vm })
   await heartbeat(cluster, during.name, 'False')
-  await nodes.until('one that went missing later is deleted', () => nodes.last(clock.name) === undefined)
+  // It went missing later.
+  await stage.ends(clock)
   t.equal(nodes.last(next.name)?.metadata.uid, next.uid, 'kept')
   await next.reportOnce()
   await settled(stage, next.name)

@@ -1,7 +1,7 @@
 // kubernetes/cloud-provider-vsphere#387
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { deleted, deletionsCounted, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { deleted, deletionsCounted, eventsOfReason, QUICK, watched } from '../world/deletion.ts'
 import { loseHeartbeats, registerNode } from '../world/kubelet.ts'
 import { metric } from '../world/meters.ts'
 import { condition, isInitialized } from '../world/objects.ts'
@@ -12,8 +12,7 @@ const { cluster, events, nodes, reports, vcsim } = stage
 const controller = await stage.controller({
   lifecycle: { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
 })
-const [canary] = await verified(stage, 'canary')
-if (!canary) throw new Error('there is one')
+await stage.crowd(['canary'])
 
 const bound = await stage.member('bound', { addresses: [] })
 const unbound = await stage.member('unbound')

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
+  BRAKE,
   brakeEvents,
   deletionPending,
   eventsOfReason,
@@ -15,7 +16,6 @@ import { loseHeartbeats } from '../world/kubelet.ts'
 import { metric } from '../world/meters.ts'
 import { isInitialized } from '../world/objects.ts'
 import { type Member, openStage } from '../world/stage.ts'
-import { BRAKE } from './half.ts'
 
 const WORKERS = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const
 /** Those whose Machines wait for long: their Nodes are missing at the same time, and are for Rollcall to delete. */

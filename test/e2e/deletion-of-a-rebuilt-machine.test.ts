@@ -32,7 +32,6 @@ const [both, agentless, unseen, template, macs, mended] = await verified(
   'mended',
   'canary',
 )
-if (!both || !agentless || !unseen || !template || !macs || !mended) throw new Error('there are seven')
 await watched(stage)
 
 /** Destroys a member's VM and creates it again; the kubelet of the new one takes over the Node. */

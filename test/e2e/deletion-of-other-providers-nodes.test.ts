@@ -2,20 +2,19 @@
 // kubernetes/cloud-provider-vsphere#538, #677, #1636
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { deletionsCounted, eventsOfReason, QUICK, verified, watched } from '../world/deletion.ts'
+import { deletionsCounted, eventsOfReason, QUICK } from '../world/deletion.ts'
 import { loseHeartbeats, registerNode } from '../world/kubelet.ts'
-import { metric } from '../world/meters.ts'
 import { condition, eventsOf } from '../world/objects.ts'
-import { openStage } from '../world/stage.ts'
+import { openPlay } from '../world/play.ts'
 
-const stage = await openStage(t, { vms: 4 })
+const stage = await openPlay(
+  t,
+  ['gone', 'canary'],
+  { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
+  { vms: 4 },
+)
 const { cluster, events, nodes, reports, vcsim } = stage
-const controller = await stage.controller({
-  lifecycle: { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
-})
-const [gone] = await verified(stage, 'gone', 'canary')
-if (!gone) throw new Error('there are two')
-await watched(stage)
+const { gone } = stage.cast
 
 const providers = ['kubemark://hollow-1', 'metal3://bmh/1', 'rke2://rke2-1', undefined]
 const foreign = providers.map((providerID, i) => ({ name: `foreign-${i}`, providerID }))
@@ -39,18 +38,18 @@ await reports.until(
 t.test('their VMs are nowhere, and they are not ready', async (t) => {
   await vcsim.hide(gone.vm.ref, blocked.vm.ref)
   await loseHeartbeats(cluster, gone.name, blocked.name, ...foreign.map(({ name }) => name))
-  await nodes.until('the Node that is ours is deleted', () => nodes.last(gone.name) === undefined)
+  await stage.ends(gone)
   for (const { name, providerID = 'without a provider ID' } of foreign) {
     t.equal(nodes.of(name).length, 2, `${providerID}: as others left it`)
     t.same(eventsOf(events, name), [])
     t.equal(reports.last(name), undefined)
   }
   await until('the one is not counted any more', async () => {
-    return (await metric(controller, 'rollcall_nodes{state="refused"}')) === 1
+    return (await stage.count('rollcall_nodes{state="refused"}')) === 1
   })
-  t.equal(await metric(controller, 'rollcall_nodes{state="initialized"}'), 1)
-  t.equal(await metric(controller, 'rollcall_nodes{state="waiting"}'), 0)
-  await deletionsCounted(controller, 'main', 1)
+  t.equal(await stage.count('rollcall_nodes{state="initialized"}'), 1)
+  t.equal(await stage.count('rollcall_nodes{state="waiting"}'), 0)
+  await deletionsCounted(stage.leader, 'main', 1)
 })
 
 t.test('one that an agent speaks for is told once why it is left alone', async (t) => {

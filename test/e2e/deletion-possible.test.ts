@@ -4,35 +4,25 @@ import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
 import type { Controller } from '../world/controller.ts'
-import {
-  deleted,
-  deletionPending,
-  deletionsCounted,
-  eventsOfReason,
-  QUICK,
-  verified,
-  watched,
-} from '../world/deletion.ts'
+import { deletionPending, deletionsCounted, eventsOfReason, QUICK } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
-import { metric } from '../world/meters.ts'
 import { condition } from '../world/objects.ts'
-import { openStage } from '../world/stage.ts'
+import { openPlay } from '../world/play.ts'
 
-const stage = await openStage(t, { vms: 3 })
-const { cluster, nodes, reports, events, vcsim } = stage
 const empty = await startVcsim({ vms: 0, seed: 'second', password: 'another' })
 t.teardown(() => empty.stop())
 await empty.revoke({ object: '/', alone: true })
-await vcsim.govc('folder.create', '/DC0/vm/workers')
-for (const { ref } of stage.vms) await vcsim.move({ vm: ref, folder: '/DC0/vm/workers' })
-
 // The brake is not what this is about.
 const lifecycle = { ...QUICK, maxAbsentShare: '100%' }
-const controller = await stage.controller({ otherVCenters: { second: empty }, lifecycle })
-const members = await verified(stage, 'first', 'second', 'last')
-const [first, second, last] = members
-if (!first || !second || !last) throw new Error('there are three')
-await watched(stage)
+const stage = await openPlay(t, ['first', 'second', 'last'], lifecycle, {
+  async controller({ vcsim, vms }) {
+    await vcsim.govc('folder.create', '/DC0/vm/workers')
+    for (const { ref } of vms) await vcsim.move({ vm: ref, folder: '/DC0/vm/workers' })
+    return { otherVCenters: { second: empty } }
+  },
+})
+const { cluster, nodes, reports, events, vcsim, members, leader: controller } = stage
+const { first, second, last } = stage.cast
 
 const LINE =
   'vCenter second: PrivilegeMissing, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports'
@@ -42,8 +32,7 @@ async function readyz({ url }: Controller): Promise<{ ok: boolean; text: string 
   return { ok: response.ok, text: (await response.text()).trim() }
 }
 const possible = (name: string) => condition(reports.last(name), 'DeletionPossible')
-const provable = (vCenter: string) =>
-  metric(controller, `rollcall_vcenter_absence_provable{vcenter="${vCenter}"}`)
+const provable = (vCenter: string) => stage.count(`rollcall_vcenter_absence_provable{vcenter="${vCenter}"}`)
 
 t.test('that nothing can be proven is said when a VM is bound', async (t) => {
   await reports.until('it is said', () => members.every(({ name }) => possible(name)?.status === 'False'))
@@ -68,7 +57,7 @@ t.test('it is so: a VM that is destroyed keeps its Node until the account may re
   })
   t.match(message, /vCenter second: the account lacks .* on the root folder/)
   await empty.restore()
-  await deleted(stage, first.name)
+  await stage.ends(first)
   // It asks again with each session, and every five minutes.
   await empty.endSessions()
   await reports.until('it is taken back', () => possible(last.name)?.status === 'True')
@@ -80,11 +69,11 @@ t.test('it is so: a VM that is destroyed keeps its Node until the account may re
 t.test('the folder goes with all that is left of the VMs', async (t) => {
   await loseHeartbeats(cluster, second.name, last.name)
   await vcsim.govc('vm.destroy', second.vm.name)
-  await deleted(stage, second.name)
+  await stage.ends(second)
   t.ok(nodes.last(last.name))
   await vcsim.govc('vm.destroy', last.vm.name)
   await vcsim.govc('object.destroy', '/DC0/vm/workers')
   t.same(await vcsim.vms(), [], 'no vCenter has any VM')
-  await deleted(stage, last.name)
+  await stage.ends(last)
   await deletionsCounted(controller, 'main', 3)
 })

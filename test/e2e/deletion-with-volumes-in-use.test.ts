@@ -1,10 +1,9 @@
 // The real kube-controller-manager deletes the pods of a Node that is out of service, and detaches what they used.
 import t from 'tap'
 import { startControllerManager } from '../world/control-plane.ts'
-import { deleted, deletionPending, QUICK, verified, watched } from '../world/deletion.ts'
-import { loseHeartbeats } from '../world/kubelet.ts'
+import { deletionPending, QUICK } from '../world/deletion.ts'
+import { openPlay } from '../world/play.ts'
 import { type AnyObject, record } from '../world/recorder.ts'
-import { openStage } from '../world/stage.ts'
 
 const DRIVER = 'csi.vsphere.vmware.com'
 const HANDLE = 'volume-1'
@@ -13,12 +12,13 @@ const MERGE = { contentType: 'application/merge-patch+json' } as const
 const FINALIZER = `external-attacher/${DRIVER.replaceAll('.', '-')}`
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments'
 
-const stage = await openStage(t, { vms: 2 })
-const { cluster, nodes, vcsim } = stage
-await stage.controller({ lifecycle: { ...QUICK, maxAbsentShare: '100%', waitForVolumes: '5m' } })
-const [gone] = await verified(stage, 'stateful', 'canary')
-if (gone === undefined) throw new Error('there are two')
-await watched(stage)
+const play = await openPlay(t, ['stateful', 'canary'], {
+  ...QUICK,
+  maxAbsentShare: '100%',
+  waitForVolumes: '5m',
+})
+const { cluster, nodes } = play
+const gone = play.cast.stateful
 const pods = await record<AnyObject>(cluster, '/api/v1/namespaces/default/pods')
 t.teardown(() => pods.close())
 const attachments = await record<AnyObject & { metadata: { deletionTimestamp?: string } }>(
@@ -100,9 +100,8 @@ t.test('the volume is free before the Node is gone', async (t) => {
   await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: [FINALIZER] } })
   await send('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true } })
 
-  await loseHeartbeats(cluster, gone.name)
-  await vcsim.hide(gone.vm.ref)
-  await deletionPending(stage, gone.name, { status: 'True', reason: 'VolumesAttached' })
+  await play.vanish(gone)
+  await deletionPending(play, gone.name, { status: 'True', reason: 'VolumesAttached' })
   t.ok(pods.last('database'), 'its pod is there until then')
   await pods.until('the pod is deleted', () => pods.last('database') === undefined)
   await attachments.until(
@@ -111,5 +110,5 @@ t.test('the volume is free before the Node is gone', async (t) => {
   )
   t.ok(nodes.last(gone.name), 'the Node waits for the driver')
   await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } })
-  await deleted(stage, gone.name)
+  await play.ends(gone)
 })

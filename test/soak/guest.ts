@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { Client } from 'undici'
-import { AGENT_FIELD_MANAGER, ANNOTATION_REPORTED_AT } from '../../agent/shared/node-report.ts'
+import { AGENT_FIELD_MANAGER } from '../../agent/shared/node-report.ts'
 import { claimVariable, drawClaim } from '../fixtures/claim.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
@@ -138,15 +138,12 @@ export async function createGuest(
     machine.reportedFor = uid
     claim = { ...claim, nodeUID: uid }
     await vcsim.setGuestinfo(claimVariable(guest.vm.ref, claim))
-    const object = reportObject({ name, uid, spec: reportOf(guest.vm, { name, address, claim }) })
-    const annotations = { [ANNOTATION_REPORTED_AT]: new Date().toISOString().replace(/\.\d+/, '') }
+    const spec = reportOf(guest.vm, { name, address, claim })
+    const body = reportObject({ name, uid, spec }, new Date().toISOString().replace(/\.\d+/, ''))
     await request(
       'PATCH',
       `/apis/rollcall.dev/v1alpha1/nodereports/${name}?fieldManager=${AGENT_FIELD_MANAGER}&force=true`,
-      {
-        body: { ...object, metadata: { ...object.metadata, annotations } },
-        type: 'application/apply-patch+yaml',
-      },
+      { body, type: 'application/apply-patch+yaml' },
     )
     reportedAt = performance.now()
   }

@@ -20,12 +20,15 @@ export const DELETED = 'rollcall_nodes_deleted_total{vcenter="main"}'
 export const MISSING = 'rollcall_vms_missing{vcenter="main"}'
 
 /** Members whose Nodes are verified and initialized, and whose agents have ended. */
-export async function verified(stage: Stage, ...names: readonly string[]): Promise<Member[]> {
+export async function verified<const Names extends readonly string[]>(
+  stage: Stage,
+  ...names: Names
+): Promise<{ [Place in keyof Names]: Member }> {
   const members: Member[] = []
   for (const name of names) members.push(await stage.member(name))
   await Promise.all(members.map((member) => member.reportOnce()))
   await settled(stage, ...names)
-  return members
+  return members as { [Place in keyof Names]: Member }
 }
 
 /** Waits until these Nodes are initialized, and their reports say so. */

@@ -181,7 +181,7 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
       ),
     async crowd(of) {
       const [count, names] = typeof of === 'number' ? [of] : [of.length, of]
-      const members = await registerCrowd(cluster, vms.splice(0, count), {}, names)
+      const members = await registerCrowd(cluster, vms.splice(0, count), undefined, names)
       await claimAll(vcsim, members)
       await using load = await prepareReports(cluster, members)
       await load.write()

@@ -51,7 +51,7 @@ export const everybody = theme('Holding up everybody', {
     refusedBy: controller,
     seen: 'NodeReady',
     victim: 'is held until the agents have been silent for six times lifecycle.absentFor, then deleted',
-    file: 'test/e2e/deletion-beside-zombies.test.ts',
+    file: 'test/e2e/deletion-and-signs-of-life.test.ts',
     test: 'once their kubelets alone have spoken for long, they are kept, and hold nobody',
   }),
   'zombies by Lease': row({
@@ -60,7 +60,7 @@ export const everybody = theme('Holding up everybody', {
     refusedBy: controller,
     seen: 'SignOfLife',
     victim: 'the same',
-    file: 'test/e2e/deletion-beside-zombies.test.ts',
+    file: 'test/e2e/deletion-and-signs-of-life.test.ts',
     test: 'nor do they where they renew their Leases alone',
   }),
   'a copy of one that is gone': row({
