@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Condition } from '../../agent/shared/node-report.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { NodeObject, ReportObject } from '../world/objects.ts'
@@ -61,13 +61,6 @@ function unbound(name: string, spec: NodeObject['spec'] = {}): NodeObject {
   return { ...node(name), spec: rest }
 }
 
-function relabeled(name: string, change: (labels: Record<string, string>) => void): NodeObject {
-  const changed = node(name)
-  changed.metadata = { ...changed.metadata, labels: { ...labels } }
-  change(changed.metadata.labels)
-  return changed
-}
-
 function condition(
   type: Condition['type'],
   status: Condition['status'],
@@ -77,59 +70,39 @@ function condition(
   return { type, status, reason, message, lastTransitionTime: '2026-01-01T00:00:00Z' }
 }
 
-t.test('a Node that is as vCenter says has no problem, and each difference is one of its own', async (t) => {
-  const right: Report = { status: { identityLevel: 'proven', vm: bound } }
-  const status = right.status ?? {}
+/** Each change is a problem of its own, which these words name. */
+function eachIsOne(t: Test, cases: readonly (readonly [problems: readonly string[], words: RegExp])[]): void {
+  for (const [problems, words] of cases) {
+    t.equal(problems.length, 1, `${words}: ${problems.join(' | ')}`)
+    t.match(problems[0], words)
+  }
+}
+
+t.test('a Node that is as vCenter says has no problem', async (t) => {
+  const status: Report['status'] = { identityLevel: 'proven', vm: bound }
   const tainted = node('worker-1', { taints: [UNINITIALIZED] })
   const notFound = condition('VMFound', 'False', 'NoSuchVM', 'look there')
-  t.same(checkNode(planned, node('worker-1', { taints: [SHUTDOWN] }), right), [])
-  const cases: [string, NodeObject | undefined, Report | undefined, RegExp][] = [
-    ['no Node', undefined, right, /not there/],
-    ['no report', node('worker-1'), undefined, /no NodeReport/],
-    ['tainted', tainted, right, /still has the taint$/],
+  const check = (seen?: NodeObject, change: Report['status'] = {}) =>
+    checkNode(planned, seen, { status: { ...status, ...change } })
+  const labeled = (change: Record<string, string>, { ...kept }: Record<string, string> = labels) =>
+    node('worker-1', {}, { metadata: { ...node('worker-1').metadata, labels: { ...kept, ...change } } })
+  const { 'topology.kubernetes.io/zone': _, ...fewer } = labels
+  t.same(check(node('worker-1', { taints: [SHUTDOWN] })), [])
+  eachIsOne(t, [
+    [check(), /not there/],
+    [checkNode(planned, node('worker-1'), undefined), /no NodeReport/],
+    [check(tainted), /still has the taint$/],
+    [check(tainted, { conditions: [notFound] }), /still has the taint \(VMFound: NoSuchVM, look there\)/],
+    [check(unbound('worker-1')), /provider ID is missing/],
+    [check(labeled({}, fewer)), /zone is missing/],
     [
-      'tainted, and why',
-      tainted,
-      { status: { ...status, conditions: [notFound] } },
-      /still has the taint \(VMFound: NoSuchVM, look there\)/,
-    ],
-    ['no provider ID', unbound('worker-1'), right, /provider ID is missing/],
-    [
-      'a label is missing',
-      relabeled('worker-1', (all) => delete all['topology.kubernetes.io/zone']),
-      right,
-      /zone is missing/,
-    ],
-    [
-      'a beta label differs',
-      relabeled('worker-1', (all) => Object.assign(all, { 'failure-domain.beta.kubernetes.io/region': 'r' })),
-      right,
+      check(labeled({ 'failure-domain.beta.kubernetes.io/region': 'r' })),
       /beta\.kubernetes\.io\/region is r, expected region-1/,
     ],
-    [
-      'an address is missing',
-      node('worker-1', {}, { status: { addresses: addresses.slice(1) } }),
-      right,
-      /addresses is Int/,
-    ],
-    [
-      'not proven',
-      node('worker-1'),
-      { status: { ...status, identityLevel: 'reported' } },
-      /is reported, expected/,
-    ],
-    [
-      'another VM',
-      node('worker-1'),
-      { status: { ...status, vm: { ...bound, moref: 'vm-43' } } },
-      /bound VM is vm-43, expected vm-42/,
-    ],
-  ]
-  for (const [name, seen, report, problem] of cases) {
-    const problems = checkNode(planned, seen, report)
-    t.equal(problems.length, 1, name)
-    t.match(problems[0], problem, name)
-  }
+    [check(node('worker-1', {}, { status: { addresses: addresses.slice(1) } })), /addresses is Int/],
+    [check(node('worker-1'), { identityLevel: 'reported' }), /is reported, expected/],
+    [check(node('worker-1'), { vm: { ...bound, moref: 'vm-43' } }), /bound VM is vm-43, expected vm-42/],
+  ])
 })
 
 function snapshot(nodes: readonly NodeObject[], reports: Readonly<Record<string, Report>> = {}): Snapshot {
@@ -139,82 +112,56 @@ function snapshot(nodes: readonly NodeObject[], reports: Readonly<Record<string,
   }
 }
 
-t.test(
-  'a forger that got nothing is no problem, and each thing that it got, and each harm, is one',
-  async (t) => {
-    const refusal = condition('IdentityVerified', 'False', 'ClaimedByAnotherNode', 'look for a forged report')
-    const event = {
-      type: 'Warning',
-      reason: 'ClaimedByAnotherNode',
-      involvedObject: { name: 'forger' },
-    } as const
-    const victim: Report = { status: { identityLevel: 'proven' } }
-    const refused = unbound('forger', { taints: [UNINITIALIZED] })
-    const seen = (
-      change: {
-        nodes?: NodeObject[]
-        status?: Report['status']
-        victim?: Report
-        events?: (typeof event)[]
-      } = {},
-    ) => ({
-      before: snapshot([node('worker-1')], { 'worker-1': victim }),
-      after: snapshot(change.nodes ?? [refused, node('worker-1')], {
-        forger: {
-          status: { conditions: [refusal] },
-          ...('status' in change ? { status: change.status ?? {} } : {}),
-        },
-        'worker-1': change.victim ?? victim,
-      }),
-      events: change.events ?? [event],
+t.test('a forger that got nothing is no problem', async (t) => {
+  const refusal = condition('IdentityVerified', 'False', 'ClaimedByAnotherNode', 'look for a forged report')
+  const event = {
+    type: 'Warning',
+    reason: 'ClaimedByAnotherNode',
+    involvedObject: { name: 'forger' },
+  } as const
+  const proven: Report = { status: { identityLevel: 'proven' } }
+  const refused = unbound('forger', { taints: [UNINITIALIZED] })
+  const victim = node('worker-1')
+  const check = (
+    nodes = [refused, victim],
+    status: NonNullable<Report['status']> = { conditions: [refusal] },
+    {
+      events = [event] as Parameters<typeof checkForger>[2]['events'],
+      report = proven,
+      known = [victim],
+    } = {},
+  ) =>
+    checkForger('forger', 'worker-1', {
+      before: snapshot(known, known.length > 0 ? { 'worker-1': proven } : {}),
+      after: snapshot(nodes, { forger: { status }, 'worker-1': report }),
+      events,
     })
-    t.same(checkForger('forger', 'worker-1', seen()), [])
-    const cases: [string, Parameters<typeof seen>[0], RegExp][] = [
-      ['no Node', { nodes: [node('worker-1')] }, /forger: the Node is not there/],
-      ['no taint', { nodes: [unbound('forger'), node('worker-1')] }, /lost the taint/],
-      [
-        'a provider ID',
-        { nodes: [node('forger', { taints: [UNINITIALIZED] }), node('worker-1')] },
-        /got the provider ID vsphere:\/\/4/,
-      ],
-      ['no condition', { status: {} }, /IdentityVerified is missing, expected False, Cla/],
-      ['believed', { status: { conditions: [{ ...refusal, status: 'True' }] } }, /is True, ClaimedBy/],
-      [
-        'refused for another reason',
-        { status: { conditions: [{ ...refusal, reason: 'MACsContradict' }] } },
-        /is False, MACsContradict, expected/,
-      ],
-      ['a level', { status: { conditions: [refusal], identityLevel: 'reported' } }, /level is reported/],
-      ['a VM', { status: { conditions: [refusal], vm: bound } }, /bound to the VM VM0/],
-      ['no Event', { events: [] }, /no Warning ClaimedByAnotherNode/],
-      ['another Event', { events: [{ ...event, type: 'Normal' as 'Warning' }] }, /no Warning/],
-      [
-        'the Node touched',
-        { nodes: [refused, node('worker-1', { taints: [] })] },
-        /worker-1: its Node is not/,
-      ],
-      ['the Node gone', { nodes: [refused] }, /worker-1: its Node is not what it was/],
-      [
-        'the report touched',
-        { victim: { status: { identityLevel: 'reported' } } },
-        /worker-1: its NodeReport is not what it was/,
-      ],
-    ]
-    for (const [name, change, problem] of cases) {
-      const problems = checkForger('forger', 'worker-1', seen(change))
-      t.equal(problems.length, 1, `${name}: ${problems.join(' | ')}`)
-      t.match(problems[0], problem, name)
-    }
-    const unknown = { ...seen(), before: snapshot([]) }
-    t.match(checkForger('forger', 'worker-1', unknown), [/its Node/, /its NodeReport/])
-  },
-)
+  const conditions = (change: Partial<Condition>) => ({ conditions: [{ ...refusal, ...change }] })
+  t.same(check(), [])
+  eachIsOne(t, [
+    [check([victim]), /forger: the Node is not there/],
+    [check([unbound('forger'), victim]), /lost the taint/],
+    [check([node('forger', { taints: [UNINITIALIZED] }), victim]), /got the provider ID vsphere:\/\/4/],
+    [check(undefined, {}), /IdentityVerified is missing, expected False, Cla/],
+    [check(undefined, conditions({ status: 'True' })), /is True, ClaimedBy/],
+    [check(undefined, conditions({ reason: 'MACsContradict' })), /is False, MACsContradict, expected/],
+    [check(undefined, { ...conditions({}), identityLevel: 'reported' }), /level is reported/],
+    [check(undefined, { ...conditions({}), vm: bound }), /bound to the VM VM0/],
+    [check(undefined, undefined, { events: [] }), /no Warning ClaimedByAnotherNode/],
+    [check(undefined, undefined, { events: [{ ...event, type: 'Normal' }] }), /no Warning/],
+    [check([refused, node('worker-1', { taints: [] })]), /worker-1: its Node is not what it was/],
+    [check([refused]), /worker-1: its Node is not what it was/],
+    [
+      check(undefined, undefined, { report: { status: { identityLevel: 'reported' } } }),
+      /worker-1: its NodeReport is not what it was/,
+    ],
+  ])
+  t.match(check(undefined, undefined, { known: [] }), [/its Node/, /its NodeReport/])
+})
 
-t.test('at the end, each thing that is not as it should be is a problem of its own', async (t) => {
-  const roles = { destroyed: 'gone', poweredOff: 'off', moved: 'moved' }
+t.test('at the end, all is as it should be', async (t) => {
   const lacks = { message: 'the account lacks System.Read on Folder "vm" (group-2)' }
-  const off = node('off', { taints: [SHUTDOWN] })
-  const rest = [off, node('moved'), node('other')]
+  const rest = [node('off', { taints: [SHUTDOWN] }), node('moved'), node('other')]
   const deletion = { type: 'Normal', reason: 'NodeDeleted', involvedObject: { name: 'gone' } } as const
   const shutdown = { type: 'Warning', reason: 'VMShutDown', involvedObject: { name: 'off' } } as const
   const right: EndingEvidence = {
@@ -228,54 +175,38 @@ t.test('at the end, each thing that is not as it should be is a problem of its o
     lostFor: 10_000,
     whileLost: new Map(['off', 'moved', 'other'].map((name) => [name, lacks])),
   }
-  const ends = (...nodes: NodeObject[]) => ({ after: snapshot([...rest, ...nodes]) })
-  const without = (name: string) => ({
-    after: snapshot(rest.filter(({ metadata }) => metadata.name !== name)),
-  })
-  t.same(checkEnding(roles, right), [])
+  const check = (change: Partial<EndingEvidence> = {}) =>
+    checkEnding({ destroyed: 'gone', poweredOff: 'off', moved: 'moved' }, { ...right, ...change })
+  const ends = (...nodes: NodeObject[]) => check({ after: snapshot([...rest, ...nodes]) })
+  const without = (name: string) =>
+    check({ after: snapshot(rest.filter(({ metadata }) => metadata.name !== name)) })
+  t.same(check(), [])
   // The forger is bound to nothing and need not name a privilege.
   const forger = unbound('forger')
-  const withForger = {
-    before: snapshot([...right.before.nodes.values(), forger]),
-    after: snapshot([...rest, forger]),
-  }
-  t.same(checkEnding(roles, { ...right, ...withForger }), [])
-  const cases: [string, Partial<EndingEvidence>, RegExp][] = [
-    ['not deleted', ends(node('gone')), /^gone: the Node is there/],
-    ['too early', { deletedAfter: 2_900 }, /^gone: .* before 3000 ms/],
-    ['too late', { deletedAfter: 13_100 }, /^gone: .* after 13100 ms, expected/],
-    ['without an Event', { events: [shutdown] }, /^gone: no Event NodeDeleted/],
-    ['without a word', { said: [] }, /^gone: DeletionPending never/],
-    ['not tainted', ends(node('off', { taints: [] })), /^off: has no shutdown taint/],
+  const before = snapshot([...right.before.nodes.values(), forger])
+  t.same(check({ before, after: snapshot([...rest, forger]) }), [])
+  eachIsOne(t, [
+    [ends(node('gone')), /^gone: the Node is there/],
+    [check({ deletedAfter: 2_900 }), /^gone: .* before 3000 ms/],
+    [check({ deletedAfter: 13_100 }), /^gone: .* after 13100 ms, expected/],
+    [check({ events: [shutdown] }), /^gone: no Event NodeDeleted/],
+    [check({ said: [] }), /^gone: DeletionPending never/],
+    [ends(node('off', { taints: [] })), /^off: has no shutdown taint/],
+    [ends(node('off', { taints: [{ ...SHUTDOWN, effect: 'NoExecute' }] })), /^off: has no shutdown taint/],
+    [check({ taintedAfter: 3_100 }), /^off: was tainted after 3100 ms/],
+    [check({ events: [deletion] }), /^off: no Warning/],
+    [check({ moved: { reason: 'Resolved' } }), /^moved: .* Resolved, not Top/],
+    [without('other'), /^other: the Node was deleted though its VM exists/],
+    [without('moved'), /^moved: the Node was deleted/],
+    [ends(node('other', { taints: [SHUTDOWN] })), /^other: .*changed: spec.taints/],
+    [ends(node('off', { taints: [SHUTDOWN], providerID: 'x' })), /^off: .*changed: spec.providerID/],
+    [ends(node('new')), /^new: the Node is new/],
+    [check({ lostFor: 7_000 }), /away for 7000 ms/],
     [
-      'with a wrong effect',
-      ends(node('off', { taints: [{ ...SHUTDOWN, effect: 'NoExecute' }] })),
-      /^off: has no shutdown taint/,
-    ],
-    ['tainted late', { taintedAfter: 3_100 }, /^off: was tainted after 3100 ms/],
-    ['no Warning', { events: [deletion] }, /^off: no Warning/],
-    ['not reported', { moved: { reason: 'Resolved' } }, /^moved: .* Resolved, not Top/],
-    ['another was deleted', without('other'), /^other: the Node was deleted though its VM exists/],
-    ['the moved one was deleted', without('moved'), /^moved: the Node was deleted/],
-    ['another was changed', ends(node('other', { taints: [SHUTDOWN] })), /^other: .*changed: spec.taints/],
-    [
-      'more than the taint was changed',
-      ends(node('off', { taints: [SHUTDOWN], providerID: 'vsphere://x' })),
-      /^off: .*changed: spec.providerID/,
-    ],
-    ['a new one', ends(node('new')), /^new: the Node is new/],
-    ['too short', { lostFor: 7_000 }, /away for 7000 ms/],
-    [
-      'the privilege is not named',
-      { whileLost: new Map([...right.whileLost, ['other', { message: '' }]]) },
+      check({ whileLost: new Map([...right.whileLost, ['other', { message: '' }]]) }),
       /^other: DeletionPending did not name/,
     ],
-  ]
-  for (const [name, change, problem] of cases) {
-    const problems = checkEnding(roles, { ...right, ...change })
-    t.equal(problems.length, 1, `${name}: ${problems.join(' | ')}`)
-    t.match(problems[0], problem, name)
-  }
+  ])
 })
 
 t.test(
@@ -291,23 +222,16 @@ t.test(
     const later = { ...metadata, resourceVersion: '2', managedFields: [{ manager: 'm' }] }
     const unknown = conditions.map((each) => (each.type === 'Ready' ? { ...each, status: 'Unknown' } : each))
     t.same(differences(first, { ...first, metadata: later, status: { ...status, conditions: unknown } }), [])
-    const relabeledTo = (changed: object) => ({ ...first, metadata: { ...metadata, labels: { ...changed } } })
-    const { 'topology.kubernetes.io/zone': zone, ...others } = labels
     const cases: [NodeObject, string[]][] = [
+      [{ ...first, metadata: { ...metadata, labels: { ...labels, zone: 'b' } } }, ['metadata.labels']],
       [
-        relabeledTo({ ...labels, 'topology.kubernetes.io/zone': 'b' }),
-        ['metadata.labels.topology.kubernetes.io/zone'],
+        { ...first, metadata: { ...metadata, name: 'm' }, spec: {} },
+        ['metadata.name', 'spec.providerID', 'spec.taints'],
       ],
-      [relabeledTo(others), ['metadata.labels.topology.kubernetes.io/zone']],
-      [relabeledTo({ ...others, 'topology.kubernetes.io/zone': zone }), ['metadata.labels']],
       [{ ...first, spec: { ...spec, taints: [] } }, ['spec.taints']],
       [{ ...first, spec: { taints } }, ['spec.providerID']],
       [{ ...first, status: { ...status, addresses: [] } }, ['status.addresses']],
       [{ ...first, status: { ...status, conditions: conditions.slice(0, 1) } }, ['status.conditions']],
-      [
-        { ...first, metadata: { ...metadata, name: 'm' }, spec: {} },
-        ['spec.providerID', 'spec.taints', 'metadata.name'],
-      ],
     ]
     for (const [after, paths] of cases) t.same(differences(first, after).toSorted(), paths.toSorted())
   },

@@ -182,30 +182,17 @@ function failed(checks: readonly (readonly [holds: boolean, problem: string])[])
  * what changes with every write, and the condition Ready, which the demo writes in the place of kubelets.
  */
 export function differences(before: NodeObject, after: NodeObject): string[] {
-  return compare(comparable(before), comparable(after), '')
+  const [was, is] = [parts(before), parts(after)]
+  return [...new Set([...was.keys(), ...is.keys()])].filter((part) => was.get(part) !== is.get(part))
 }
 
-function comparable({ metadata, status, ...rest }: NodeObject): object {
+function parts({ metadata, spec, status }: NodeObject): ReadonlyMap<string, string> {
   const { resourceVersion: _, managedFields: __, ...kept } = metadata
-  const { conditions = [], ...others } = status
-  return {
-    ...rest,
-    metadata: kept,
-    status: { ...others, conditions: conditions.filter(({ type }) => type !== 'Ready') },
-  }
-}
-
-function compare(before: unknown, after: unknown, path: string): string[] {
-  if (JSON.stringify(before) === JSON.stringify(after)) return []
-  if (!isRecord(before) || !isRecord(after)) return [path]
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)])
-  const deeper = [...keys].flatMap((key) =>
-    compare(before[key], after[key], path === '' ? key : `${path}.${key}`),
+  const conditions = (status.conditions ?? []).filter(({ type }) => type !== 'Ready')
+  const sections = { metadata: kept, spec, status: { ...status, conditions } }
+  return new Map(
+    Object.entries(sections).flatMap(([section, fields]) =>
+      Object.entries(fields).map(([key, value]) => [`${section}.${key}`, JSON.stringify(value)]),
+    ),
   )
-  // The same keys and values in another order are another text.
-  return deeper.length > 0 ? deeper : [path]
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

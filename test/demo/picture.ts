@@ -20,14 +20,11 @@ export function createRecorder(print: (line: string) => void): Screen & { lines(
   const kept: string[] = []
   return {
     style: createStyle(true),
-    live: true,
     columns: 120,
-    rows: 60,
     print(...lines) {
       kept.push(...lines.flatMap((line) => line.split('\n')))
       for (const line of lines) print(line)
     },
-    draw() {},
     lines() {
       let command = false
       return kept.filter((line, index) => {

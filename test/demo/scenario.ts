@@ -10,7 +10,6 @@ import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
-import { applyManifests, manifestFiles, readManifests } from '../servers/manifests.ts'
 import type { Vcsim } from '../servers/vcsim.ts'
 import type { Controller } from '../world/controller.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
@@ -37,15 +36,7 @@ import {
   REFUSED_BECAUSE,
   type Snapshot,
 } from './check.ts'
-import {
-  type Board,
-  createBoard,
-  createNarrator,
-  formatDuration,
-  type Narrator,
-  type Row,
-  type Screen,
-} from './screen.ts'
+import { createNarrator, type Narrator, type Row, type Screen } from './screen.ts'
 import { renderSummary, type Summary } from './summary.ts'
 
 export interface DemoOptions {
@@ -63,7 +54,6 @@ export interface DemoOptions {
 interface Show extends DemoOptions {
   readonly stage: Stage
   readonly tell: Narrator
-  readonly board: Board
   readonly cast: readonly ExpectedNode[]
   /** The first of the cast: the forger says that it is its VM, and runs in one of its own. */
   readonly victim: ExpectedNode
@@ -108,12 +98,10 @@ export async function demo(options: DemoOptions): Promise<boolean> {
   const { nodes: count, keep, screen } = options
   const start = performance.now()
   await using stack = new AsyncDisposableStack()
-  // However it ends, the cursor comes back.
-  stack.defer(() => screen.print())
   screen.print(...INTRODUCTION, '')
   const show = await setUp(options, stack)
   const setUpTook = performance.now() - start
-  const { stage, board, cast, victim } = show
+  const { stage, cast, victim } = show
   screen.print('')
 
   const problems = await shown(() => rollCall(show))
@@ -126,7 +114,6 @@ export async function demo(options: DemoOptions): Promise<boolean> {
     problems.push(...found.map((problem) => `${name}: ${problem}`))
   }
   let forged = problems.length > 0 ? undefined : await shown(() => forgery(show))
-  board.end()
   await kubectl(show, 'kubectl get nodes -o wide')
   await kubectl(show, 'kubectl get nodereports')
   if (forged?.length === 0) {
@@ -199,10 +186,9 @@ async function setUp(options: DemoOptions, stack: AsyncDisposableStack): Promise
     },
     () => 'kube-apiserver, etcd, kubectl, vCenter simulator, controller, agent: built once, then kept',
   )
-  const apply = async (cluster: Cluster) => applyManifests(cluster, await withoutWorkloads())
   const stage = await step(
     'servers',
-    () => openOwnStage(endsOf(stack), { hosts: 3, vms: count + 1 }, { apply }),
+    () => openOwnStage(endsOf(stack), { hosts: 3, vms: count + 1 }),
     ({ cluster: { url } }) =>
       `etcd and kube-apiserver at ${url}, with CRD, admission policies, RBAC; and a simulated vCenter`,
   )
@@ -216,21 +202,9 @@ async function setUp(options: DemoOptions, stack: AsyncDisposableStack): Promise
     () => startController(stage, 'controller-0'),
     ({ url }) => `runs and is the leader; metrics at ${url}/metrics`,
   )
-  const board = createBoard(screen)
-  stack.defer(() => board.end())
   const [victim] = cast
   if (victim === undefined) throw new Error('a forger needs a VM to lay claim to')
-  return { ...options, stage, tell, board, cast, victim, forgersVM, controller, agents: new Map() }
-}
-
-/** Lists the manifests that can be applied where nobody runs Pods. */
-async function withoutWorkloads(): Promise<string[]> {
-  const files: string[] = []
-  for (const file of await manifestFiles()) {
-    const manifests = await readManifests(file)
-    if (!manifests.some(({ kind }) => kind === 'Deployment' || kind === 'DaemonSet')) files.push(file)
-  }
-  return files
+  return { ...options, stage, tell, cast, victim, forgersVM, controller, agents: new Map() }
 }
 
 /** Sets the VMs' sizes and what VMware Tools says of each guest; resolves with what is to become of them. */
@@ -306,7 +280,7 @@ async function seen<T>(
 function awaited<T>(show: Show, what: string, found: (elapsed: number) => T | undefined) {
   return seen(show, what, (elapsed) => {
     const value = found(elapsed)
-    if (value === undefined) show.tell.wait(what, elapsed)
+    if (value === undefined) show.tell.wait(what)
     return value
   })
 }
@@ -338,18 +312,12 @@ function rowOf(stage: Stage, name: string): Row {
   const refusal = initialized?.status === 'False' ? initialized.reason : ''
   const decided = refusal === '' ? 'checking' : 'refused'
   const tainted = report === undefined ? 'tainted' : decided
-  const after = initializedAfter(stage, name)
-  return {
-    name,
-    state: node === undefined ? 'waiting' : isInitialized(node) ? 'initialized' : tainted,
-    level: report?.status?.identityLevel ?? '',
-    vm: report?.status?.vm?.name ?? '',
-    host: report?.status?.vm?.host ?? '',
-    zone: labels['topology.kubernetes.io/zone'] ?? '',
-    addresses: address(node, 'InternalIP') ?? '',
-    after: after === undefined ? '' : formatDuration(after),
-    note: labels['node.kubernetes.io/instance-type'] ?? refusal,
-  }
+  const state = node === undefined ? 'waiting' : isInitialized(node) ? 'initialized' : tainted
+  const { identityLevel: level = '', vm } = report?.status ?? {}
+  const zone = labels['topology.kubernetes.io/zone']
+  const type = labels['node.kubernetes.io/instance-type']
+  const got = [vm?.name, vm?.host, zone, address(node, 'InternalIP'), type].map((text) => text ?? '')
+  return { name, state, level, details: state === 'initialized' ? got : [refusal] }
 }
 
 /** Shows these Nodes until each is as wanted, while they are made. */
@@ -358,7 +326,7 @@ async function watched(
   names: readonly string[],
   { what, isDone, make }: { what: string; isDone: (row: Row) => boolean; make: () => Promise<void> },
 ): Promise<void> {
-  const { stage, board, cast } = show
+  const { stage, tell } = show
   const since = stage.nodes.versions[0]?.at ?? performance.now()
   let failure: unknown
   const making = make().catch((error: unknown) => {
@@ -367,9 +335,9 @@ async function watched(
   try {
     await seen(show, what, () => {
       if (failure !== undefined) throw failure
-      const rows = [...new Set([...cast.map(({ name }) => name), ...names])].map((name) => rowOf(stage, name))
-      board.show(rows, performance.now() - since)
-      return rows.filter(({ name }) => names.includes(name)).every(isDone) || undefined
+      const rows = names.map((name) => rowOf(stage, name))
+      for (const row of rows) tell.node(row, performance.now() - since)
+      return rows.every(isDone) || undefined
     })
   } finally {
     await making
@@ -469,10 +437,9 @@ async function ending(show: Show, times: EndingTimes): Promise<string[]> {
     agents.delete(name)
   }
   const what = 'vCenter is asked to push what becomes of the VMs'
-  const asking = performance.now()
   await until(what, async () => {
     signal.throwIfAborted()
-    tell.wait(what, performance.now() - asking)
+    tell.wait(what)
     return ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0
   })
   const before = await look(cluster)

@@ -1,139 +1,64 @@
-import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { createRecorder, picture } from './picture.ts'
-import {
-  createBoard,
-  createNarrator,
-  createScreen,
-  createStyle,
-  type Row,
-  type Screen,
-  wrap,
-} from './screen.ts'
+import { createNarrator, createStyle, type Row, type Screen, wrap } from './screen.ts'
 import { renderSummary, type Summary } from './summary.ts'
 
-const tainted: Row = {
-  name: 'worker-1',
-  state: 'tainted',
-  level: '',
-  vm: '',
-  host: '',
-  zone: '',
-  addresses: '',
-  after: '',
-  note: '',
-}
-const initialized: Row = {
-  ...tainted,
-  state: 'initialized',
-  level: 'proven',
-  vm: 'VM0',
-  host: 'H0',
-  zone: 'zone-a',
-  addresses: '10.0.0.5',
-  after: '0.42 s',
-  note: 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
-}
-
-/** What a board wrote to a stream, which is a terminal where it has a size. */
-function write(
-  size: { columns: number; rows: number } | undefined,
-  env: NodeJS.ProcessEnv,
-  rows: readonly Row[][],
-) {
-  const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: size !== undefined, ...size })
-  const board = createBoard(createScreen(stream as unknown as NodeJS.WriteStream, env))
-  for (const [i, some] of rows.entries()) board.show(some, i * 100)
-  board.end()
-  board.end()
-  return String(stream.read() ?? '')
-}
-
-t.test('without a terminal: a plain line for each change of state', async (t) => {
-  const waiting: Row = { ...tainted, state: 'waiting' }
-  const unproven: Row = { ...initialized, level: '' }
-  const all = [[waiting], [tainted], [tainted], [unproven], [initialized], [initialized]]
-  t.same(write(undefined, {}, all).trim().split(/\n */), [
-    '+0.10 s  worker-1  tainted',
-    '+0.40 s  worker-1  initialized  proven  VM0  H0  zone-a  10.0.0.5  vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
-  ])
-})
-
-t.test('on a terminal: one table, drawn over, whole at the end, and the cursor comes back', async (t) => {
-  const text = write({ columns: 40, rows: 24 }, {}, [[tainted], [initialized]])
-  t.match(text, '\x1b[32minitialized\x1b[39m')
-  t.equal(text.split('os-ubuntu').length, 2, 'cut while it is drawn over, whole once')
-  t.equal(text.split('\x1b[?25l').length, 2)
-  t.equal(text.split('\x1b[?25h').length, 2)
-  t.ok(text.indexOf('\x1b[?25h') > text.lastIndexOf('\x1b[?25l'))
-})
-
-t.test('who is refused is counted apart, and nobody is waited for any more', async (t) => {
-  const refused: Row = { ...tainted, name: 'forger', state: 'refused', note: 'ClaimedByAnotherNode' }
-  const text = write({ columns: 120, rows: 24 }, {}, [
-    [initialized, tainted],
-    [initialized, refused],
-  ])
-  t.match(text, '1 initialized, 1 to go, ')
-  t.match(text, '1 initialized, 1 refused, ')
-  t.match(text, '\x1b[31mrefused\x1b[39m')
-  t.match(text, /forger .*ClaimedByAnotherNode/)
-})
-
-t.test('NO_COLOR takes the colors away, TERM=dumb the drawing as well', async (t) => {
-  const plain = write({ columns: 80, rows: 24 }, { NO_COLOR: '1' }, [[initialized]])
-  t.notMatch(plain, '\x1b[32m')
-  t.match(plain, '\x1b[J')
-  t.notMatch(write({ columns: 80, rows: 24 }, { TERM: 'dumb' }, [[initialized]]), '\x1b')
-})
-
-t.test('a low terminal shows first what is not finished', async (t) => {
-  const rows = Array.from(
-    { length: 20 },
-    (_, i): Row => ({
-      ...(i === 7 ? tainted : initialized),
-      name: `worker-${i}`,
-    }),
-  )
-  const text = write({ columns: 120, rows: 10 }, { NO_COLOR: '1' }, [rows])
-  const [first = ''] = text.split('19 initialized, 1 to go')
-  t.match(first, 'worker-7 ')
-  t.match(first, 'and 15 more')
-  t.ok(first.split('\n').length <= 10)
-})
-
-/** A narrator's screen of 40 columns, and what it was told to show. */
-function narrated(live: boolean) {
-  const lines: string[][] = []
-  const keep = (...shown: readonly string[]) => void lines.push([...shown])
-  const screen: Screen = { style: createStyle(false), live, columns: 40, rows: 24, print: keep, draw: keep }
+/** A narrator's screen of 40 columns, and what was printed on it. */
+function narrated(color = false) {
+  const lines: string[] = []
+  const screen: Screen = {
+    style: createStyle(color),
+    columns: 40,
+    print: (...shown) => void lines.push(...shown),
+  }
   return { narrator: createNarrator(screen), lines }
 }
 
-t.test('a plain screen is told once what is waited for', async (t) => {
-  const { narrator, lines } = narrated(false)
+t.test('a line for each change of state', async (t) => {
+  const tainted: Row = { name: 'worker-1', state: 'tainted', level: '', details: [''] }
+  const initialized: Row = {
+    ...tainted,
+    state: 'initialized',
+    level: 'proven',
+    details: ['VM0', '', 'zone-a'],
+  }
+  const forger: Row = { ...tainted, name: 'forger', state: 'refused', details: ['ClaimedByAnotherNode'] }
+  const rows: Row[] = [
+    { ...tainted, state: 'waiting' },
+    tainted,
+    tainted,
+    { ...initialized, level: '' },
+    initialized,
+    initialized,
+    forger,
+  ]
+  const { narrator, lines } = narrated()
+  for (const [i, row] of rows.entries()) narrator.node(row, i * 100)
+  t.same(lines, [
+    ' +0.10 s  worker-1  tainted',
+    ' +0.40 s  worker-1  initialized  proven  VM0  zone-a',
+    ' +0.60 s  forger  refused  ClaimedByAnotherNode',
+  ])
+  const colored = narrated(true)
+  colored.narrator.node(initialized, 0)
+  t.match(colored.lines[0], '\x1b[32minitialized\x1b[39m')
+})
+
+t.test('what happens, and once what is waited for', async (t) => {
+  const { narrator, lines } = narrated()
   narrator.open('A VM goes:', 'the first of them all, and nobody knows where it went')
-  narrator.wait('it is seen', 10)
-  narrator.wait('it is seen', 60)
+  narrator.wait('it is seen')
+  narrator.wait('it is seen')
   narrator.say('it is seen on a host with a long name of its own', 1_234)
   narrator.say('that is all')
   t.same(lines, [
-    ['', 'A VM goes: the first of them all, and', 'nobody knows where it went'],
-    ['          waiting until it is seen ...'],
-    ['  +1.2 s  it is seen on a host with a', '          long name of its own'],
-    ['          that is all'],
-  ])
-})
-
-t.test('a live one sees the time go by, in a line that is drawn over', async (t) => {
-  const { narrator, lines } = narrated(true)
-  narrator.wait('it is seen', 10)
-  narrator.wait('it is seen, which takes a long, long time', 1_060)
-  narrator.say('it is seen', 1_234)
-  t.same(lines, [
-    ['          waiting until it is seen ... 0'],
-    ['          waiting until it is seen, whic'],
-    ['  +1.2 s  it is seen'],
+    '',
+    'A VM goes: the first of them all, and',
+    'nobody knows where it went',
+    '          waiting until it is seen ...',
+    '  +1.2 s  it is seen on a host with a',
+    '          long name of its own',
+    '          that is all',
   ])
 })
 
@@ -146,7 +71,6 @@ t.test('a picture has what stays on the screen, but for what commands say', asyn
   const printed: string[] = []
   const recorder = createRecorder((line) => printed.push(line))
   recorder.print('begin', '')
-  recorder.draw('one of two')
   recorder.print('two of two')
   recorder.print('', recorder.style('bold', '$ kubectl get nodes'), 'NAME\nforger', '', 'end')
   t.strictSame(recorder.lines(), ['begin', '', 'two of two', '', 'end'])
