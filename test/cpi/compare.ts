@@ -14,23 +14,23 @@ import {
 import { chooseFor, readConfig, readCredential } from './rollcall.ts'
 
 /** What one of them makes of something, or why it takes nothing from it. */
-export type Answer<T> = { readonly value: T } | { readonly refusal: string }
+export type ReadOutcome<T> = { readonly value: T } | { readonly refusal: string }
 
 /** By who of them has a value, and whether it is the same. */
 export type Verdict = 'same' | 'neither' | 'only the CPI' | 'only Rollcall' | 'different'
 
 export interface Compared<T> {
   readonly verdict: Verdict
-  readonly cpi: Answer<T>
-  readonly rollcall: Answer<T>
+  readonly cpi: ReadOutcome<T>
+  readonly rollcall: ReadOutcome<T>
 }
 
 /** Of a new Node, in their order. */
-export type Addresses = readonly { readonly type: string; readonly address: string }[]
+export type ChosenAddresses = readonly { readonly type: string; readonly address: string }[]
 
 function judge<T>(
-  cpi: Answer<T>,
-  rollcall: Answer<T>,
+  cpi: ReadOutcome<T>,
+  rollcall: ReadOutcome<T>,
   form: (value: T) => unknown = (value) => value,
 ): Compared<T> {
   const verdict = (): Verdict => {
@@ -41,7 +41,7 @@ function judge<T>(
   return { verdict: verdict(), cpi, rollcall }
 }
 
-function answer<T>(value: T | undefined, error = 'no answer'): Answer<T> {
+function answer<T>(value: T | undefined, error = 'no answer'): ReadOutcome<T> {
   return value === undefined ? { refusal: error } : { value }
 }
 
@@ -79,20 +79,22 @@ export async function compareSecrets(
 /** Has both choose the addresses of each machine's new Node. */
 export async function compareAddresses(
   configured: readonly Configured[],
-): Promise<readonly (Compared<Addresses> & { readonly text: string; readonly machine: ReportedMachine })[]> {
+): Promise<
+  readonly (Compared<ChosenAddresses> & { readonly text: string; readonly machine: ReportedMachine })[]
+> {
   const theirs = await askForAddresses(configured)
   const ours = await Promise.all(configured.map(chooseFor))
   return configured.flatMap(({ text, machines }, i) =>
     machines.map((machine, j) => {
       const { addresses, error } = theirs[i]?.[j] ?? {}
       const own = ours[i]?.[j] ?? { refusal: 'no answer' }
-      return { text, machine, ...judge<Addresses>(answer(addresses, error), own, written) }
+      return { text, machine, ...judge<ChosenAddresses>(answer(addresses, error), own, written) }
     }),
   )
 }
 
 /** As they are on the Node: the API server puts those of one type together when it takes the CPI's patch. */
-function written(addresses: Addresses): unknown {
+function written(addresses: ChosenAddresses): unknown {
   const canonical = ({ address }: { readonly address: string }) =>
     ipaddr.isValid(address) ? ipaddr.process(address).toString() : address
   return [...Map.groupBy(addresses, ({ type }) => type)].map(([type, group]) => [type, group.map(canonical)])

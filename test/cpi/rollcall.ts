@@ -10,7 +10,7 @@ import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
 import { chooseAddresses } from '../../controller/loops/node/decide/addresses/choose-addresses.ts'
 import { readStaticAddresses } from '../../controller/vcenter/properties/static-addresses.ts'
 import { node, vm } from '../fixtures/facts.ts'
-import type { Addresses, Answer } from './compare.ts'
+import type { ChosenAddresses, ReadOutcome } from './compare.ts'
 import type { Configured, ReportedMachine, WrittenConfig, WrittenSecret } from './oracle.ts'
 
 /** Each file named .pem or .crt has a certificate, but below /nowhere. */
@@ -20,7 +20,7 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 /** Reads a file, as if everything were served that Rollcall parses. */
-export async function readConfig({ text, environment = {} }: WrittenConfig): Promise<Answer<Config>> {
+export async function readConfig({ text, environment = {} }: WrittenConfig): Promise<ReadOutcome<Config>> {
   const findings = new Findings()
   const decoded = new TextDecoder().decode(new TextEncoder().encode(text))
   const parsed = await parseConfig(decoded, environment, {
@@ -35,7 +35,7 @@ export async function readConfig({ text, environment = {} }: WrittenConfig): Pro
 }
 
 /** Finds user and password, or session manager and token, in a Secret. */
-export function readCredential({ secret, server }: WrittenSecret): Answer<string> {
+export function readCredential({ secret, server }: WrittenSecret): ReadOutcome<string> {
   const data = new Map(Object.entries(secret).map(([key, value]) => [key, new Secret(value)]))
   const found = findCredential(data, server)
   if (!found.ok) return { refusal: found.message }
@@ -49,7 +49,10 @@ export function readCredential({ secret, server }: WrittenSecret): Answer<string
 }
 
 /** Chooses the addresses of each machine's new Node where there is no agent. */
-export async function chooseFor({ text, machines }: Configured): Promise<readonly Answer<Addresses>[]> {
+export async function chooseFor({
+  text,
+  machines,
+}: Configured): Promise<readonly ReadOutcome<ChosenAddresses>[]> {
   const config = await readConfig({
     text: text.replaceAll('@HOST@', 'vc.example.com').replaceAll('@PORT@', '443'),
   })
@@ -60,7 +63,7 @@ export async function chooseFor({ text, machines }: Configured): Promise<readonl
 function ofMachine(
   { nics, guestinfo = {}, nodeIP }: ReportedMachine,
   { nodes, ipFamilies }: Config,
-): Answer<Addresses> {
+): ReadOutcome<ChosenAddresses> {
   const own = node({ name: 'worker-1', providedNodeIP: nodeIP })
   const machine = vm({
     vCenter: { name: 'main', instanceUUID: 'bbbbbbbb-2222-4333-8444-555555555555' },

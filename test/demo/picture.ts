@@ -1,6 +1,6 @@
 /** What the demo shows, as an SVG picture of a terminal. */
 import { stripVTControlCharacters } from 'node:util'
-import { createStyle, type Screen } from './screen.ts'
+import { createStyle, type DemoScreen } from './screen.ts'
 
 const CHARACTER = { width: 7.23, height: 16 }
 const MARGIN = 14
@@ -16,7 +16,7 @@ const INK: Readonly<Record<string, string>> = {
 const STYLE = new RegExp(`${String.fromCharCode(27)}\\[([\\d;]*)m`)
 
 /** Makes a screen that passes on what is printed, and keeps it but for the paragraphs that begin with a command. */
-export function createRecorder(print: (line: string) => void): Screen & { lines(): readonly string[] } {
+export function createRecorder(print: (line: string) => void): DemoScreen & { lines(): readonly string[] } {
   const kept: string[] = []
   return {
     style: createStyle(true),

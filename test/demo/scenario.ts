@@ -36,7 +36,7 @@ import {
   REFUSED_BECAUSE,
   type Snapshot,
 } from './check.ts'
-import { createNarrator, type Narrator, type Row, type Screen } from './screen.ts'
+import { createNarrator, type DemoScreen, type Narrator, type NodeProgress } from './screen.ts'
 import { renderSummary, type Summary } from './summary.ts'
 
 export interface DemoOptions {
@@ -44,7 +44,7 @@ export interface DemoOptions {
   readonly nodes: number
   /** Whether everything goes on running at the end, to be looked at. */
   readonly keep: boolean
-  readonly screen: Screen
+  readonly screen: DemoScreen
   readonly env: NodeJS.ProcessEnv
   /** Ends the demo at once, or the looking around of `keep`. */
   readonly signal: AbortSignal
@@ -305,7 +305,7 @@ function initializedAfter({ nodes }: Stage, name: string): number | undefined {
 }
 
 /** What the Node itself says counts; what only the report knows comes from there. */
-function rowOf(stage: Stage, name: string): Row {
+function rowOf(stage: Stage, name: string): NodeProgress {
   const [node, report] = [stage.nodes.last(name), stage.reports.last(name)]
   const labels: Partial<Record<string, string>> = node?.metadata.labels ?? {}
   const initialized = condition(report, 'Initialized')
@@ -324,7 +324,7 @@ function rowOf(stage: Stage, name: string): Row {
 async function watched(
   show: Show,
   names: readonly string[],
-  { what, isDone, make }: { what: string; isDone: (row: Row) => boolean; make: () => Promise<void> },
+  { what, isDone, make }: { what: string; isDone: (row: NodeProgress) => boolean; make: () => Promise<void> },
 ): Promise<void> {
   const { stage, tell } = show
   const since = stage.nodes.versions[0]?.at ?? performance.now()

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { createRecorder, picture } from './picture.ts'
-import { createNarrator, createStyle, type Row, type Screen, wrap } from './screen.ts'
+import { createNarrator, createStyle, type DemoScreen, type NodeProgress, wrap } from './screen.ts'
 import { renderSummary, type Summary } from './summary.ts'
 
 /** A narrator's screen of 40 columns, and what was printed on it. */
 function narrated(color = false) {
   const lines: string[] = []
-  const screen: Screen = {
+  const screen: DemoScreen = {
     style: createStyle(color),
     columns: 40,
     print: (...shown) => void lines.push(...shown),
@@ -15,15 +15,20 @@ function narrated(color = false) {
 }
 
 t.test('a line for each change of state', async (t) => {
-  const tainted: Row = { name: 'worker-1', state: 'tainted', level: '', details: [''] }
-  const initialized: Row = {
+  const tainted: NodeProgress = { name: 'worker-1', state: 'tainted', level: '', details: [''] }
+  const initialized: NodeProgress = {
     ...tainted,
     state: 'initialized',
     level: 'proven',
     details: ['VM0', '', 'zone-a'],
   }
-  const forger: Row = { ...tainted, name: 'forger', state: 'refused', details: ['ClaimedByAnotherNode'] }
-  const rows: Row[] = [
+  const forger: NodeProgress = {
+    ...tainted,
+    name: 'forger',
+    state: 'refused',
+    details: ['ClaimedByAnotherNode'],
+  }
+  const rows: NodeProgress[] = [
     { ...tainted, state: 'waiting' },
     tainted,
     tainted,

@@ -4,17 +4,17 @@ import { styleText } from 'node:util'
 type Ink = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
 
 /** Where the demo writes to. */
-export interface Screen {
+export interface DemoScreen {
   readonly style: (ink: Ink, text: string) => string
   readonly columns: number
   print(...lines: readonly string[]): void
 }
 
-export function createStyle(color: boolean): Screen['style'] {
+export function createStyle(color: boolean): DemoScreen['style'] {
   return (ink, text) => (color && text !== '' ? styleText(ink, text, { validateStream: false }) : text)
 }
 
-export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Screen {
+export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): DemoScreen {
   return {
     style: createStyle(stream.isTTY === true && env.TERM !== 'dumb' && !env.NO_COLOR),
     // A terminal that does not know its size says 0.
@@ -53,7 +53,7 @@ export interface Narrator {
   /** Runs one part of the set-up, and says in one line how long it took and what came of it. */
   step<T>(name: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T>
   /** Says what has become of a Node, where that is new. */
-  node(row: Row, elapsed: number): void
+  node(row: NodeProgress, elapsed: number): void
 }
 
 /** `checking`: its agent has reported, and nothing is decided yet. */
@@ -66,7 +66,7 @@ const INKS = {
 } as const
 
 /** What people see of a Node on its way. */
-export interface Row {
+export interface NodeProgress {
   readonly name: string
   readonly state: keyof typeof INKS
   readonly level: string
@@ -76,7 +76,7 @@ export interface Row {
 
 const MARGIN = 10
 
-export function createNarrator({ style, columns, print }: Screen): Narrator {
+export function createNarrator({ style, columns, print }: DemoScreen): Narrator {
   const said = new Map<string, string>()
   let waitingFor = ''
   const time = (ms: number) => `+${formatDuration(ms)}`.padStart(MARGIN - 2)

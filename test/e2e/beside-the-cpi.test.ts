@@ -8,11 +8,11 @@ import { vsphereConf } from '../world/controller.ts'
 import { startCPI } from '../world/cpi.ts'
 import { countRequests, metric } from '../world/meters.ts'
 import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, vcsim, nodes, reports, events } = stage
-const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+const labels = LABELS
 const NEIGHBOUR = '--controllers=service,route'
 
 /** Shorter than in earnest, so that its Lease soon runs out. */

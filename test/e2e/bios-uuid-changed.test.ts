@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { until } from '../fixtures/until.ts'
-import { deletionPending, deletionsCounted, metric, probed, verified } from '../world/deletion.ts'
+import { deletionPending, deletionsCounted, metric, probed, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { writeMachine } from '../world/machine.ts'
 import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
@@ -18,7 +17,7 @@ const found = () => condition(reports.last(name), 'VMFound')
 const changed = randomUUID()
 
 t.test('another BIOS UUID on a running VM whose kubelet is silent: kept, and said', async (t) => {
-  await until('vCenter watches it', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+  await pushes(stage)
   await loseHeartbeats(cluster, name, witness.name)
   await vcsim.setState({ vm: vm.ref, uuid: changed })
   await reports.until('it says so', () => found()?.reason === 'BIOSUUIDChanged')

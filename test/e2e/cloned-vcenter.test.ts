@@ -14,9 +14,7 @@ const { nodes, reports, vcsim } = stage
 const clone = await startVcsim({ clusters: 2, vms: 4, password: 'another' })
 t.teardown(() => clone.stop())
 const controller = await stage.controller({ otherVCenters: { clone } })
-const member = await stage.member('worker-1')
-await member.reportOnce()
-await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
+const member = await stage.initialized('worker-1')
 const found = () => condition(reports.last(member.name), 'VMFound')
 const isTainted = (node: NodeObject | undefined) =>
   node?.spec.taints?.some(({ key }) => key === SHUTDOWN) === true

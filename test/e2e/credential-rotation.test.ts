@@ -1,61 +1,41 @@
 import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
-import { type Controller, vsphereConf } from '../world/controller.ts'
+import { vsphereConf } from '../world/controller.ts'
+import { loginsOf } from '../world/deletion.ts'
 import { metric } from '../world/meters.ts'
-import { condition, isInitialized } from '../world/objects.ts'
-import { mountSecret, type SecretMount } from '../world/secret-mount.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { condition } from '../world/objects.ts'
+import { LABELS, type MountedController, openStage, ZONE_CATEGORY } from '../world/stage.ts'
 
 // The password changes in the Secret and in vCenter, in either order. Every attempt to log in is on record.
-const CONF = 'vsphere.conf'
 const LOGIN_REFUSED = 'rollcall_vcenter_calls_total{vcenter="main",operation="Login",outcome="InvalidLogin"}'
 const stage = await openStage(t, { vms: 16, password: 'first-pw' })
 const { nodes, reports, vcsim } = stage
 let current = 'first-pw'
-let scenes = 0
 
-type Scene = {
-  readonly secret: SecretMount
-  readonly controller: Controller
+interface Scene extends Pick<MountedController, 'controller' | 'write'> {
   /** Writes the Secret with this password, and waits until it is loaded. */
   rotate(password: string): Promise<void>
-  /** By SOAP since the scene began: with which password, and whether it was right. */
+  /** Logins since the scene began. */
   attempts(): Promise<string[]>
 }
 
 /** A controller with the password of the moment. Without zones, so that nobody logs in by REST. */
 async function open(t: Test, labels: { zone?: string; region?: string } = {}): Promise<Scene> {
-  scenes += 1
   const conf = (password: string) => vsphereConf({ ...vcsim, password }, { labels })
-  const secret = await mountSecret(`${stage.dir}/secret-${scenes}`, { [CONF]: conf(current) })
   const before = (await vcsim.logins()).length
-  const controller = await stage.controller({ configFile: secret.path(CONF) })
+  const { controller, write } = await stage.mounted(conf(current))
   t.teardown(() => controller.stop())
   let rotations = 0
   return {
-    secret,
     controller,
+    write,
     async rotate(password) {
       rotations += 1
-      await secret.write({ [CONF]: conf(password) })
+      await write(conf(password))
       await until('it is loaded', () => controller.output().split('configuration loaded').length > rotations)
     },
-    async attempts() {
-      const list = (await vcsim.logins()).slice(before)
-      return list.map(({ password, accepted }) => `${password} ${accepted ? 'accepted' : 'refused'}`)
-    },
+    attempts: () => loginsOf(stage, before),
   }
-}
-
-async function initialized(t: Test, name: string): Promise<Member> {
-  const member = await stage.member(name)
-  await member.reportOnce()
-  await reports.until(
-    `${name} is initialized`,
-    () => condition(reports.last(name), 'Initialized')?.status === 'True',
-  )
-  t.ok(isInitialized(nodes.last(name)))
-  return member
 }
 
 async function inVCenter(password: string): Promise<void> {
@@ -77,17 +57,17 @@ const up = ({ controller }: Scene) =>
 
 t.test('in vCenter first: the session lives on, the next one takes the new password', async (t) => {
   const scene = await open(t)
-  const member = await initialized(t, 'vcenter-first')
+  const member = await stage.initialized('vcenter-first')
   const writes = nodes.of(member.name).length
   await inVCenter('second-pw')
-  await initialized(t, 'between')
+  await stage.initialized('between')
   await scene.rotate('second-pw')
-  await initialized(t, 'after')
+  await stage.initialized('after')
   t.same(await scene.attempts(), ['first-pw accepted'], 'nothing needs a login yet')
   await vcsim.endSessions()
   await until('a new session', async () => (await scene.attempts()).length > 1)
   await up(scene)
-  await initialized(t, 'new-session')
+  await stage.initialized('new-session')
   t.same(await scene.attempts(), ['first-pw accepted', 'second-pw accepted'])
   t.equal(nodes.of(member.name).length, writes, 'the Node was not touched')
 })
@@ -95,18 +75,18 @@ t.test('in vCenter first: the session lives on, the next one takes the new passw
 t.test('in the Secret first: the session lives on, until vCenter has it too', async (t) => {
   const scene = await open(t)
   await scene.rotate('third-pw')
-  await initialized(t, 'secret-first')
+  await stage.initialized('secret-first')
   await inVCenter('third-pw')
   await vcsim.endSessions()
   await until('a new session', async () => (await scene.attempts()).length > 1)
   await up(scene)
-  await initialized(t, 'both-changed')
+  await stage.initialized('both-changed')
   t.same(await scene.attempts(), ['second-pw accepted', 'third-pw accepted'])
 })
 
 t.test('the old one is refused: tried once, and the new one once, without a restart', async (t) => {
-  const scene = await open(t, { zone: ZONE_CATEGORY, region: REGION_CATEGORY })
-  await initialized(t, 'long-lived')
+  const scene = await open(t, LABELS)
+  await stage.initialized('long-lived')
   await inVCenter('fourth-pw')
   await vcsim.resetCalls()
   await vcsim.endSessions()
@@ -119,23 +99,18 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
   )
   // A change of something else is no reason to try the password once more, not even one that takes a new session.
   for (const [labels, changed] of [
-    [{ zone: ZONE_CATEGORY, region: REGION_CATEGORY }, /"changed":\["lifecycle"\]/],
+    [LABELS, /"changed":\["lifecycle"\]/],
     [{ zone: ZONE_CATEGORY }, /"changed":\["labels"\]/],
   ] as const) {
     const settings = { labels, lifecycle: { confirmations: 4 } }
-    await scene.secret.write({ [CONF]: vsphereConf({ ...vcsim, password: 'third-pw' }, settings) })
+    await scene.write(vsphereConf({ ...vcsim, password: 'third-pw' }, settings))
     await scene.controller.says(changed)
     await refused(scene)
   }
   t.same((await vcsim.calls()).operations.Login, 1, 'the old one')
   t.equal(await metric(scene.controller, LOGIN_REFUSED), 1)
 
-  await scene.secret.write({
-    [CONF]: vsphereConf(
-      { ...vcsim, password: 'fourth-pw' },
-      { labels: { zone: ZONE_CATEGORY, region: REGION_CATEGORY } },
-    ),
-  })
+  await scene.write(vsphereConf({ ...vcsim, password: 'fourth-pw' }, { labels: LABELS }))
   await up(scene)
   await reports.until(
     'it is initialized',
@@ -151,7 +126,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
 t.test('a wrong one is written: it is not tried while the session lives, then once', async (t) => {
   const scene = await open(t)
   await scene.rotate('mistyped')
-  await initialized(t, 'mistyped')
+  await stage.initialized('mistyped')
   t.same(await scene.attempts(), ['fourth-pw accepted'])
   await vcsim.endSessions()
   await refused(scene)

@@ -3,6 +3,8 @@ import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
 import { type Controller, vsphereConf } from '../world/controller.ts'
+import { loginsOf } from '../world/deletion.ts'
+import { readyz } from '../world/leadership.ts'
 import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { mountSecret } from '../world/secret-mount.ts'
@@ -42,10 +44,6 @@ const usable = (controller: Controller) =>
 const becomes = (controller: Controller, value: 0 | 1) =>
   until(`its credential is usable: ${value}`, async () => (await usable(controller)) === value)
 
-async function readyz(controller: Controller): Promise<string> {
-  return (await fetch(`${controller.url}/readyz`)).text()
-}
-
 /** Starts a controller on a vCenter whose logins are counted from now on. */
 async function open(t: Test): Promise<{ controller: Controller; attempts: () => Promise<string[]> }> {
   const before = (await vcsim.logins()).length
@@ -53,17 +51,8 @@ async function open(t: Test): Promise<{ controller: Controller; attempts: () => 
   t.teardown(() => controller.stop())
   return {
     controller,
-    attempts: async () =>
-      (await vcsim.logins())
-        .slice(before)
-        .map(({ password, accepted }) => `${password} ${accepted ? 'accepted' : 'refused'}`),
+    attempts: () => loginsOf(stage, before),
   }
-}
-
-async function initialized(name: string): Promise<void> {
-  const member = await stage.member(name)
-  await member.reportOnce()
-  await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
 }
 
 await t.test(
@@ -111,20 +100,20 @@ await t.test(
 
 await t.test('a new password, in either order, without a restart and without a login too many', async (t) => {
   const { controller, attempts } = await open(t)
-  await initialized('before')
+  await stage.initialized('before')
   await vcsim.setPassword('marker-second')
   await write(credential('marker-second'))
   await controller.says(/"changed":\["password"\].*credential loaded/)
-  await initialized('between')
+  await stage.initialized('between')
   t.same(await attempts(), ['marker-first accepted'], 'the session lives on')
   await vcsim.endSessions()
-  await initialized('after')
+  await stage.initialized('after')
   t.same(await attempts(), ['marker-first accepted', 'marker-second accepted'])
   await write(credential('marker-third'))
   await until('it is loaded', () => controller.output().split('credential loaded').length === 4)
   await vcsim.setPassword('marker-third')
   await vcsim.endSessions()
-  await initialized('and-back')
+  await stage.initialized('and-back')
   t.same((await attempts()).slice(2), ['marker-third accepted'])
 })
 
@@ -144,12 +133,12 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await becomes(standby, 0)
   t.match(await readyz(standby), /^standby; .* leads\nvCenter main: its Secret or folder gives no/)
   await vcsim.endSessions()
-  await initialized('without-secret')
+  await stage.initialized('without-secret')
   t.ok((await attempts()).every((attempt) => attempt === 'marker-third accepted'))
   // The leader ends as well: a replica that has watched still knows the credential.
   await controller.stop()
   await until('the other one leads', async () => (await readyz(standby)).startsWith('leading'))
-  await initialized('by-another')
+  await stage.initialized('by-another')
   const lettered = { server_a: vcsim.host, username_a: vcsim.username, password_a: 'marker-third' }
   // Nearly as much as a Secret may hold.
   await write({ ...lettered, junk: `marker${'\0'.repeat(1_000_000)}` })
@@ -173,7 +162,7 @@ await t.test('a folder that is mounted late, and changes', async (t) => {
     (await readyz(controller)).startsWith('vCenter main: InvalidLogin'),
   )
   await secret.write(credential('marker-third'))
-  await initialized('from-a-folder')
+  await stage.initialized('from-a-folder')
   t.equal(await usable(controller), 1)
   t.notMatch(controller.output(), /marker/)
 })

@@ -23,16 +23,8 @@ const says = (segments: Readonly<Record<string, string>>) => ({
   accessibleTopology: { segments },
 })
 
-async function setLabels({ name }: Member, labels: Readonly<Record<string, string | null>>): Promise<void> {
-  const contentType = 'application/merge-patch+json'
-  const { status } = await cluster.request(
-    'PATCH',
-    `/api/v1/nodes/${name}`,
-    { metadata: { labels } },
-    { contentType },
-  )
-  if (status !== 200) throw new Error(`the labels of ${name} are not written (${status})`)
-}
+const setLabels = ({ name }: Member, labels: Readonly<Record<string, string | null>>) =>
+  stage.patch(name, { metadata: { labels } })
 
 async function told(...args: string[]): Promise<string> {
   const program = startProgram({ command: await builtProgram('rollcall-controller'), args })

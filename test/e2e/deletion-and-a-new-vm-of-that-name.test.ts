@@ -46,11 +46,6 @@ async function refusals(): Promise<number> {
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-const remove = async (name: string) => {
-  const { status } = await cluster.request('DELETE', `/api/v1/nodes/${name}`)
-  if (status !== 200) throw new Error(`Node ${name} is not deleted: ${status}`)
-}
-
 t.test('after the old Node was deleted', async (t) => {
   await loseHeartbeats(cluster, after.name)
   const vm = await vcsim.recreate(after.vm.ref)
@@ -75,11 +70,12 @@ t.test('after the old Node was deleted', async (t) => {
 t.test('between the last confirmation and the deletion, which comes too late', async (t) => {
   await loseHeartbeats(cluster, between.name)
   const before = await refusals()
-  // Time enough to replace the Node before the deletion arrives: first an answer is on its way, then the request.
-  proxy?.set('works', 2_000)
+  // Ways to the API server and back for an answer, for the confirmation of the Lease, and for the deletion: time enough to
+  // replace the Node before that arrives.
+  proxy?.set('works', 500)
   const vm = await vcsim.recreate(between.vm.ref)
   await deletionPending(stage, between.name, { status: 'True', reason: 'VMGone' })
-  await remove(between.name)
+  await stage.remove(between.name)
   const next = await stage.member(between.name, { vm })
   await until('the late deletion has arrived', async () => (await refusals()) === before + 1)
   proxy?.set('works')
@@ -96,7 +92,7 @@ t.test('while it is being confirmed, and the new one is not ready, nor has it re
   const vm = await vcsim.recreate(during.vm.ref)
   await deletionPending(stage, during.name, { status: 'True', reason: 'NotConfirmed' })
   await vcsim.hide(clock.vm.ref)
-  await remove(during.name)
+  await stage.remove(during.name)
   const next = await stage.member(during.name, { vm })
   await heartbeat(cluster, during.name, 'False')
   // It went missing later.

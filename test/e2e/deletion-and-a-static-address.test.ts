@@ -78,8 +78,7 @@ t.test('one that is merely off keeps its address, until a person deletes its Nod
   const thief = await successorOf('thief', off)
   await refused(thief.name, off.name)
   t.notOk(isInitialized(nodes.last(thief.name)), 'whoever wants it has to wait')
-  const { status } = await cluster.request('DELETE', `/api/v1/nodes/${off.name}`)
-  t.equal(status, 200)
+  await stage.remove(off.name)
   await nodes.until('it is woken by that', () => isInitialized(nodes.last(thief.name)))
 })
 

@@ -30,15 +30,7 @@ const old = (await verified(stage, 'control-plane', ...WORKERS)).slice(1)
 await watched(stage)
 
 /** `kubectl drain`, of a Node without Pods. */
-async function cordon(name: string): Promise<void> {
-  const { status } = await cluster.request(
-    'PATCH',
-    `/api/v1/nodes/${name}`,
-    { spec: { unschedulable: true } },
-    { contentType: 'application/merge-patch+json' },
-  )
-  if (status !== 200) throw new Error(`Node ${name} is not cordoned: ${status}`)
-}
+const cordon = (name: string) => stage.patch(name, { spec: { unschedulable: true } })
 
 /**
  * What becomes of a Machine that is deleted, in the order of Cluster API's Machine controller (`reconcileDelete`): its Node

@@ -58,7 +58,7 @@ t.test(
   'a Node that a person deleted while its machine ran: its address is free once that is gone',
   async (t) => {
     await keep(theirs.name)
-    await cluster.request('DELETE', `/api/v1/nodes/${theirs.name}`)
+    await stage.remove(theirs.name)
     await nodes.until('it hangs in its deletion', () => isKept(theirs.name))
     const next = await successorOf(theirs)
     await reports.until('who waits is told why', () => saysThatItHangs(next.name, theirs.name) !== undefined)
@@ -74,7 +74,7 @@ t.test(
 
 t.test('one whose VM exists keeps its address, though it is silent', async (t) => {
   await keep(running.name)
-  await cluster.request('DELETE', `/api/v1/nodes/${running.name}`)
+  await stage.remove(running.name)
   await loseHeartbeats(cluster, running.name)
   const next = await successorOf(running)
   await reports.until('it has to wait', () => saysThatItHangs(next.name, running.name) !== undefined)

@@ -73,8 +73,7 @@ t.test('it is said in one condition, with what mends it', async (t) => {
   t.not(condition(reports.last(mended.name), 'DeletionPending')?.status, 'True', 'and nothing else is wanted')
   t.equal(level(nodes.last(mended.name)), undefined)
 
-  const { status } = await cluster.request('DELETE', `/api/v1/nodes/${mended.name}`)
-  t.equal(status, 200)
+  await stage.remove(mended.name)
   await nodes.until('it is gone', () => nodes.last(mended.name) === undefined)
   await registerNode(cluster, { name: mended.name, biosUUID: vm.uuid })
   await mended.reportOnce()

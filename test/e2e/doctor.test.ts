@@ -9,25 +9,22 @@ import { applyManifest, applyManifests, type Manifest } from '../servers/manifes
 import { createCertificateAuthority } from '../servers/pki.ts'
 import { CLOSED_PORT } from '../servers/ports.ts'
 import { vsphereConf } from '../world/controller.ts'
-import { isInitialized } from '../world/objects.ts'
 import { builtProgram, startProgram } from '../world/program.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS, openStage, ZONE_CATEGORY } from '../world/stage.ts'
 import { startWrongClock } from '../world/wrong-clock.ts'
 
 const PASSWORD = 'correct-horse-7f3a'
 const FOLDER = 'workers'
 const stage = await openStage(t, { vms: 2, password: PASSWORD })
-const { cluster, vcsim, nodes } = stage
+const { cluster, vcsim } = stage
 const [first] = stage.vms
 if (first === undefined) throw new Error('there are two')
 await vcsim.govc('folder.create', `/DC0/vm/${FOLDER}`)
 await vcsim.move({ vm: first.ref, folder: `/DC0/vm/${FOLDER}` })
-const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+const labels = LABELS
 const good = vsphereConf(vcsim, { labels, datacenters: ['DC0'] })
 const controller = await stage.controller({ config: good })
-const member = await stage.member('worker-1')
-await member.reportOnce()
-await nodes.until('the Node is initialized', () => isInitialized(nodes.last(member.name)))
+await stage.initialized('worker-1')
 const otherCA = await createCertificateAuthority(stage.dir)
 const wrongClock = await startWrongClock(vcsim, stage.dir, -600_000)
 t.teardown(() => wrongClock.stop())

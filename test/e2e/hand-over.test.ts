@@ -6,11 +6,11 @@ import { vsphereConf } from '../world/controller.ts'
 import { startCPI } from '../world/cpi.ts'
 import { isInitialized, level } from '../world/objects.ts'
 import { builtProgram, type Program, startProgram } from '../world/program.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, vcsim, nodes, dir } = stage
-const config = vsphereConf(vcsim, { labels: { zone: ZONE_CATEGORY, region: REGION_CATEGORY } })
+const config = vsphereConf(vcsim, { labels: LABELS })
 
 const runCPI = async () => {
   const cpi = await startCPI({ cluster, dir, config, args: ['-v=4', '--node-status-update-frequency=1s'] })

@@ -12,9 +12,7 @@ import { openStage } from '../world/stage.ts'
 const stage = await openStage(t, { vms: 4 })
 const { cluster, nodes, reports } = stage
 const controller = await stage.controller()
-const bystander = await stage.member('bystander')
-await bystander.reportOnce()
-await nodes.until('the bystander is initialized', () => isInitialized(nodes.last(bystander.name)))
+const bystander = await stage.initialized('bystander')
 
 const member = await stage.member('hostile')
 const kubelet = await cluster.as(kubeletIdentity(member.name))

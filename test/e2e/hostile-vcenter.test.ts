@@ -64,9 +64,7 @@ t.test('from the first call on: the waiting Node is told, and recovery needs nob
 t.test('in the middle of its work: running Nodes are left alone, waiting ones are told', async (t) => {
   const controller = await stage.controller()
   const usage = watchUsage(controller.pid)
-  const running = await stage.member('running')
-  await running.reportOnce()
-  await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
+  const running = await stage.initialized('running')
   await reports.until(
     'its report says so',
     () => condition(reports.last(running.name), 'Initialized')?.status === 'True',

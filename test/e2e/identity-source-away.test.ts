@@ -12,7 +12,7 @@ import { openSoap } from '../servers/soap.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../world/service-account.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, dir, events, nodes, reports, vcsim } = stage
@@ -25,7 +25,7 @@ let runs = 0
 async function start(t: Test): Promise<void> {
   runs += 1
   const path = `${dir}/run-${runs}.conf`
-  const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+  const labels = LABELS
   await writeFile(path, vsphereConf(vcsim, { labels }), { mode: 0o600 })
   const token = await serviceAccountToken(cluster, 'rollcall-controller')
   const kubeconfig = await writeTokenKubeconfig(`${dir}/run-${runs}.kubeconfig`, cluster, token)

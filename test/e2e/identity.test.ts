@@ -87,7 +87,7 @@ t.test('a Node registered anew starts from nothing', async (t) => {
   const member = await stage.member('again')
   await member.reportOnce()
   await reaches(member.name, 'proven')
-  await cluster.request('DELETE', `/api/v1/nodes/${member.name}`)
+  await stage.remove(member.name)
   const again = await stage.register(member)
   t.not(again.uid, member.uid)
   // Nobody collects garbage here: the old report stands, and is about another Node.

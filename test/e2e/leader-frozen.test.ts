@@ -5,7 +5,7 @@ import { startApiProxy } from '../world/api-proxy.ts'
 import type { Controller } from '../world/controller.ts'
 import { isLeading, lease, standsBy } from '../world/leadership.ts'
 import { countRequests } from '../world/meters.ts'
-import { address, isInitialized } from '../world/objects.ts'
+import { address } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
@@ -29,9 +29,7 @@ t.test('frozen while a write of its own is on its way, which arrives after the t
   t.teardown(() => proxy.close())
   const old = await stage.controller({ identity: 'old', cluster: { ...cluster, url: proxy.url } })
   const next = await stage.controller({ identity: 'next', until: 'answering' })
-  const member = await stage.member('worker')
-  await member.reportOnce()
-  await nodes.until('it is initialized', () => isInitialized(nodes.last('worker')))
+  const member = await stage.initialized('worker')
   await until('next knows who leads', () => standsBy(next, 'old'))
   t.equal(await conflicts(), 0)
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { type LineState, startApiProxy } from '../world/api-proxy.ts'
 import { isLeading, lease, said, standsBy } from '../world/leadership.ts'
-import { address, isInitialized } from '../world/objects.ts'
+import { address } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
@@ -18,9 +18,7 @@ async function replica(identity: string, until?: 'answering') {
 
 const a = await replica('a')
 const b = await replica('b', 'answering')
-const member = await stage.member('worker')
-await member.reportOnce()
-await nodes.until('it is initialized', () => isInitialized(nodes.last('worker')))
+const member = await stage.initialized('worker')
 
 const cases = [
   { line: 'lost', what: 'nothing passes', old: a, next: b, ip: '10.8.0.1' },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { metric, verified } from '../world/deletion.ts'
+import { metric, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
 import { type Member, openStage } from '../world/stage.ts'
@@ -24,7 +24,7 @@ const [outside, nested, witness] = await verified(stage, 'outside', 'nested', 'w
 const found = ({ name }: Member) => condition(reports.last(name), 'VMFound')
 
 t.before(async () => {
-  await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+  await pushes(stage)
   await loseHeartbeats(cluster, outside.name, nested.name, witness.name)
 })
 

@@ -70,13 +70,6 @@ async function power(powerState: NonNullable<VMState['powerState']>, ...members:
   await vcsim.setState(...members.map(({ vm }) => ({ vm: vm.ref, powerState })))
 }
 
-async function patch(name: string, body: object): Promise<void> {
-  const { status } = await cluster.request('PATCH', `/api/v1/nodes/${name}`, body, {
-    contentType: 'application/merge-patch+json',
-  })
-  if (status !== 200) throw new Error(`Node ${name} is not patched: ${status}`)
-}
-
 /** How often vCenter was asked about one VM on purpose: only then it is searched for by its instance UUID. */
 async function asked(): Promise<number> {
   return (await vcsim.faults()).reduce((sum, { hits }) => sum + hits, 0)
@@ -109,8 +102,10 @@ t.test('off by default: nobody even asks', async (t) => {
 })
 
 t.test('off for long enough, and nothing in the way', async (t) => {
-  await patch(controlPlane.name, { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } })
-  await patch(person.name, { spec: { taints: [A_PERSONS] } })
+  await stage.patch(controlPlane.name, {
+    metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } },
+  })
+  await stage.patch(person.name, { spec: { taints: [A_PERSONS] } })
   await power('poweredOn', plain)
   const controller = await stage.controller({ lifecycle: QUICK })
   t.teardown(() => controller.stop())

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
-import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { condition, eventsOf, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
@@ -10,9 +10,7 @@ const binding =
   '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/own-report.rollcall.dev'
 
 const first = await stage.controller()
-const running = await stage.member('running')
-await running.reportOnce()
-await nodes.until('a Node runs', () => isInitialized(nodes.last(running.name)))
+const running = await stage.initialized('running')
 await reports.until(
   'and says so',
   () => condition(reports.last(running.name), 'Initialized')?.status === 'True',

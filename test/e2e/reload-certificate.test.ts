@@ -2,27 +2,22 @@ import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
 import { type Controller, vsphereConf } from '../world/controller.ts'
+import { readyz } from '../world/leadership.ts'
 import { metric } from '../world/meters.ts'
-import { condition, isInitialized } from '../world/objects.ts'
-import { mountSecret } from '../world/secret-mount.ts'
 import { openStage } from '../world/stage.ts'
 
 // vCenter's certificate is renewed under a controller that runs.
-const CONF = 'vsphere.conf'
 const EXPIRY = 'rollcall_vcenter_certificate_expiry_timestamp_seconds{vcenter="main"}'
 const UP = 'rollcall_vcenter_up{vcenter="main"}'
 const DAY = 24 * 3600
 const stage = await openStage(t, { vms: 8 })
-const { nodes, reports, vcsim } = stage
+const { vcsim } = stage
 const trusting = (trust: string) => vsphereConf(vcsim).replace(/caFile: .*/, trust)
-let scenes = 0
 
-async function open(t: Test, files: Record<string, string>) {
-  scenes += 1
-  const secret = await mountSecret(`${stage.dir}/secret-${scenes}`, files)
-  const controller = await stage.controller({ configFile: secret.path(CONF) })
-  t.teardown(() => controller.stop())
-  return { secret, controller }
+async function open(t: Test, ...given: Parameters<typeof stage.mounted>) {
+  const mounted = await stage.mounted(...given)
+  t.teardown(() => mounted.controller.stop())
+  return mounted
 }
 
 const isUp = (controller: Controller) =>
@@ -31,7 +26,7 @@ const isUp = (controller: Controller) =>
 /** The failure is shown when it has lasted for 10 s. */
 const shows = (controller: Controller, reason: string) =>
   until(`vCenter fails: ${reason}`, async () =>
-    (await (await fetch(`${controller.url}/readyz`)).text()).startsWith(`vCenter main: ${reason}`),
+    (await readyz(controller)).startsWith(`vCenter main: ${reason}`),
   )
 
 /** Whether the metric says when a certificate with so many seconds to live expires. */
@@ -53,71 +48,61 @@ async function renewedQuietly(controller: Controller, seconds: number): Promise<
   if (/NotTrusted|WrongThumbprint/.test(controller.output())) throw new Error(controller.output())
 }
 
-async function initialized(t: Test, name: string): Promise<void> {
-  const member = await stage.member(name)
-  await member.reportOnce()
-  await reports.until(
-    `${name} is initialized`,
-    () => condition(reports.last(name), 'Initialized')?.status === 'True',
-  )
-  t.ok(isInitialized(nodes.last(name)))
-}
-
 t.test('the new CA comes before the certificate: nobody notices', async (t) => {
   const former = await readFile(vcsim.certificateFile, 'utf8')
   const conf = trusting('caFile: ca.pem')
-  const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
-  await initialized(t, 'ca-before')
+  const { write, controller } = await open(t, conf, { 'ca.pem': former })
+  await stage.initialized('ca-before')
   await expiresIn(t, controller, 7 * DAY)
   await vcsim.makeCertificate({ validSeconds: 30 * DAY })
   const renewed = await readFile(vcsim.certificateFile, 'utf8')
-  await secret.write({ [CONF]: conf, 'ca.pem': former + renewed })
+  await write(conf, { 'ca.pem': former + renewed })
   await controller.says(/"changed":\["vcenter\.main\.trust"\]/)
   await isUp(controller)
   await expiresIn(t, controller, 7 * DAY)
   await renewedQuietly(controller, 30 * DAY)
-  await initialized(t, 'ca-after')
+  await stage.initialized('ca-after')
 })
 
 t.test('the new CA comes late: said, and well as soon as it is there', async (t) => {
   const conf = trusting('caFile: ca.pem')
   const former = await readFile(vcsim.certificateFile, 'utf8')
-  const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
+  const { write, controller } = await open(t, conf, { 'ca.pem': former })
   await vcsim.makeCertificate({ validSeconds: 20 * DAY })
   await vcsim.showCertificate()
   await shows(controller, 'CertificateNotTrusted')
   await expiresIn(t, controller, 20 * DAY)
-  await secret.write({ [CONF]: conf, 'ca.pem': await readFile(vcsim.certificateFile, 'utf8') })
+  await write(conf, { 'ca.pem': await readFile(vcsim.certificateFile, 'utf8') })
   await isUp(controller)
-  await initialized(t, 'ca-late')
+  await stage.initialized('ca-late')
 })
 
 t.test('a CA file that is no certificate: the one before stays in force', async (t) => {
   const conf = trusting('caFile: ca.pem')
   const former = await readFile(vcsim.certificateFile, 'utf8')
-  const { secret, controller } = await open(t, { [CONF]: conf, 'ca.pem': former })
-  await secret.write({ [CONF]: conf, 'ca.pem': former.slice(0, 200) })
+  const { write, controller } = await open(t, conf, { 'ca.pem': former })
+  await write(conf, { 'ca.pem': former.slice(0, 200) })
   await controller.says(/configuration refused/)
-  await initialized(t, 'ca-broken')
+  await stage.initialized('ca-broken')
   t.equal(await metric(controller, 'rollcall_config_valid'), 0)
 })
 
 t.test('two thumbprints: the certificate changes from one to the other without a word', async (t) => {
   const { fingerprint256: first } = await vcsim.makeCertificate({ validSeconds: 5 * DAY })
   await vcsim.showCertificate()
-  const { secret, controller } = await open(t, { [CONF]: trusting(`thumbprint: "${first}"`) })
-  await initialized(t, 'one-thumbprint')
+  const { write, controller } = await open(t, trusting(`thumbprint: "${first}"`))
+  await stage.initialized('one-thumbprint')
   await expiresIn(t, controller, 5 * DAY)
   const { fingerprint256: second } = await vcsim.makeCertificate({ validSeconds: 60 * DAY })
-  await secret.write({ [CONF]: trusting(`thumbprint: ["${first}", "${second}"]`) })
+  await write(trusting(`thumbprint: ["${first}", "${second}"]`))
   await controller.says(/"changed":\["vcenter\.main\.trust"\]/)
   await isUp(controller)
   await renewedQuietly(controller, 60 * DAY)
-  await initialized(t, 'two-thumbprints')
+  await stage.initialized('two-thumbprints')
 })
 
 t.test('without any check, it is known when the certificate expires', async (t) => {
-  const { controller } = await open(t, { [CONF]: trusting('insecureFlag: true') })
-  await initialized(t, 'insecure')
+  const { controller } = await open(t, trusting('insecureFlag: true'))
+  await stage.initialized('insecure')
   await expiresIn(t, controller, 60 * DAY)
 })

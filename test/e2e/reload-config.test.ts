@@ -6,8 +6,7 @@ import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
 import { lease, standsBy } from '../world/leadership.ts'
 import { metric } from '../world/meters.ts'
 import { condition, isInitialized } from '../world/objects.ts'
-import { mountSecret, type SecretMount } from '../world/secret-mount.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS, type Member, type MountedController, openStage } from '../world/stage.ts'
 
 // The configuration changes under a controller that runs and leads.
 const CROWD = 60
@@ -25,26 +24,20 @@ t.teardown(() => other.stop())
 const [otherVM, nextVM] = await other.vms()
 if (otherVM === undefined || nextVM === undefined) throw new Error('the second simulator lacks machines')
 const both = { otherVCenters: { second: other } }
-const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
-const CONF = 'vsphere.conf'
-let scenes = 0
+const labels = LABELS
 
-type Scene = { readonly secret: SecretMount; readonly controller: Controller }
-
-/** A controller with this configuration, mounted as a Secret, and nobody's calls counted before. */
-async function open(t: Test, conf: string): Promise<Scene> {
-  scenes += 1
-  const secret = await mountSecret(`${stage.dir}/secret-${scenes}`, { [CONF]: conf })
+/** A controller with this configuration, and nobody's calls counted before. */
+async function open(t: Test, conf: string): Promise<MountedController> {
   await Promise.all([vcsim.resetCalls(), other.resetCalls()])
-  const controller = await stage.controller({ configFile: secret.path(CONF) })
-  t.teardown(() => controller.stop())
-  return { secret, controller }
+  const mounted = await stage.mounted(conf)
+  t.teardown(() => mounted.controller.stop())
+  return mounted
 }
 
 /** Writes a configuration and waits until the controller says this of it; resolves with milliseconds from the one to the other. */
-async function change({ secret, controller }: Scene, conf: string, says: RegExp): Promise<number> {
+async function change({ write, controller }: MountedController, conf: string, says: RegExp): Promise<number> {
   const [start, heard] = [performance.now(), controller.stderr.length]
-  await secret.write({ [CONF]: conf })
+  await write(conf)
   await until(`it says ${says}`, () => controller.stderr.slice(heard).some((line) => says.test(line)))
   return performance.now() - start
 }
@@ -162,7 +155,7 @@ t.test('a replica that stands by loads it too, and leads with it', async (t) => 
   const scene = await open(t, vsphereConf(vcsim, { labels }))
   const standby = await stage.controller({
     identity: 'standby',
-    configFile: scene.secret.path(CONF),
+    configFile: scene.configFile,
     until: 'answering',
   })
   t.teardown(() => standby.stop())

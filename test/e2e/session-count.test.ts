@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { metric, probed } from '../world/deletion.ts'
+import { metric, probed, pushes } from '../world/deletion.ts'
 import { isShutDown } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -58,7 +58,7 @@ t.test('vCenter can tell whose session it is, and which call is which in its log
 })
 
 t.test('VMs move, go off and go missing, many at once', async (t) => {
-  await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+  await pushes(stage)
   await vcsim.setState(...some(0).map(({ vm }) => ({ vm: vm.ref, powerState: 'poweredOff' as const })))
   await nodes.until('they are shut down', () => some(0).every(({ name }) => isShutDown(nodes.last(name))))
   const zone = (name: string) => nodes.last(name)?.metadata.labels['topology.kubernetes.io/zone']

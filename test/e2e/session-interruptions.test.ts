@@ -3,6 +3,7 @@ import { until } from '../fixtures/until.ts'
 import type { VcsimFault } from '../servers/control.ts'
 import type { Controller } from '../world/controller.ts'
 import type { CrowdMember } from '../world/crowd.ts'
+import { pushes } from '../world/deletion.ts'
 import { condition, isShutDown, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -83,7 +84,7 @@ async function startAnew(): Promise<void> {
   await controller.stop()
   await vcsim.resetCalls()
   controller = await stage.controller()
-  await until('vCenter watches them', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+  await pushes(stage)
 }
 
 for (const [i, { what, logins, anew, fault }] of ROWS.entries()) {

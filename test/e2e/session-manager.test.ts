@@ -6,9 +6,10 @@ import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
 import { startSessionManager } from '../servers/session-manager.ts'
 import { vsphereConf } from '../world/controller.ts'
+import { readyz } from '../world/leadership.ts'
 import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isInitialized } from '../world/objects.ts'
-import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS, openStage } from '../world/stage.ts'
 
 const NAME = 'vsphere-cloud-secret'
 const PATH = '/api/v1/namespaces/kube-system/secrets'
@@ -34,15 +35,12 @@ async function write(token: string): Promise<void> {
 const caFile = join(stage.dir, 'both.pem')
 const certificates = [vcsim.certificateFile, manager.caFile].map((file) => readFile(file, 'utf8'))
 await writeFile(caFile, (await Promise.all(certificates)).join('\n'))
-const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
-const config = vsphereConf({ ...vcsim, certificateFile: caFile }, { labels })
+const config = vsphereConf({ ...vcsim, certificateFile: caFile }, { labels: LABELS })
   .replace(/^ *(user|password): .*\n/gm, '')
   .concat(`global: {secretName: ${NAME}, secretNamespace: kube-system}\n`)
 
 async function initialized(name: string): Promise<void> {
-  const member = await stage.member(name)
-  await member.reportOnce()
-  await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
+  await stage.initialized(name)
   await nodes.until(`${name} has its zone`, () => {
     const found = nodes.last(name)?.metadata.labels ?? {}
     return /^zone-[ab]$/.test(found['topology.kubernetes.io/zone'] ?? '')
@@ -54,7 +52,6 @@ const clones = async () => (await vcsim.calls()).operations.CloneSession ?? 0
 
 await write('marker-token')
 const controller = await stage.controller({ config })
-const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
 const up = () =>
   until('vCenter is up', async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 1)
 
@@ -91,7 +88,7 @@ await t.test('a refused token: said, not sent again, and a changed one is used',
   await events.until('an Event says so', () =>
     eventsOf(events, 'waits').some(({ reason }) => reason === 'InvalidLogin'),
   )
-  t.match(await readyz(), /^vCenter main: InvalidLogin/)
+  t.match(await readyz(controller), /^vCenter main: InvalidLogin/)
   t.equal(manager.authorizations.length, before + 1)
   await write('marker-next')
   await controller.says(/"changed":\["token"\].*credential loaded/)
@@ -121,7 +118,7 @@ const said: string[] = []
 await t.test(
   'its own session is logged out at the end, and that of the session manager lives on',
   async (t) => {
-    said.push(await (await fetch(`${controller.url}/metrics`)).text(), await readyz())
+    said.push(await (await fetch(`${controller.url}/metrics`)).text(), await readyz(controller))
     await controller.stop()
     said.push(controller.output())
     t.match(await vcsim.sessions(), { soap: 1, rest: 0 })

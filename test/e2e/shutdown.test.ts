@@ -2,11 +2,10 @@ import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
 import type { Controller } from '../world/controller.ts'
 import { lease } from '../world/leadership.ts'
-import { isInitialized } from '../world/objects.ts'
 import { openOwnStage } from '../world/stage.ts'
 
 const stage = await openOwnStage(t, { vms: 2 })
-const { cluster, nodes, vcsim } = stage
+const { cluster, vcsim } = stage
 
 /** A session whose end vCenter does not confirm is left, before a call would be given up. */
 const CUT_OFF = /"error":"it took too long".*a session could not be ended/
@@ -24,9 +23,7 @@ async function end(t: Test, controller: Controller, signal: NodeJS.Signals = 'SI
 /** A controller that has worked: it holds the Lease and both sessions. */
 async function busyController(identity: string): Promise<Controller> {
   const controller = await stage.controller({ identity })
-  const member = await stage.member(identity)
-  await member.reportOnce()
-  await nodes.until('its Node is initialized', () => isInitialized(nodes.last(identity)))
+  await stage.initialized(identity)
   t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
   return controller
 }

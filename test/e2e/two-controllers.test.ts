@@ -2,7 +2,6 @@ import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import type { Controller } from '../world/controller.ts'
 import { isLeading, lease, standsBy } from '../world/leadership.ts'
-import { isInitialized } from '../world/objects.ts'
 import { type AnyObject, record } from '../world/recorder.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -28,9 +27,7 @@ const holders = () =>
 
 /** Registers a Node with its agent's report; resolves once it is initialized, by one of them alone. */
 async function initialize(name: string): Promise<void> {
-  const member = await stage.member(name)
-  await member.reportOnce()
-  await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
+  await stage.initialized(name)
 }
 
 const a = await stage.controller({ identity: 'a' })
@@ -67,9 +64,7 @@ t.test(
     b.kill('SIGSTOP')
     t.match(await lease(cluster), { leaseDurationSeconds: 15 })
     await takesOver(c)
-    const member = await stage.member('third')
-    await member.reportOnce()
-    await nodes.until('third is initialized', () => isInitialized(nodes.last('third')))
+    await stage.initialized('third')
     b.kill('SIGCONT')
     await until('b stands by', () => standsBy(b, 'c'))
     t.equal(nodes.of('third').length, 3, 'two writes, of one of them')

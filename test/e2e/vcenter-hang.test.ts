@@ -1,5 +1,6 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
+import { pushes } from '../world/deletion.ts'
 import { condition, isInitialized } from '../world/objects.ts'
 import { openStage, ZONE_CATEGORY } from '../world/stage.ts'
 
@@ -13,10 +14,8 @@ t.test(
   async (t) => {
     const controller = await stage.controller()
     t.teardown(() => controller.stop())
-    const running = await stage.member('running')
-    await running.reportOnce()
-    await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
-    await until('it is watched', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+    const running = await stage.initialized('running')
+    await pushes(stage)
     const before = nodes.of(running.name).length
 
     await vcsim.fault({ operation: '*', kind: 'hang' })

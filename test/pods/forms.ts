@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
 import { packedChart } from '../../build/release/chart.ts'
 import { serverBinary } from '../servers/build.ts'
-import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { LABELS } from '../world/stage.ts'
 import { type PodsWorld, VCENTER_ADDRESS } from './world.ts'
 
 export interface Form {
@@ -17,7 +17,7 @@ export interface Form {
 }
 
 const MANIFESTS = join(root, 'manifests')
-const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
+const labels = LABELS
 
 export const manifests: Form = {
   name: 'the manifests',

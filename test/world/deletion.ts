@@ -109,6 +109,17 @@ export async function watched({ cluster, vcsim }: Stage): Promise<void> {
   })
 }
 
+/** Waits until vCenter pushes what becomes of VMs. */
+export async function pushes({ vcsim }: Pick<Stage, 'vcsim'>): Promise<void> {
+  await until('vCenter pushes', async () => ((await vcsim.calls()).operations.ModifyListView ?? 0) > 0)
+}
+
+/** Resolves with each login by SOAP from `since` on: with which password, and whether it was right. */
+export async function loginsOf({ vcsim }: Pick<Stage, 'vcsim'>, since: number): Promise<string[]> {
+  const list = (await vcsim.logins()).slice(since)
+  return list.map(({ password, accepted }) => `${password} ${accepted ? 'accepted' : 'refused'}`)
+}
+
 /** Waits until one VM was probed completely this many more times. */
 export async function probed({ vcsim }: Stage, times: number): Promise<void> {
   const asked = async () => (await vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0
@@ -127,14 +138,8 @@ export function brakeEvents({ events }: Stage, node: string) {
 }
 
 /** Sets or takes away, by null, what a person wants of a Node's deletion. */
-export async function wish({ cluster }: Stage, node: string, value: string | null): Promise<void> {
-  const { status } = await cluster.request(
-    'PATCH',
-    `/api/v1/nodes/${node}`,
-    { metadata: { annotations: { 'rollcall.dev/deletion': value } } },
-    { contentType: 'application/merge-patch+json' },
-  )
-  if (status !== 200) throw new Error(`Node ${node} is not annotated: ${status}`)
+export function wish({ patch }: Stage, node: string, value: string | null): Promise<void> {
+  return patch(node, { metadata: { annotations: { 'rollcall.dev/deletion': value } } })
 }
 
 /** Waits until these are kept by the brake and by nothing else: all that time brings is there. */

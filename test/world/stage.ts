@@ -16,6 +16,7 @@ import { type MachineNic, writeMachine, writeNics } from './machine.ts'
 import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
 import type { Program } from './program.ts'
 import { type Recording, record } from './recorder.ts'
+import { mountSecret } from './secret-mount.ts'
 import { podKubeconfig } from './service-account.ts'
 
 export const ZONE_CATEGORY = 'k8s-zone'
@@ -42,10 +43,25 @@ export interface Stage extends StageServers {
   controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
+  /** The same, whose agent has reported once, and whose Node is initialized, as its report says. */
+  initialized(name: string, options?: MemberOptions): Promise<Member>
   /** As many Nodes, or those of these names, whose reports are made up and written at once; waits until all are initialized. */
   crowd(of: number | readonly string[]): Promise<CrowdMember[]>
   /** Registers the Node of a member again after it was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
+  /** Changes a Node by a merge patch, as a person would. */
+  patch(node: string, change: object): Promise<void>
+  /** Deletes a Node, as a person would. */
+  remove(node: string): Promise<void>
+  /** Starts a controller with a vsphere.conf, and files beside it, that are mounted as a Secret. */
+  mounted(conf: string, files?: Readonly<Record<string, string>>): Promise<MountedController>
+}
+
+export interface MountedController {
+  readonly controller: Controller
+  readonly configFile: string
+  /** Puts this configuration and these files in the place of the former. */
+  write(conf: string, files?: Readonly<Record<string, string>>): Promise<void>
 }
 
 export interface MemberOptions {
@@ -161,7 +177,18 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
   }
   const vms = await vcsim.vms()
   let members = 0
-  return {
+  let mounts = 0
+  const request = async (method: 'PATCH' | 'DELETE', node: string, change?: object) => {
+    const { status, body } = await cluster.request<{ message?: string }>(
+      method,
+      `/api/v1/nodes/${node}`,
+      change,
+      change === undefined ? {} : { contentType: 'application/merge-patch+json' },
+    )
+    if (status !== 200)
+      throw new Error(`${method} of Node ${node} is answered with ${status}: ${body.message}`)
+  }
+  const stage: Stage = {
     cluster,
     vcsim,
     vms,
@@ -246,5 +273,28 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
         },
       }
     },
+    async initialized(name, options) {
+      const member = await stage.member(name, options)
+      await member.reportOnce()
+      await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
+      await reports.until(
+        `the report of ${name} says so`,
+        () => condition(reports.last(name), 'Initialized')?.status === 'True',
+      )
+      return member
+    },
+    patch: (node, change) => request('PATCH', node, change),
+    remove: (node) => request('DELETE', node),
+    async mounted(conf, files = {}) {
+      mounts += 1
+      const secret = await mountSecret(join(dir, `mounted-${mounts}`), { 'vsphere.conf': conf, ...files })
+      const configFile = secret.path('vsphere.conf')
+      return {
+        controller: await stage.controller({ configFile }),
+        configFile,
+        write: (conf, files = {}) => secret.write({ 'vsphere.conf': conf, ...files }),
+      }
+    },
   }
+  return stage
 }
