@@ -4,7 +4,7 @@ import type { VMAnswer } from './cache/vm-answer.ts'
 import type { UnreadObjects } from './collect/read-machines.ts'
 import type { VMProperties } from './properties/resync-properties.ts'
 import { VCenterError } from './wire/errors.ts'
-import { keyOf } from './wire/managed-object-reference.ts'
+import { keyOf, vmReference } from './wire/managed-object-reference.ts'
 
 /** As many VMs with one UUID as a search makes us read. More are no mistake of people, and each read would cost more. */
 const MAX_FOUND = 64
@@ -77,7 +77,7 @@ export function judgeCandidates(
   let unknown: VCenterError | undefined
   let someLeft = false
   for (const vm of read) {
-    const key = keyOf({ type: 'VirtualMachine', value: vm })
+    const key = keyOf(vmReference(vm))
     const machine = machines.get(vm)
     const matches = machine?.biosUUID === uuid
     // One that was only seen with the UUID counts where it has it still, and is no reason to fail.

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { apiError } from '../../kubernetes/api-error.ts'
-import { RESTError } from '../../vcenter/wire/rest.ts'
+import { RESTError } from '../../vcenter/session/rest.ts'
 import { look } from './look.ts'
 
 t.test('who refuses to let an account look', async (t) => {

@@ -9,9 +9,9 @@ import {
   traversal,
 } from '../collect/retrieve-properties.ts'
 import { readName } from '../properties/property-values.ts'
-import { detach } from '../wire/detach.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
+import { detach } from '../wire/xml.ts'
 
 /** No inventory is this deep, unless a broken one has a loop. */
 const MAX_DEPTH = 64

@@ -4,6 +4,7 @@ import type { ObjectContent } from '../collect/object-content.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { isGone, type SoapFault, VCenterError } from '../wire/errors.ts'
+import { vmReference } from '../wire/managed-object-reference.ts'
 
 /**
  * Without these nothing can be said about a VM: which one it is, whether it runs, and which MACs it has. An unknown state
@@ -37,7 +38,7 @@ export function refusalOf(
 /** The error for a refused VM, which names the VM, if its name is known, and what the account lacks. */
 export function refused(fault: SoapFault, what: string, vm: string, name: string | undefined): VCenterError {
   // This is not about privileges: the VM is gone by now.
-  if (isGone(fault, { type: 'VirtualMachine', value: vm })) return fault
+  if (isGone(fault, vmReference(vm))) return fault
   const described = name === undefined ? vm : `"${name}" (${vm})`
   const lacks = fault.privilege === undefined ? '' : ` without the privilege ${fault.privilege}`
   const message =

@@ -2,7 +2,7 @@
 import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
 import type { ObjectTags } from '../collect/tags.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
 import { unreadablePlace } from './unreadable.ts'
 
@@ -117,7 +117,7 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
 }
 
 function self({ moref, name, parent }: VMProperties): AncestorNode {
-  return { reference: { type: 'VirtualMachine', value: moref }, name, parent, readable: true }
+  return { reference: vmReference(moref), name, parent, readable: true }
 }
 
 function join(

@@ -1,9 +1,8 @@
 /** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { element, reference } from '../wire/envelope.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import type { SoapClient } from '../wire/soap.ts'
+import { element, reference, type SoapClient } from '../wire/soap.ts'
 import { objectSpec, traversal } from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 

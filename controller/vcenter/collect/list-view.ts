@@ -1,9 +1,8 @@
 /** Keeps the list view that vCenter watches equal to the followed VMs. */
 import type { Timings } from '../timings.ts'
-import { reference } from '../wire/envelope.ts'
 import type { SoapFault } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { type SoapClient, toReference } from '../wire/soap.ts'
+import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
+import { reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import { callWithoutRefused } from './refusals.ts'
 
@@ -67,7 +66,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     const response = await soap.call({
       operation: 'ModifyListView',
       target: listView,
-      parameters: changes.map(({ kind, vm }) => reference(kind, toObject(vm))).join(''),
+      parameters: changes.map(({ kind, vm }) => reference(kind, vmReference(vm))).join(''),
       deadline: timings.readDeadline,
       signal,
     })
@@ -84,7 +83,7 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     const unknown: string[] = []
     const left = await callWithoutRefused({
       groups: [all],
-      objectOf: ({ vm }) => toObject(vm),
+      objectOf: ({ vm }) => vmReference(vm),
       async call(changes) {
         unknown.push(...(await modify(changes, signal)))
       },
@@ -131,8 +130,4 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     size: () => members.size,
     refused: () => refused,
   }
-}
-
-function toObject(value: string): ManagedObjectReference {
-  return { type: 'VirtualMachine', value }
 }

@@ -3,11 +3,9 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { detach } from '../wire/detach.ts'
-import { element } from '../wire/envelope.ts'
 import { SoapFault, type VCenterError } from '../wire/errors.ts'
-import { type SoapClient, toReference } from '../wire/soap.ts'
-import { childrenOf } from '../wire/xml.ts'
+import { element, type SoapClient, toReference } from '../wire/soap.ts'
+import { childrenOf, detach } from '../wire/xml.ts'
 import type { AllVMs } from './all-vms.ts'
 import { filterSpec, type PropertyReader, propertySpec } from './retrieve-properties.ts'
 

@@ -9,7 +9,7 @@ import {
   type VMProperties,
 } from '../properties/resync-properties.ts'
 import { isGone, SoapFault, type VCenterError } from '../wire/errors.ts'
-import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './object-content.ts'
 import { callWithoutRefused } from './refusals.ts'
 import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './retrieve-properties.ts'
@@ -48,7 +48,7 @@ export async function readMachines(
     const incomplete = new Set<string>()
     const refusals = await readObjects(
       reader,
-      some.map(toVM),
+      some.map(vmReference),
       (objects) => [lenientFilterSpec(properties, objects.map((each) => objectSpec(each)).join(''))],
       // Parsed at once: a VM's XML is a hundred times larger.
       (object) => {
@@ -67,7 +67,7 @@ export async function readMachines(
     for (const key of refusals.gone) gone.add(key)
     for (const key of refusals.left) left.add(key)
     for (const vm of some) {
-      const key = keyOf(toVM(vm))
+      const key = keyOf(vmReference(vm))
       const fault = refusals.denied.get(key)
       if (fault !== undefined) denied.set(key, refused(fault, 'anything', vm, known(vm)?.name))
     }
@@ -89,10 +89,6 @@ export function toMachine(
   before: VMProperties | undefined,
 ): VMProperties {
   return readMachine(reference.value, properties, before, [...missing.keys()])
-}
-
-function toVM(value: string): ManagedObjectReference {
-  return { type: 'VirtualMachine', value }
 }
 
 /**

@@ -1,10 +1,9 @@
 /** Reads properties of many objects in few calls: PropertyCollector's RetrievePropertiesEx, page by page. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
-import { element, reference } from '../wire/envelope.ts'
 import { fewerThan, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import type { SoapClient } from '../wire/soap.ts'
+import { element, reference, type SoapClient } from '../wire/soap.ts'
 import { child, textOf } from '../wire/xml.ts'
 import type { Collectors } from './collectors.ts'
 import { type ObjectContent, readObject } from './object-content.ts'

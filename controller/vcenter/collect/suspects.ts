@@ -2,7 +2,7 @@
 
 import type { VMProperties } from '../properties/resync-properties.ts'
 import type { VCenterError } from '../wire/errors.ts'
-import { keyOf } from '../wire/managed-object-reference.ts'
+import { keyOf, vmReference } from '../wire/managed-object-reference.ts'
 import { readMachines, type UnreadObjects } from './read-machines.ts'
 import type { PropertyReader } from './retrieve-properties.ts'
 
@@ -39,7 +39,7 @@ export function createSuspects(reader: PropertyReader): Suspects {
         for (const key of read.left) left.add(key)
       }
       for (const vm of vms) {
-        const key = keyOf({ type: 'VirtualMachine', value: vm })
+        const key = keyOf(vmReference(vm))
         if (left.has(key)) continue
         refusals.delete(vm)
         const refusal = denied.get(key)

@@ -1,7 +1,7 @@
 /** Parses answers of the tag service. */
 import * as v from 'valibot'
+import { RESTError } from '../session/rest.ts'
 import { VCenterError } from '../wire/errors.ts'
-import { RESTError } from '../wire/rest.ts'
 
 /** Whether the error is about the requested objects or tags, not about the state of vCenter. */
 export function isRESTRefusal(error: unknown): error is RESTError {

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag } from '../../types/virtual-machine.ts'
-import type { RESTClient } from '../session/rest-session.ts'
+import type { RESTClient } from '../session/rest.ts'
 import type { Timings } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { isRESTRefusal, parse } from './tag-answers.ts'

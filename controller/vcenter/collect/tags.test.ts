@@ -1,11 +1,10 @@
 import t from 'tap'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import type { RESTClient } from '../session/rest-session.ts'
+import { type RESTCall, type RESTClient, RESTError } from '../session/rest.ts'
 import { TIMINGS } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { type RESTCall, RESTError } from '../wire/rest.ts'
 import { createTagReader, type ObjectTags } from './tags.ts'
 
 const { signal } = new AbortController()

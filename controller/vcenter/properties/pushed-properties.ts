@@ -2,10 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Update } from '../collect/updates.ts'
-import { detach } from '../wire/detach.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import type { XMLElement } from '../wire/xml.ts'
+import { detach, type XMLElement } from '../wire/xml.ts'
 import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './property-values.ts'
 
 /**

@@ -1,9 +1,8 @@
 /** The properties of one VM, before its ancestors and tags are joined. */
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
-import { detach } from '../wire/detach.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import type { XMLElement } from '../wire/xml.ts'
+import { detach, type XMLElement } from '../wire/xml.ts'
 import {
   CARD_COUNT_PATH,
   CARD_PATHS,

@@ -8,9 +8,8 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Trust } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
-import type { HTTPAnswer, openConnection } from '../wire/connection.ts'
+import { type HTTPAnswer, type openConnection, readText } from '../wire/connection.ts'
 import { DeadlineError, SessionManagerError, VCenterError } from '../wire/errors.ts'
-import { readText } from '../wire/read-text.ts'
 
 /** Gets a ticket. `url` is that of `VCenterConfig.sessionManager`, `token` what it asks for. */
 export type RequestTicket = (url: string, token: Secret, signal: AbortSignal) => Promise<Secret>

@@ -2,10 +2,9 @@
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { callWithoutRefused } from '../collect/refusals.ts'
-import { element, reference } from '../wire/envelope.ts'
 import { isGone, namesObject, VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { toReference } from '../wire/soap.ts'
+import { element, reference, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { ProbeClient } from './probe-client.ts'
 

@@ -3,10 +3,11 @@ import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Proof, SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
 import { isGone, VCenterError } from '../wire/errors.ts'
+import { vmReference } from '../wire/managed-object-reference.ts'
 import { type CanaryOptions, proveCanary } from './canary.ts'
 import { provePrivileges } from './privileges.ts'
 import type { ProbeClient } from './probe-client.ts'
-import { readVM, vmReference } from './read-vm.ts'
+import { readVM } from './read-vm.ts'
 import { searchVMs, type UUIDKind } from './search.ts'
 
 export type ProbeFindings = Pick<

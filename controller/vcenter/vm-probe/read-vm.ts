@@ -6,7 +6,7 @@ import { objectSpec, propertySpec } from '../collect/retrieve-properties.ts'
 import { readName, readUUID } from '../properties/property-values.ts'
 import { readConnectionState, readPowerState } from '../properties/pushed-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import { MAY_RESTART_PATHS, readMayRestart } from './may-restart.ts'
@@ -14,11 +14,6 @@ import type { ProbeClient } from './probe-client.ts'
 
 /** All of these exist in vSphere 6.7: a real vCenter fails the whole read for an unknown path. */
 const PATHS = ['name', 'config.uuid', 'runtime.connectionState', 'runtime.powerState', ...MAY_RESTART_PATHS]
-
-/** The managed object reference of a VM. */
-export function vmReference(value: string): ManagedObjectReference {
-  return { type: 'VirtualMachine', value }
-}
 
 /** Reads a VM. Throws a VCenterError, also where nothing of the VM may be read. */
 export async function readVM(client: ProbeClient, value: string): Promise<SeenVM> {

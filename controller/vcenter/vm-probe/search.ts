@@ -1,7 +1,7 @@
 /** Searches the whole of a vCenter for VMs by UUID. */
-import { element } from '../wire/envelope.ts'
+
 import { VCenterError } from '../wire/errors.ts'
-import { toReference } from '../wire/soap.ts'
+import { element, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import type { ProbeClient } from './probe-client.ts'
 

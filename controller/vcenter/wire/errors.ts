@@ -16,12 +16,28 @@ export class VCenterError extends Error {
   }
 }
 
+/** The error for an answer that no vCenter gives. */
+export function malformed(what: string, cause?: unknown): VCenterError {
+  return new VCenterError('MalformedAnswer', `${what}; check for a proxy in between`, { cause })
+}
+
 /** A login that failed in a way that counts, or that is held back because earlier ones did. */
 export class LoginRefused extends VCenterError {
   /** When the next attempt is made, or may be, milliseconds since the epoch. */
   readonly retryAt: number
 
-  constructor(what: string, options: LoginRefusedOptions) {
+  /** The `cause` is the refusal; without one no attempt was made. */
+  constructor(
+    what: string,
+    options: ErrorOptions & {
+      readonly retryAt: number
+      /** Whether the process ends before the next attempt. */
+      readonly once?: boolean
+      /** The next step, unless `what` has it. */
+      readonly advice?: string
+      readonly reason?: FailureReason
+    },
+  ) {
     const { retryAt, advice, once = false, reason = 'InvalidLogin', ...rest } = options
     const when = `${timeOfDay(retryAt)} so that the account is not locked out`
     const next = !once ? `will be retried at ${when}` : rest.cause ? ONE_ATTEMPT : `try again after ${when}`
@@ -33,16 +49,6 @@ export class LoginRefused extends VCenterError {
 
 /** Until when is not said: another process may try another password at once, and this one for a few times. */
 const ONE_ATTEMPT = 'this was one attempt, which counts toward locking the account'
-
-/** The `cause` is the refusal; without one no attempt was made. */
-interface LoginRefusedOptions extends ErrorOptions {
-  readonly retryAt: number
-  /** Whether the process ends before the next attempt. */
-  readonly once?: boolean
-  /** The next step, unless `what` has it. */
-  readonly advice?: string
-  readonly reason?: FailureReason
-}
 
 /** A session manager that gave no ticket, or one that vCenter refuses. */
 export class SessionManagerError extends VCenterError {

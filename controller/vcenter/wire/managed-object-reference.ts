@@ -10,3 +10,8 @@ export interface ManagedObjectReference {
 export function keyOf({ type, value }: ManagedObjectReference): string {
   return `${type}:${value}`
 }
+
+/** The reference of the VM with this moref. */
+export function vmReference(value: string): ManagedObjectReference {
+  return { type: 'VirtualMachine', value }
+}

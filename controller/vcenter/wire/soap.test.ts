@@ -2,7 +2,8 @@ import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import { type FakeAnswer, fakeConnection, fault, soap } from '../testing/fake-connection.ts'
 import { isRebuild, isSessionLost, SoapFault, VCenterError } from './errors.ts'
-import { createSoapClient } from './soap.ts'
+import { chooseVersion, createSoapClient, element, envelope, escapeText, reference } from './soap.ts'
+import { child, readXML, textOf } from './xml.ts'
 
 const target = { type: 'ServiceInstance', value: 'ServiceInstance' }
 const { signal } = new AbortController()
@@ -116,4 +117,53 @@ t.test('a cookie that comes with a refusal is no session', async (t) => {
   t.notOk(refused.sessionID())
   await t.rejects(refused.call(call), { fault: 'InvalidLogin', message: /./ })
   t.equal(connection.requests[1]?.headers.cookie, undefined)
+})
+
+t.test('any password survives', async (t) => {
+  for (const password of ['a&b<c>"\'', ']]>', '$&', ' x ', 'a\r\nb\tc', 'pässwörd😀', '&amp;']) {
+    const text = envelope(
+      'Login',
+      { type: 'SessionManager', value: 'S' },
+      element('password', password),
+      'o-1',
+    )
+    const document = await readXML(
+      (async function* () {
+        yield new TextEncoder().encode(text)
+      })(),
+      'Envelope',
+    )
+    t.equal(textOf(child(child(document, 'Body'), 'Login'), 'password'), password)
+    t.equal(textOf(child(document, 'Header'), 'operationID'), 'o-1')
+  }
+})
+
+t.test('what XML cannot carry is refused, without being repeated', (t) => {
+  for (const text of ['a\u0000b', 'a\u0007b', '\ud800']) {
+    t.throws(() => escapeText(text), {
+      reason: 'UnusableValue',
+      message: /^a value for vCenter holds a control character, which/,
+    })
+  }
+  t.end()
+})
+
+t.test('references', (t) => {
+  t.equal(
+    reference('obj', { type: 'VirtualMachine', value: 'vm-1' }),
+    '<obj type="VirtualMachine">vm-1</obj>',
+  )
+  t.equal(reference('obj', { type: '"', value: '<' }), '<obj type="&quot;">&lt;</obj>')
+  t.end()
+})
+
+t.test('the oldest that is not older than ours, else the newest', async (t) => {
+  const cases: readonly [readonly string[], string | undefined][] = [
+    [['8.0.3.0', '8.0.2.0', '7.0', '6.7', '6.5'], '6.7'],
+    [['8.0.3.0', '8.0.10.0', '6.7.1'], '6.7.1'],
+    [['9.0.0.0', '8.0.10.0', '8.0.9.0'], '8.0.9.0'],
+    [['5.5', '6.5', '6.0'], '6.5'],
+    [[], undefined],
+  ]
+  for (const [served, chosen] of cases) t.equal(chooseVersion(served), chosen, served.join(' '))
 })

@@ -1,12 +1,10 @@
 /** A client for vSphere's SOAP interface; keeps the session's cookie. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { InventoryMetrics } from '../inventory-metrics.ts'
-import { negotiateVersion } from './api-version.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
-import { envelope, VSPHERE_API_VERSION } from './envelope.ts'
 import { SoapFault, VCenterError } from './errors.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'
-import { child, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
+import { child, childrenOf, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
 
 const COOKIE = 'vmware_soap_session'
 const VERSION_MISMATCH = 'VersionMismatch'
@@ -33,15 +31,14 @@ export interface SoapClient {
   forgetSession(): void
 }
 
-export interface SoapClientOptions {
+export function createSoapClient(options: {
   readonly connection: Connection
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly metrics: InventoryMetrics
-}
-
-export function createSoapClient({ connection, clock, random, metrics }: SoapClientOptions): SoapClient {
+}): SoapClient {
+  const { connection, clock, random, metrics } = options
   let cookie: string | undefined
   let version = VSPHERE_API_VERSION
   // vCenter's logs have calls of many sessions and processes, so operation IDs must be unique.
@@ -163,4 +160,107 @@ export function readFaultDetail(detail: XMLElement | undefined, text = ''): Soap
 export function toReference(element: XMLElement | undefined): ManagedObjectReference | undefined {
   if (element?.kind === undefined || element.text === '') return undefined
   return { type: element.kind, value: element.text }
+}
+
+/**
+ * The requested API version: that of the oldest supported vCenter. Later vCenters support it too and answer in it, so no
+ * answer contains an unknown type and no call is spent on negotiation. Where it is refused, see {@link negotiateVersion}.
+ */
+const VSPHERE_API_VERSION = '6.7'
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  // A parser turns a bare carriage return into a line feed, which would change a password.
+  '\r': '&#13;',
+}
+
+/** Text for an element or an attribute. Throws a VCenterError for a character that XML 1.0 cannot carry. */
+export function escapeText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+  if (/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(text) || !text.isWellFormed()) {
+    throw new VCenterError(
+      'UnusableValue',
+      'a value for vCenter holds a control character, which XML cannot carry; check user and password',
+    )
+  }
+  return text.replace(/[&<>"\r]/g, (character) => ESCAPES[character] ?? character)
+}
+
+/** An element with text. */
+export function element(name: string, text: string | number | boolean): string {
+  return `<${name}>${escapeText(String(text))}</${name}>`
+}
+
+/** An element with a reference. */
+export function reference(name: string, { type, value }: ManagedObjectReference): string {
+  return `<${name} type="${escapeText(type)}">${escapeText(value)}</${name}>`
+}
+
+/**
+ * The whole request. `parameters` are elements already written, in the order that vSphere's WSDL fixes; `operationID`
+ * identifies the call in vCenter's logs.
+ */
+export function envelope(
+  operation: string,
+  target: ManagedObjectReference,
+  parameters: string,
+  operationID: string,
+): string {
+  return (
+    '<?xml version="1.0" encoding="UTF-8"?>' +
+    '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" ' +
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">' +
+    `<soapenv:Header>${element('operationID', operationID)}</soapenv:Header><soapenv:Body>` +
+    `<${operation} xmlns="urn:vim25">${reference('_this', target)}${parameters}</${operation}>` +
+    '</soapenv:Body></soapenv:Envelope>'
+  )
+}
+
+/** Every vCenter serves this without a session. */
+const VERSIONS_PATH = '/sdk/vimServiceVersions.xml'
+const NUMBERS = /^\d{1,5}(\.\d{1,5}){0,5}$/
+
+/**
+ * The API version for this server: of those it supports, the oldest that is not older than the one this code was written
+ * for, as it differs least; otherwise the newest. Undefined where the server names none. Throws a VCenterError.
+ */
+async function negotiateVersion(
+  connection: Connection,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const request = { method: 'GET', path: VERSIONS_PATH, headers: {}, deadline, signal } as const
+  const document = await connection.request(request, async ({ status, body }) =>
+    status === 200 ? await readXML(body, 'namespaces') : undefined,
+  )
+  return chooseVersion(versionsIn(document))
+}
+
+function versionsIn(document: XMLElement | undefined): string[] {
+  return childrenOf(document, 'namespace')
+    .filter((namespace) => textOf(namespace, 'name') === 'urn:vim25')
+    .flatMap((namespace) => [
+      ...childrenOf(namespace, 'version'),
+      ...childrenOf(child(namespace, 'priorVersions'), 'version'),
+    ])
+    .map(({ text }) => text.trim())
+    .filter((version) => NUMBERS.test(version))
+}
+
+/** Exported for its test. */
+export function chooseVersion(served: readonly string[]): string | undefined {
+  const ascending = served.toSorted(compare)
+  return ascending.find((version) => compare(version, VSPHERE_API_VERSION) >= 0) ?? ascending.at(-1)
+}
+
+function compare(a: string, b: string): number {
+  const [left, right] = [a, b].map((version) => version.split('.').map(Number))
+  for (let i = 0; i < Math.max(left?.length ?? 0, right?.length ?? 0); i++) {
+    const difference = (left?.[i] ?? 0) - (right?.[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
 }

@@ -14,7 +14,13 @@ const CONNECT_TIMEOUT = 10_000
  */
 export type ServerTrust = Trust | { readonly kind: 'system and CA'; readonly pem: string | undefined }
 
-export interface TrustOptions {
+/**
+ * Opens connections that satisfy `trust`. Nothing is sent on a connection that does not.
+ *
+ * The certificate is checked after the handshake, because only then can a message name it. TLS sessions are never resumed:
+ * a resumed session has no certificate.
+ */
+export function trustConnector(options: {
   readonly trust: ServerTrust
   /** Name of the vCenter for messages. */
   readonly server: string
@@ -22,20 +28,8 @@ export interface TrustOptions {
   readonly signal: AbortSignal
   /** Called with the certificate's expiry, milliseconds since the epoch, whether or not it is trusted. */
   readonly onCertificate?: ((expiresAt: number) => void) | undefined
-}
-
-/**
- * Opens connections that satisfy `trust`. Nothing is sent on a connection that does not.
- *
- * The certificate is checked after the handshake, because only then can a message name it. TLS sessions are never resumed:
- * a resumed session has no certificate.
- */
-export function trustConnector({
-  trust,
-  server,
-  signal,
-  onCertificate,
-}: TrustOptions): buildConnector.connector {
+}): buildConnector.connector {
+  const { trust, server, signal, onCertificate } = options
   const ca = authorities(trust)
   return ({ hostname, port }, callback) => {
     const socket = connect({

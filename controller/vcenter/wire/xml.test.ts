@@ -1,7 +1,15 @@
 import t from 'tap'
 import { VCenterError } from './errors.ts'
-import { child, childrenOf, readXML, textOf, type XMLElement } from './xml.ts'
-import { MAX_BYTES, MAX_BYTES_BY_RECORD, MAX_RECORD_VALUE } from './xml-limits.ts'
+import {
+  child,
+  childrenOf,
+  MAX_BYTES,
+  MAX_BYTES_BY_RECORD,
+  MAX_RECORD_VALUE,
+  readXML,
+  textOf,
+  type XMLElement,
+} from './xml.ts'
 
 async function* bytes(text: string, size = 7): AsyncGenerator<Uint8Array> {
   const all = new TextEncoder().encode(text)

@@ -1,7 +1,8 @@
 /** What a vCenter answers to the SOAP operations that the real code sends. */
-import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
+
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
+import { element, reference } from '../../../controller/vcenter/wire/soap.ts'
 import type { Page, Respond } from './collector.ts'
 import { parseSpecs, readProperties } from './property-specs.ts'
 import { type Client, OWN_COLLECTOR, type SessionModel } from './session.ts'

@@ -1,6 +1,7 @@
 /** A property collector: what its filters have told its client of the VMs of views, and the wait for what changes. */
-import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
+
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
+import { element, reference } from '../../../controller/vcenter/wire/soap.ts'
 import type { Random } from '../random.ts'
 import type { Appointment, Timeline } from '../timeline.ts'
 import { missingXML } from './elements.ts'

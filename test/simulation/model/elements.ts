@@ -1,7 +1,8 @@
 /** XML of a SOAP answer, as vCenter writes it. */
-import { element, reference } from '../../../controller/vcenter/wire/envelope.ts'
+
 import type { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
+import { element, reference } from '../../../controller/vcenter/wire/soap.ts'
 
 /** Values of properties by path, as the content of `val`; undefined for one that is not set. */
 export type Values = ReadonlyMap<string, string | undefined>

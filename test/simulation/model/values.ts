@@ -5,9 +5,9 @@ import {
   CARD_PATHS,
   CLAIM_PATH,
 } from '../../../controller/vcenter/properties/property-values.ts'
-import { element } from '../../../controller/vcenter/wire/envelope.ts'
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
+import { element } from '../../../controller/vcenter/wire/soap.ts'
 import { referenceValue, textValue, type Values } from './elements.ts'
 import { type Folder, shownPower, type VM } from './machine.ts'
 import type { VCenterModel } from './vcenter.ts'

@@ -5,7 +5,7 @@ import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Connection } from '../wire/connection.ts'
-import { createRESTClient } from './rest-session.ts'
+import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
 

@@ -1,0 +1,249 @@
+/** A client for vCenter's REST interface, the older or the newer one, with a session that is created when first needed. */
+
+import type { Clock } from '../../../agent/shared/clock.ts'
+import type { VCenterConfig } from '../../config/config.ts'
+import type { InventoryMetrics } from '../inventory-metrics.ts'
+import type { Timings } from '../timings.ts'
+import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
+import { malformed, VCenterError } from '../wire/errors.ts'
+import type { LoginLimiter } from './login-limiter.ts'
+
+const SESSION_HEADER = 'vmware-api-session-id'
+/** Characters that can be sent in a header. */
+const SESSION_ID = /^[\x21-\x7e]{1,256}$/
+
+export interface RESTClient {
+  /** Calls and returns the answer. Logs in if needed, and once more if the session has ended. Throws a VCenterError. */
+  call(call: RESTCall): Promise<unknown>
+  logout(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * With a session manager there is nothing to log in with: the cloned SOAP session is sent, as the CPI does (its function
+ * withTagsClient, v1.36.0). It is SOAP's to end.
+ *
+ * Not for concurrent calls: they would log in more than once.
+ */
+export function createRESTClient(options: {
+  readonly connection: Connection
+  readonly timings: Timings
+  readonly clock: Clock
+  readonly metrics: InventoryMetrics
+  /** The password is read at each login, as it may change. */
+  readonly config: VCenterConfig
+  readonly logins: LoginLimiter
+  /** For login calls. It outlives the signals of other calls, so that a new session is known and can be ended. */
+  readonly loginSignal: AbortSignal
+  /** The SOAP session's identifier, undefined while there is none. Used only with a session manager. */
+  readonly soapSession: () => string | undefined
+}): RESTClient {
+  const { connection, timings, clock, metrics, config, logins, loginSignal, soapSession } = options
+  /** So far every version of vCenter has the older one. */
+  let spoken: RestInterface = REST
+  let session: string | undefined
+
+  /** Sends once and returns the answer. Throws a VCenterError. */
+  async function send(
+    method: RESTCall['method'] | 'DELETE',
+    resource: string,
+    request: Omit<RESTCall, 'method' | 'resource'> & { readonly headers: Record<string, string> },
+  ): Promise<unknown> {
+    const { headers, id, action, body, deadline = timings.callDeadline, signal } = request
+    const start = clock.monotonic()
+    const { path, value } = spoken
+    const done = (outcome: string) =>
+      metrics.call(`REST ${method} ${resource}`, outcome, (clock.monotonic() - start) / 1000)
+    try {
+      const json = body === undefined ? {} : { body: JSON.stringify(body) }
+      const document = await connection.request(
+        { method, path: path(resource, id, action), headers, deadline, signal, ...json },
+        (answer) => readAnswer(connection.server, resource, answer),
+      )
+      done('ok')
+      return value(document)
+    } catch (error) {
+      if (!signal.aborted) done(error instanceof VCenterError ? error.reason : 'Defect')
+      throw error
+    }
+  }
+
+  /** Uses the other of the two interfaces from now on. */
+  function switchInterface(): void {
+    spoken = spoken === REST ? API : REST
+  }
+
+  /**
+   * A vCenter without an interface answers 404 before it checks the credential. While its services start, it may answer so
+   * for both interfaces, so the other one is always tried too.
+   */
+  async function openSession(headers: Record<string, string>): Promise<unknown> {
+    const open = () => send('POST', 'session', { headers, signal: loginSignal })
+    try {
+      return await open()
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+    switchInterface()
+    return await open()
+  }
+
+  /** Whether not the object but the interface is missing, as after an upgrade of vCenter. */
+  async function isGone(key: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await send('GET', 'session', { headers: { [SESSION_HEADER]: key }, signal })
+      return false
+    } catch (error) {
+      return isNotFound(error)
+    }
+  }
+
+  async function login(): Promise<string> {
+    return await logins.login({
+      account: config,
+      by: 'REST',
+      signal: loginSignal,
+      async send(password) {
+        const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
+        try {
+          session = toSession(await openSession({ authorization }))
+        } catch (error) {
+          if (!(error instanceof RESTError && error.status === 401)) throw error
+          throw new VCenterError('InvalidLogin', error.message, { cause: error })
+        }
+        return session
+      },
+    })
+  }
+
+  function toSession(value: unknown): string {
+    if (typeof value === 'string' && SESSION_ID.test(value)) return value
+    throw new VCenterError(
+      'MalformedAnswer',
+      `${connection.server} answers to the REST login without a usable session`,
+    )
+  }
+
+  async function callInSoapSession(
+    attempt: (key: string) => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const key = soapSession()
+    if (key === undefined) {
+      throw new VCenterError('SessionLost', `${connection.server} has ended the session; a new clone is made`)
+    }
+    try {
+      return await attempt(key)
+    } catch (error) {
+      if (error instanceof RESTError && error.status === 401) throw refusesSoapSession(connection.server)
+      if (!isNotFound(error) || !(await isGone(key, signal))) throw error
+      switchInterface()
+      return await attempt(key)
+    }
+  }
+
+  return {
+    async call({ method, resource, ...call }) {
+      const attempt = (key: string) => {
+        const headers = { [SESSION_HEADER]: key, 'content-type': 'application/json' }
+        return send(method, resource, { ...call, headers })
+      }
+      if (config.sessionManager !== undefined) return await callInSoapSession(attempt, call.signal)
+      if (session === undefined) return await attempt(await login())
+      try {
+        return await attempt(session)
+      } catch (error) {
+        const ended = error instanceof RESTError && error.status === 401
+        if (!ended && !(isNotFound(error) && (await isGone(session, call.signal)))) throw error
+        session = undefined
+        return await attempt(await login())
+      }
+    },
+    async logout(signal) {
+      if (session === undefined) return
+      const headers = { [SESSION_HEADER]: session }
+      session = undefined
+      await send('DELETE', 'session', { headers, signal })
+    },
+  }
+}
+
+function refusesSoapSession(server: string): VCenterError {
+  return new VCenterError(
+    'SessionLost',
+    `${server} does not take the session of the session manager at its REST interface, where tags are (HTTP status 401); ` +
+      'this needs vSphere 8.0 U3 or later, else give user and password in place of the session manager',
+  )
+}
+
+/** Two thousand objects with a few tags each stay under it. */
+const MAX_BYTES = 8 << 20
+
+/** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
+interface RestInterface {
+  /** The path of a call, with its query. */
+  path(resource: string, id: string | undefined, action: string | undefined): string
+  /** The value in an answer's document. */
+  value(document: unknown): unknown
+}
+
+/** All versions of vCenter up to 8.0 have it. */
+const REST: RestInterface = {
+  path: (resource, id, action) =>
+    `/rest/com/vmware/cis/${resource}${id === undefined ? '' : `/id:${encodeURIComponent(id)}`}` +
+    (action === undefined ? '' : `?~action=${action}`),
+  value: (document) => (document instanceof Object && 'value' in document ? document.value : undefined),
+}
+
+/** From 7.0 U2 on. Sessions are at its root, and actions name their object only in the body. */
+const API: RestInterface = {
+  path(resource, id, action) {
+    if (resource === 'session') return '/api/session'
+    if (action !== undefined) return `/api/cis/${resource}?action=${action}`
+    return `/api/cis/${resource}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
+  },
+  value: (document) => document,
+}
+
+/** An answer with a status other than 2xx. */
+export class RESTError extends VCenterError {
+  readonly status: number
+
+  constructor(server: string, resource: string, status: number) {
+    super(
+      status === 401 ? 'SessionLost' : status === 403 ? 'NoPermission' : 'Unavailable',
+      `${server} answers to ${resource} with HTTP status ${status}`,
+    )
+    this.name = 'RESTError'
+    this.status = status
+  }
+}
+
+export interface RESTCall {
+  readonly method: 'GET' | 'POST'
+  /** As `tagging/tag`, without identifiers; also used in metrics and messages. */
+  readonly resource: string
+  /** The object of the call; with an action it is in the body too. */
+  readonly id?: string
+  readonly action?: string
+  readonly body?: unknown
+  /** Milliseconds; that of a small call by default. */
+  readonly deadline?: number
+  readonly signal: AbortSignal
+}
+
+/** Whether the object is missing, or the whole interface. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof RESTError && error.status === 404
+}
+
+async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {
+  if (answer.status < 200 || answer.status > 299) throw new RESTError(server, resource, answer.status)
+  const tooLong = () => malformed(`the REST answer of ${server} is longer than ${MAX_BYTES >> 20} MB`)
+  const text = await readText(answer.body, MAX_BYTES, tooLong)
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw malformed(`the REST answer of ${server} is not JSON`, error)
+  }
+}
