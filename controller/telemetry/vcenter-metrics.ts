@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { InventoryMetrics } from '../vcenter/inventory-metrics.ts'
+import type { InventoryMetrics } from '../vcenter/running-inventory.ts'
 import { createLabelGuard } from './label-guard.ts'
 
 export interface VCenterMetrics {

@@ -2,33 +2,17 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 
-export interface ConnectionHealth {
-  /** The failure to show; undefined while the vCenter answers or has failed for less than the grace period. */
-  failure(): VCenterFailure | undefined
-  /** Why it does not answer, shown or not. */
-  latest(): VCenterFailure | undefined
-  /** `lasting`: shown without a grace period, as is any failure before the first answer. */
-  failed(failure: VCenterFailure, lasting: boolean): void
-  recovered(): void
-  /** Whether it answers: false before the first answer and while a failure is shown. */
-  connected(): boolean
-  /** Stops the timer of the grace period. */
-  close(): Promise<void>
-}
-
-export interface ConnectionHealthOptions {
-  /** Milliseconds. */
-  readonly grace: number
-  readonly clock: Clock
-  /** Called when the shown failure has changed. */
-  readonly onChange: () => void
-}
-
+/** @param onChange called when the shown failure has changed */
 export function createConnectionHealth({
   grace,
   clock,
   onChange,
-}: ConnectionHealthOptions): ConnectionHealth {
+}: {
+  /** Milliseconds. */
+  readonly grace: number
+  readonly clock: Clock
+  readonly onChange: () => void
+}) {
   let latest: VCenterFailure | undefined
   let shown: VCenterFailure | undefined
   let everAnswered = false
@@ -48,29 +32,32 @@ export function createConnectionHealth({
     return { stop, done }
   }
 
-  async function close(): Promise<void> {
-    const ending = countdown
-    countdown = undefined
-    ending?.stop.abort()
-    await ending?.done
-  }
-
   return {
+    /** The failure to show; undefined while the vCenter answers or has failed for less than the grace period. */
     failure: () => shown,
+    /** Why it does not answer, shown or not. */
     latest: () => latest,
-    failed(failure, lasting) {
+    /** `lasting`: shown without a grace period, as is any failure before the first answer. */
+    failed(failure: VCenterFailure, lasting: boolean): void {
       latest = failure
       if (shown !== undefined || lasting || !everAnswered) show(failure)
       else countdown ??= startCountdown()
     },
-    recovered() {
+    recovered(): void {
       everAnswered = true
       latest = undefined
       countdown?.stop.abort()
       countdown = undefined
       show(undefined)
     },
-    connected: () => everAnswered && shown === undefined,
-    close,
+    /** Whether it answers: false before the first answer and while a failure is shown. */
+    connected: (): boolean => everAnswered && shown === undefined,
+    /** Stops the timer of the grace period. */
+    async close(): Promise<void> {
+      const ending = countdown
+      countdown = undefined
+      ending?.stop.abort()
+      await ending?.done
+    },
   }
 }

@@ -8,17 +8,15 @@ import { aborted } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
-import { createDebounce } from './collect/debounce.ts'
+import { createDebounce } from './collect/pace.ts'
 import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
-import type { InventoryMetrics } from './inventory-metrics.ts'
-import { listAndWatch, type Opened } from './list-and-watch.ts'
-import type { RunningInventory } from './running-inventory.ts'
+import { type ListAndWatchOptions, listAndWatch } from './list-and-watch.ts'
+import { type InventoryMetrics, type RunningInventory, withoutCredential } from './running-inventory.ts'
 import { createTicketRequests } from './session/clone-ticket.ts'
 import type { LoginLimiter } from './session/login-limiter.ts'
 import { createRESTClient } from './session/rest.ts'
-import { createSession, type ServiceContent } from './session/session.ts'
-import { createWatchedSoap } from './session/watched-soap.ts'
+import { createSession, createWatchedSoap, type ServiceContent } from './session/session.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { createProber } from './vm-probe/prober.ts'
 import {
@@ -28,7 +26,6 @@ import {
 } from './wire/connection.ts'
 import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
 import { createSoapClient } from './wire/soap.ts'
-import { withoutCredential } from './without-credential.ts'
 
 export interface InventoryOptions {
   /**
@@ -126,7 +123,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const rest = createRESTClient(forREST)
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const backoff = createBackoff({ ...timings.backoff, random })
-    let opened: ({ readonly content: ServiceContent } & Opened) | undefined
+    let opened: Parameters<ListAndWatchOptions['onOpen']>[0] = []
+    let openedIn: ServiceContent | undefined
     let heardAt = clock.monotonic()
     const onHeard = () => {
       heardAt = clock.monotonic()
@@ -135,19 +133,16 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     async function connect(): Promise<void> {
       const content = await session.ensure(signal)
       // The session outlived the last connection: objects created in it would pile up.
-      if (opened?.content === content) {
-        await opened.updates.destroy(signal)
-        await opened.allVMs.destroy(signal)
-        await opened.collectors.destroy(signal)
-      }
-      opened = undefined
+      if (openedIn === content) for (const each of opened) await each.destroy(signal)
+      openedIn = undefined
       instanceUUID = content.instanceUUID
       store.wantAll(heardAt)
       // All is read now; what vanishes while that goes on is told by the watch.
       onHeard()
       triggers.provability.trigger()
-      const onOpen = (made: Opened) => {
-        opened = { content, ...made }
+      const onOpen: ListAndWatchOptions['onOpen'] = (made) => {
+        opened = made
+        openedIn = content
       }
       const onDatacenters = (read: readonly DatacenterPath[] | undefined) => {
         datacenters = read

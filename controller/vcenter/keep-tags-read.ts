@@ -5,22 +5,11 @@ import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { VMStore } from './cache/vm-store.ts'
-import { createDebounce, type Debounce, type RunOutcome } from './collect/debounce.ts'
+import { createDebounce, type Debounce, type RunOutcome } from './collect/pace.ts'
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import type { Timings } from './timings.ts'
 import { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
-
-export interface KeepTagsReadOptions {
-  readonly tagReader: TagReader
-  readonly trigger: Debounce
-  readonly store: VMStore
-  readonly locations: VMLocations
-  readonly timings: Timings
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-}
 
 /** Milliseconds between attempts while the tag service fails. */
 const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
@@ -30,7 +19,19 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
  * tag service is not a failure of vCenter: known tags stay, and unknown ones count as unreadable meanwhile. The same goes
  * while the service does not answer, because Nodes wait until the tags are known.
  */
-export async function keepTagsRead(options: KeepTagsReadOptions, signal: AbortSignal): Promise<void> {
+export async function keepTagsRead(
+  options: {
+    readonly tagReader: TagReader
+    readonly trigger: Debounce
+    readonly store: VMStore
+    readonly locations: VMLocations
+    readonly timings: Timings
+    readonly clock: Clock
+    readonly random: () => number
+    readonly logger: Logger
+  },
+  signal: AbortSignal,
+): Promise<void> {
   const { tagReader, trigger, store, locations, timings, clock, random, logger } = options
   const backoff = createBackoff({ ...RETRY, random })
   /** Separate from the trigger, so that objects which are new while the service hangs are not held up. */

@@ -3,23 +3,21 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
-import { createSightings } from './cache/sightings.ts'
-import type { Changes } from './cache/vm-answer.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
-import type { VMStore } from './cache/vm-store.ts'
-import { type AllVMs, createAllVMs } from './collect/all-vms.ts'
-import { type Collectors, createCollectors } from './collect/collectors.ts'
+import type { Changes, VMStore } from './cache/vm-store.ts'
+import { Sightings } from './cache/vms-of-uuid.ts'
 import { readDatacenters } from './collect/datacenters.ts'
-import type { Debounce, RunOutcome } from './collect/debounce.ts'
 import { createMembers } from './collect/list-view.ts'
-import { createLocator } from './collect/locate.ts'
+import { createAllVMs, createLocator } from './collect/locate.ts'
+import type { Debounce, RunOutcome } from './collect/pace.ts'
+import { createSuspects } from './collect/read-machines.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
-import { createSuspects } from './collect/suspects.ts'
+import { type Collectors, createCollectors } from './collect/session-objects.ts'
 import type { TagReader } from './collect/tags.ts'
-import { createUpdates, type PushedChanges, type Updates } from './collect/updates.ts'
-import type { InventoryMetrics } from './inventory-metrics.ts'
+import { createUpdates, type PushedChanges } from './collect/updates.ts'
 import { keepTagsRead } from './keep-tags-read.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
+import type { InventoryMetrics } from './running-inventory.ts'
 import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, resync, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
@@ -54,15 +52,8 @@ export interface ListAndWatchOptions {
   readonly onReady: () => void
   /** vCenter has told what changed until now. */
   readonly onHeard: () => void
-  /** Called with what will create objects in the session, which are to be destroyed if it outlives this run. */
-  readonly onOpen: (opened: Opened) => void
-}
-
-/** What creates objects in the session, and destroys them. */
-export interface Opened {
-  readonly collectors: Collectors
-  readonly updates: Updates
-  readonly allVMs: AllVMs
+  /** Called with what will create objects in the session, which are to be destroyed in turn if it outlives this run. */
+  readonly onOpen: (opened: readonly Pick<Collectors, 'destroy'>[]) => void
 }
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
@@ -90,10 +81,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings }
   const updates = createUpdates({ soap, content, ...watched, timings, clock })
   // Before anything is created: a call that fails in between leaves what was created before it.
-  options.onOpen({ collectors, updates, allVMs })
+  options.onOpen([updates, allVMs, collectors])
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, timings })
-  const sightings = createSightings()
+  const sightings = new Sightings()
   const suspects = createSuspects(reader)
   const sync: SyncVMsOptions = { store, locations, locator, sightings, reader, suspects }
   /** VMs to be read again: they have moved, an update was not understood, or none came. */

@@ -1,6 +1,11 @@
+/** What runs and watches an inventory; and the one that asks nothing, because no credential is known. */
+import { type NoCredential, serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
+import { aborted } from '../lib/tasks.ts'
 import type { Inventory } from '../types/inventory.ts'
+import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
+
 /** An inventory and its main loop. */
 export interface RunningInventory extends Inventory {
   /**
@@ -18,4 +23,77 @@ export interface RunningInventory extends Inventory {
   datacenters(): readonly DatacenterPath[] | undefined
   /** When the last seen certificate expires, milliseconds since the epoch; undefined before the first. */
   certificateExpiry(): number | undefined
+}
+
+/** What an inventory reports about its own work. */
+export interface InventoryMetrics {
+  /**
+   * A call has ended. `operation` is the SOAP operation or `REST <METHOD> <resource>`; `outcome` is `ok`, the name of
+   * a fault, or a failure's reason.
+   */
+  call(operation: string, outcome: string, seconds: number): void
+  /** The inventory reconnects, for this reason. */
+  reconnect(reason: string): void
+  /** Number of followed VMs that vCenter does not let us watch. */
+  unwatched(vms: number): void
+  /** All VMs were read again at this time (seconds since the epoch); `corrections` differed from what push had told. */
+  resynced(corrections: number, at: number): void
+}
+
+/**
+ * The inventory of a vCenter whose user and password are not known: nothing is sent. Once they are known, another one takes
+ * its place.
+ */
+export function withoutCredential(
+  { name: vCenter, server, port }: Pick<VCenterConfig, 'name' | 'server' | 'port'>,
+  missing: NoCredential,
+): RunningInventory {
+  const failure: VCenterFailure | undefined =
+    missing.state === 'failed' ? { vCenter, reason: 'NoCredential', message: missing.message } : undefined
+  const nothing = () => undefined
+  return {
+    vCenter,
+    instanceUUID: () => '',
+    run: aborted,
+    passwordChanged: nothing,
+    follow: nothing,
+    unfollow: nothing,
+    recheck: nothing,
+    lookup: () => (failure === undefined ? { state: 'pending' } : { state: 'unknown', failure }),
+    probe: async () => ({
+      vCenter,
+      server: serverKey({ server, port }),
+      vCenterInstanceUUID: undefined,
+      session: 0,
+      // The VM may be its own.
+      ...unanswered(true, failure ?? notConnected(vCenter)),
+    }),
+    provable: nothing,
+    provableEverywhere: nothing,
+    failure: () => failure,
+    connected: () => false,
+    datacenters: nothing,
+    certificateExpiry: nothing,
+  }
+}
+
+/** What a probe finds while nothing can be asked; `own` where the VM may be one of this vCenter. */
+export function unanswered(own: boolean, failure: VCenterFailure) {
+  const unknown = { state: 'unknown', failure } as const
+  const unproven = { state: 'unproven', failure } as const
+  return {
+    moref: own ? unknown : undefined,
+    instanceUUID: unknown,
+    biosUUID: unknown,
+    privileges: unproven,
+    canary: unproven,
+  }
+}
+
+export function notConnected(vCenter: string): VCenterFailure {
+  return {
+    vCenter,
+    reason: 'NotConnected',
+    message: 'there is no session with vCenter yet; one is being opened',
+  }
 }

@@ -1,10 +1,10 @@
 /** VMs that vCenter has told to have a followed UUID: what is made of them. */
 import t from 'tap'
-import { createSightings } from './cache/sightings.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
+import { Sightings } from './cache/vms-of-uuid.ts'
+import { createSuspects } from './collect/read-machines.ts'
 import type { PropertyReader } from './collect/retrieve-properties.ts'
-import { createSuspects } from './collect/suspects.ts'
 import { locateWanted } from './sync-vms.ts'
 import { SoapFault } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
@@ -27,7 +27,7 @@ function withSightings(...followed: readonly string[]) {
     onChange() {},
     monotonic: () => 0,
   })
-  const sightings = createSightings()
+  const sightings = new Sightings()
   const has = new Map<string, string>()
   const refused = new Set<string>()
   const finds = new Map<string, readonly string[]>()

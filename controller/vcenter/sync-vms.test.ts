@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createSightings } from './cache/sightings.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
+import { Sightings } from './cache/vms-of-uuid.ts'
+import { createSuspects } from './collect/read-machines.ts'
 import type { PropertyReader } from './collect/retrieve-properties.ts'
-import { createSuspects } from './collect/suspects.ts'
 import { changeMachine } from './properties/pushed-properties.ts'
 import { locateWanted, readAgain, resync } from './sync-vms.ts'
 import { SoapFault } from './wire/errors.ts'
@@ -53,7 +53,7 @@ function setUp() {
     sweep: async () => new Map(),
     forget() {},
   }
-  const sightings = createSightings()
+  const sightings = new Sightings()
   const options = { store, locations, locator, sightings, reader, suspects: createSuspects(reader) }
   const seen = () => {
     const answer = store.lookup('u')

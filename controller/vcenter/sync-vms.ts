@@ -6,14 +6,13 @@ import {
   type AncestorTree,
   ancestorSpecs,
   createAncestorTree,
-} from './cache/ancestors.ts'
-import type { Sightings } from './cache/sightings.ts'
-import { refusalOf } from './cache/unreadable.ts'
-import type { Changes, VMAnswer } from './cache/vm-answer.ts'
-import type { VMLocations } from './cache/vm-locations.ts'
-import type { VMStore } from './cache/vm-store.ts'
+  type VMLocations,
+} from './cache/vm-locations.ts'
+import type { Changes, VMStore } from './cache/vm-store.ts'
+import { chooseCandidates, judgeCandidates, type Sightings, type VMAnswer } from './cache/vms-of-uuid.ts'
 import type { Locator } from './collect/locate.ts'
-import { readMachines, readObjects } from './collect/read-machines.ts'
+import { readMachines, readObjects, type Suspects } from './collect/read-machines.ts'
+import { refusalOf } from './collect/refusals.ts'
 import {
   filterSpec,
   objectSpec,
@@ -21,7 +20,6 @@ import {
   propertySpec,
   traversal,
 } from './collect/retrieve-properties.ts'
-import type { Suspects } from './collect/suspects.ts'
 import { keepPushed } from './properties/pushed-properties.ts'
 import {
   isReconfigured,
@@ -29,7 +27,6 @@ import {
   refreshMachine,
   type VMProperties,
 } from './properties/resync-properties.ts'
-import { chooseCandidates, judgeCandidates } from './vms-of-uuid.ts'
 import type { VCenterError } from './wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
 

@@ -1,5 +1,5 @@
 /** How long things may take and how often they are done. */
-import type { Pace } from './collect/debounce.ts'
+import type { Pace } from './collect/pace.ts'
 
 /** Milliseconds. */
 export interface Timings {

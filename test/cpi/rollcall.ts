@@ -1,4 +1,5 @@
 import { agentlessReport } from '../../controller/loops/node/facts/previous-status.ts'
+import { readStaticAddresses } from '../../controller/vcenter/properties/property-values.ts'
 /** Asks Rollcall's own code what it makes of files, Secrets and machines. */
 
 import type { Config } from '../../controller/config/config.ts'
@@ -8,7 +9,6 @@ import { parseConfig } from '../../controller/config/load.ts'
 import { Secret } from '../../controller/config/secret.ts'
 import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
 import { chooseAddresses } from '../../controller/loops/node/decide/addresses/choose-addresses.ts'
-import { readStaticAddresses } from '../../controller/vcenter/properties/static-addresses.ts'
 import { node, vm } from '../fixtures/facts.ts'
 import type { ChosenAddresses, ReadOutcome } from './compare.ts'
 import type { Configured, ReportedMachine, WrittenConfig, WrittenSecret } from './oracle.ts'

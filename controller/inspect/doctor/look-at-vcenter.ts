@@ -6,7 +6,6 @@ import { type Config, serverKey, type VCenterConfig } from '../../config/config.
 import { matchesDatacenter } from '../../config/datacenter-pattern.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
-import { createCollectors } from '../../vcenter/collect/collectors.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
 import {
   createPropertyReader,
@@ -14,10 +13,11 @@ import {
   objectSpec,
   propertySpec,
 } from '../../vcenter/collect/retrieve-properties.ts'
-import { createTagNames } from '../../vcenter/collect/tag-names.ts'
-import type { InventoryMetrics } from '../../vcenter/inventory-metrics.ts'
+import { createCollectors } from '../../vcenter/collect/session-objects.ts'
+import { createTagNames } from '../../vcenter/collect/tags.ts'
+import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
 import { createTicketRequests } from '../../vcenter/session/clone-ticket.ts'
-import { serverOf } from '../../vcenter/session/login-account.ts'
+import { serverOf } from '../../vcenter/session/login-accounts.ts'
 import type { LoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { createRESTClient } from '../../vcenter/session/rest.ts'
 import { createSession, SERVICE_INSTANCE, type ServiceContent } from '../../vcenter/session/session.ts'

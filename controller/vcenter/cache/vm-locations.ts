@@ -1,18 +1,97 @@
-/** Joins ancestors and tags: the host, cluster, datacenter and tags of a VM. */
-import type { Ancestor, Ancestry } from '../../types/virtual-machine.ts'
+/** The managed objects above the VMs, one tree for all, and where that puts a VM: host, cluster, datacenter and tags. */
+
+import type { Ancestor, Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
+import { unreadablePlace } from '../collect/refusals.ts'
+import {
+  lenientFilterSpec,
+  type ObjectContent,
+  objectSpec,
+  propertySpec,
+  selection,
+  traversal,
+} from '../collect/retrieve-properties.ts'
 import type { ObjectTags } from '../collect/tags.ts'
+import { readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
-import { type AncestorNode, type AncestorTree, createAncestorTree } from './ancestors.ts'
-import { unreadablePlace } from './unreadable.ts'
+import { toReference } from '../wire/soap.ts'
+import { detach } from '../wire/xml.ts'
 
-export interface VMLocation {
-  readonly host: string | undefined
-  readonly cluster: string | undefined
-  readonly datacenter: string | undefined
-  readonly ancestry: Ancestry | undefined
+/** No inventory is this deep, unless a broken one has a loop. */
+const MAX_DEPTH = 64
+
+interface AncestorNode {
+  readonly reference: ManagedObjectReference
+  readonly name: string
+  readonly parent: ManagedObjectReference | undefined
+  /** False for an object that vCenter did not show when asked, or whose name or parent the account may not read. */
+  readonly readable: boolean
 }
 
+/** PropertySpecs for every type above a VM, including their subtypes (clusters, vApps). */
+export const ANCESTOR_PROPERTIES = ['HostSystem', 'ComputeResource', 'ResourcePool', 'Folder', 'Datacenter']
+  .map((type) => propertySpec(type, ['name', 'parent']))
+  .join('')
+
+const UP = traversal('up', 'ManagedEntity', 'parent', selection('up'))
+
+/** Selections that traverse from a VM to everything above it. */
+export const ABOVE_MACHINE = [
+  UP,
+  traversal('host', 'VirtualMachine', 'runtime.host', selection('up')),
+  traversal('pool', 'VirtualMachine', 'resourcePool', selection('up')),
+  traversal('vApp', 'VirtualMachine', 'parentVApp', selection('up')),
+].join('')
+
+/** PropertyFilterSpecs for these objects and all above them: one each, since selection names are scoped to one. */
+export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string[] {
+  return starts.map((start) => lenientFilterSpec(ANCESTOR_PROPERTIES, objectSpec(start, false, UP)))
+}
+
+export interface AncestorTree {
+  has(reference: ManagedObjectReference): boolean
+  put(object: ObjectContent): void
+  /** Records an object that was requested but not shown. */
+  putUnreadable(reference: ManagedObjectReference): void
+  /** From `start` to the root, nearest first; ends early at an object that was never read. */
+  chain(start: ManagedObjectReference | undefined): AncestorNode[]
+}
+
+export function createAncestorTree(): AncestorTree {
+  const nodes = new Map<string, AncestorNode>()
+  return {
+    has: (reference) => nodes.has(keyOf(reference)),
+    put({ reference, properties, missing }) {
+      const node = detach({
+        reference,
+        name: readName(properties.get('name')) ?? reference.value,
+        parent: toReference(properties.get('parent')),
+        // What stands above an object without a known parent would be left out silently.
+        readable: missing.size === 0,
+      })
+      nodes.set(keyOf(node.reference), node)
+    },
+    putUnreadable(reference) {
+      nodes.set(keyOf(reference), unreadable(reference))
+    },
+    chain(start) {
+      const chain: AncestorNode[] = []
+      let next = start
+      while (next !== undefined && chain.length < MAX_DEPTH) {
+        const node = nodes.get(keyOf(next)) ?? unreadable(next)
+        chain.push(node)
+        next = node.parent
+      }
+      return chain
+    },
+  }
+}
+
+function unreadable(reference: ManagedObjectReference): AncestorNode {
+  return { reference, name: reference.value, parent: undefined, readable: false }
+}
+
+/** Joins ancestors and tags: where a VM is. */
 export interface VMLocations {
   readonly tree: AncestorTree
   /** Replaces the tree by one that was read anew. */
@@ -26,15 +105,7 @@ export interface VMLocations {
   hasProblems(object: ManagedObjectReference): boolean
   /** The objects whose tags count: the VM itself and all readable objects above it. */
   tagged(machine: VMProperties): ManagedObjectReference[]
-  place(machine: VMProperties): VMLocation
-}
-
-interface Path {
-  readonly ancestors: readonly Ancestor[]
-  readonly unreadable: readonly string[]
-  readonly unreadableAbove: Ancestry['unreadableAbove']
-  /** Whether the tags of all are known. */
-  readonly complete: boolean
+  place(machine: VMProperties): Pick<VirtualMachine, 'host' | 'cluster' | 'datacenter' | 'ancestry'>
 }
 
 const NO_TAGS: ObjectTags = { tags: [], problems: [] }
@@ -44,15 +115,14 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
   let tree = createAncestorTree()
   let tags = new Map<string, ObjectTags>()
   // VMs with the same ancestors share one path in memory.
-  let paths = new Map<string, Path>()
+  let paths = new Map<string, ReturnType<typeof join>>()
 
   function tagsOf(object: ManagedObjectReference): ObjectTags | undefined {
     return tagging ? tags.get(keyOf(object)) : NO_TAGS
   }
 
-  function path(start: ManagedObjectReference | undefined): Path {
-    if (start === undefined)
-      return { ancestors: [], unreadable: [], unreadableAbove: undefined, complete: true }
+  function path(start: ManagedObjectReference | undefined): ReturnType<typeof join> {
+    if (start === undefined) return join([], tagsOf)
     const known = paths.get(keyOf(start))
     if (known !== undefined) return known
     const made = join(tree.chain(start), tagsOf)
@@ -120,10 +190,11 @@ function self({ moref, name, parent }: VMProperties): AncestorNode {
   return { reference: vmReference(moref), name, parent, readable: true }
 }
 
+/** The readable objects of a path, with their tags; `complete` where the tags of all are known. */
 function join(
   nodes: readonly AncestorNode[],
   tagsOf: (object: ManagedObjectReference) => ObjectTags | undefined,
-): Path {
+) {
   const ancestors: Ancestor[] = []
   const unreadable: string[] = []
   let unreadableAbove: Ancestry['unreadableAbove']

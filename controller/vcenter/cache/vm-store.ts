@@ -1,23 +1,24 @@
 /** The followed UUIDs, the VMs that have them, and the UUIDs still to be searched for. No I/O. */
 import { isDeepStrictEqual } from 'node:util'
+import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
+import { unreadableFacts } from '../collect/refusals.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
-import { unreadableFacts } from './unreadable.ts'
-import { newEntry, type UUIDEntry } from './uuid-entry.ts'
-import type { Changes, LookupResult, VMAnswer } from './vm-answer.ts'
-import type { VMLocation } from './vm-locations.ts'
+import type { VMLocations } from './vm-locations.ts'
+import { UUIDEntry, type VMAnswer } from './vms-of-uuid.ts'
 
-interface Row {
-  readonly machine: VMProperties
-  /** The followed UUID that led to it. */
-  readonly uuid: string
-  readonly view: VirtualMachine
+/** What an update has changed. */
+export interface Changes {
+  /** VMs that have changed or are no longer shown. */
+  readonly vms: readonly string[]
+  /** UUIDs to be searched for again. */
+  readonly doubted: readonly string[]
 }
 
-export interface VMStoreOptions {
+interface VMStoreOptions {
   readonly vCenter: () => VCenterIdentity
-  readonly place: (machine: VMProperties) => VMLocation
+  readonly place: VMLocations['place']
   readonly onChange: (uuids: ReadonlySet<string>) => void
   /** A UUID has lost its last VM: all others are to be read again, for push may not have told of all that vanished. */
   readonly onLost?: () => void
@@ -28,7 +29,11 @@ export interface VMStoreOptions {
 export class VMStore {
   /** Those that failed or are incomplete come last, in the order in which they were answered. */
   readonly #entries = new Map<string, UUIDEntry>()
-  readonly #rows = new Map<string, Row>()
+  /** Each VM with the followed UUID that led to it. */
+  readonly #rows = new Map<
+    string,
+    { readonly machine: VMProperties; readonly uuid: string; readonly view: VirtualMachine }
+  >()
   readonly #wanted = new Set<string>()
   /** Reads of all VMs, by number. */
   #begun = 0
@@ -42,7 +47,7 @@ export class VMStore {
   /** Whether it is new. */
   follow(uuid: string): boolean {
     if (this.#entries.has(uuid)) return false
-    this.#entries.set(uuid, newEntry())
+    this.#entries.set(uuid, new UUIDEntry())
     this.#wanted.add(uuid)
     return true
   }
@@ -138,7 +143,12 @@ export class VMStore {
     return new Set(this.#rows.keys())
   }
 
-  lookup(uuid: string): LookupResult {
+  lookup(
+    uuid: string,
+  ):
+    | { readonly state: 'pending' }
+    | { readonly state: 'failed'; readonly error: VCenterError }
+    | (Omit<Extract<Lookup, { readonly state: 'answered' }>, 'incomplete'> & Pick<VMAnswer, 'incomplete'>) {
     const entry = this.#entries.get(uuid)
     if (entry === undefined || entry.state === 'pending') return { state: 'pending' }
     if (entry.state !== 'answered') return { state: 'failed', error: entry.state.error }
@@ -214,7 +224,8 @@ export class VMStore {
 
   /**
    * Updates VMs as vCenter now describes them. If a VM's UUID has changed, both UUIDs must be searched for again, and are in
-   * doubt unless another VM has them: what is known of that one holds, however often this one changes. A VM without a UUID (inaccessible) stays the VM it was.
+   * doubt unless another VM has them: what is known of that one holds, however often this one changes.
+   * A VM without a UUID (inaccessible) stays the VM it was.
    */
   update(machines: readonly VMProperties[]): Changes {
     const changed = new Set<string>()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fakeSoap } from '../testing/fake-soap.ts'
+import { fakeSoap } from '../testing/fake-connection.ts'
 import { TIMINGS } from '../timings.ts'
 import { SoapFault } from '../wire/errors.ts'
 import { createMembers } from './list-view.ts'

@@ -6,49 +6,21 @@ import { reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import { callWithoutRefused } from './refusals.ts'
 
-export interface Members {
-  /**
-   * Adds and removes members, in one call unless vCenter refuses some: that takes System.View on each. What would take too
-   * many calls is left for the next `set`. Undefined where nothing changes. Throws a VCenterError where vCenter fails as a
-   * whole.
-   */
-  set(wanted: ReadonlySet<string>, signal: AbortSignal): Promise<Synced | undefined>
-  /** Lets the next `set` retry the refused VMs. */
-  retryRefused(): void
-  has(vm: string): boolean
-  /** To be called with each VM that vCenter has told of since it is a member. */
-  entered(vm: string): void
-  /**
-   * The members that vCenter has not told of since the last call of this, though they were members then. A VM that is
-   * destroyed just after it has become one neither enters nor leaves. Each is named once.
-   */
-  overdue(): readonly string[]
-  /** Number of members. */
-  size(): number
-  /** VMs that cannot be watched, and why. */
-  refused(): ReadonlyMap<string, SoapFault>
-}
-
-export interface Synced {
-  /** VMs that vCenter does not know. */
-  readonly unknown: readonly string[]
-  /** Whether some are left for the next `set`. */
-  readonly unfinished: boolean
-}
-
-export interface MembersOptions {
-  readonly soap: SoapClient
-  /** An empty list view. */
-  readonly listView: ManagedObjectReference
-  readonly timings: Timings
-}
-
 interface Change {
   readonly kind: 'add' | 'remove'
   readonly vm: string
 }
 
-export function createMembers({ soap, listView, timings }: MembersOptions): Members {
+/** The members of an empty list view. */
+export function createMembers({
+  soap,
+  listView,
+  timings,
+}: {
+  readonly soap: SoapClient
+  readonly listView: ManagedObjectReference
+  readonly timings: Timings
+}) {
   const members = new Set<string>()
   /** In order of the last attempt, so that those left over by one attempt come first in the next. */
   const refused = new Map<string, SoapFault>()
@@ -78,8 +50,8 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
     return childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
   }
 
-  /** Makes all changes that vCenter accepts, and returns the morefs that it does not know. */
-  async function modifyAll(all: readonly Change[], signal: AbortSignal): Promise<Synced> {
+  /** Makes all changes that vCenter accepts. */
+  async function modifyAll(all: readonly Change[], signal: AbortSignal) {
     const unknown: string[] = []
     const left = await callWithoutRefused({
       groups: [all],
@@ -104,7 +76,12 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
   }
 
   return {
-    async set(wanted, signal) {
+    /**
+     * Adds and removes members, in one call unless vCenter refuses some: that takes System.View on each. Returns the VMs that
+     * vCenter does not know, and whether some changes are left for the next `set`, because they would take too many calls;
+     * undefined where nothing changes. Throws a VCenterError where vCenter fails as a whole.
+     */
+    async set(wanted: ReadonlySet<string>, signal: AbortSignal) {
       for (const vm of [...refused.keys()]) if (!wanted.has(vm)) refused.delete(vm)
       const again = retrying ? [...refused.keys()] : []
       retrying = false
@@ -116,18 +93,25 @@ export function createMembers({ soap, listView, timings }: MembersOptions): Memb
       ]
       return changes.length === 0 ? undefined : await modifyAll(changes, signal)
     },
-    retryRefused() {
+    /** Lets the next `set` retry the refused VMs. */
+    retryRefused(): void {
       retrying = true
     },
-    has: (vm) => members.has(vm),
-    entered: (vm) => void entering.delete(vm),
-    overdue() {
+    has: (vm: string): boolean => members.has(vm),
+    /** To be called with each VM that vCenter has reported since it is a member. */
+    entered: (vm: string): void => void entering.delete(vm),
+    /**
+     * The members that vCenter has not reported since the last call of this, though they were members then. A VM that is
+     * destroyed just after it has become one neither enters nor leaves. Each is named once.
+     */
+    overdue(): readonly string[] {
       const late = [...entering].filter((vm) => enteringBefore.has(vm) && members.has(vm))
       for (const vm of late) entering.delete(vm)
       enteringBefore = new Set(entering)
       return late
     },
-    size: () => members.size,
-    refused: () => refused,
+    size: (): number => members.size,
+    /** VMs that cannot be watched, and why. */
+    refused: (): ReadonlyMap<string, SoapFault> => refused,
   }
 }

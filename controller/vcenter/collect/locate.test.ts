@@ -1,11 +1,10 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import { fakeSoap } from '../testing/fake-soap.ts'
+import { fakeSoap } from '../testing/fake-connection.ts'
 import { TIMINGS } from '../timings.ts'
-import { createAllVMs } from './all-vms.ts'
-import { createCollectors } from './collectors.ts'
-import { createLocator } from './locate.ts'
+import { createAllVMs, createLocator } from './locate.ts'
 import { createPropertyReader } from './retrieve-properties.ts'
+import { createCollectors } from './session-objects.ts'
 
 const { signal } = new AbortController()
 const object = (type: string) => ({ type, value: type })

@@ -4,15 +4,67 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { SoapFault, type VCenterError } from '../wire/errors.ts'
-import { element, type SoapClient, toReference } from '../wire/soap.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf, detach } from '../wire/xml.ts'
-import type { AllVMs } from './all-vms.ts'
-import { filterSpec, type PropertyReader, propertySpec } from './retrieve-properties.ts'
+import {
+  filterSpec,
+  objectSpec,
+  type PropertyReader,
+  propertySpec,
+  traversal,
+} from './retrieve-properties.ts'
+import { createObject, destroyObject } from './session-objects.ts'
 
 /** Up to this many UUIDs are searched for one by one; a sweep of a thousand VMs costs about three calls. */
 const SEARCH_SINGLY = 8
 /** What is longer is no UUID, and is not kept. */
 const UUID_LENGTH = 36
+
+/** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */
+export interface AllVMs {
+  /** An ObjectSpec that selects them. Creates the view where there is none yet. Throws a VCenterError. */
+  select(signal: AbortSignal): Promise<string>
+  /** Destroys the view. */
+  destroy(signal: AbortSignal): Promise<void>
+}
+
+export function createAllVMs({
+  soap,
+  content,
+  timings,
+}: {
+  readonly soap: SoapClient
+  readonly content: ServiceContent
+  readonly timings: Timings
+}): AllVMs {
+  let opening: Promise<ManagedObjectReference> | undefined
+
+  async function open(signal: AbortSignal): Promise<ManagedObjectReference> {
+    const parameters =
+      reference('container', content.rootFolder) +
+      element('type', 'VirtualMachine') +
+      element('recursive', true)
+    try {
+      return await createObject(soap, 'CreateContainerView', content.viewManager, parameters, timings, signal)
+    } catch (error) {
+      opening = undefined
+      throw error
+    }
+  }
+
+  return {
+    async select(signal) {
+      opening ??= open(signal)
+      return objectSpec(await opening, true, traversal('all', 'ContainerView', 'view'))
+    },
+    async destroy(signal) {
+      const view = await opening?.catch(() => undefined)
+      opening = undefined
+      if (view !== undefined) await destroyObject(soap, 'DestroyView', view, timings, signal)
+    },
+  }
+}
 
 export type Located =
   /** Morefs of the VMs; `fresh` if vCenter said so just now. */
@@ -30,16 +82,21 @@ export interface Locator {
   forget(uuids: Iterable<string>): void
 }
 
-export interface LocatorOptions {
+export function createLocator({
+  soap,
+  reader,
+  allVMs,
+  content,
+  timings,
+  clock,
+}: {
   readonly soap: SoapClient
   readonly reader: PropertyReader
   readonly allVMs: AllVMs
   readonly content: ServiceContent
   readonly timings: Timings
   readonly clock: Clock
-}
-
-export function createLocator({ soap, reader, allVMs, content, timings, clock }: LocatorOptions): Locator {
+}): Locator {
   let index: Map<string, string[]> | undefined
   let indexed = -Infinity
 

@@ -1,6 +1,5 @@
 /** Reads VMs, and the objects above them, by moref. */
 
-import { refusalOf, refused } from '../cache/unreadable.ts'
 import {
   hasAllCards,
   READ_PATHS,
@@ -10,37 +9,48 @@ import {
 } from '../properties/resync-properties.ts'
 import { isGone, SoapFault, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
-import type { ObjectContent } from './object-content.ts'
-import { callWithoutRefused } from './refusals.ts'
-import { lenientFilterSpec, objectSpec, type PropertyReader, propertySpec } from './retrieve-properties.ts'
+import { callWithoutRefused, refusalOf, refused } from './refusals.ts'
+import {
+  lenientFilterSpec,
+  type ObjectContent,
+  objectSpec,
+  type PropertyReader,
+  propertySpec,
+} from './retrieve-properties.ts'
 
 /** Objects per request; each takes about 150 bytes. */
 const BATCH = 1_000
 /** While vCenter prepares one answer, another is parsed. */
 const CONCURRENCY = 2
 
-export interface UnreadObjects<E extends VCenterError = VCenterError> {
+/** What came of reading VMs; a VM in none of these was silently left out by vCenter. */
+export interface VMReads {
+  /** By moref. */
+  readonly machines: ReadonlyMap<string, VMProperties>
   /** By key: vCenter says of exactly these that they do not exist. */
   readonly gone: ReadonlySet<string>
   /** By key: refused or unreadable, with the reason. */
-  readonly denied: ReadonlyMap<string, E>
+  readonly denied: ReadonlyMap<string, VCenterError>
   /** By key: not read, because vCenter refuses too many others. Nothing is known of them; they are to be read first next time. */
   readonly left: ReadonlySet<string>
 }
 
-/**
- * Reads these VMs; `known` returns the present state of a VM. A VM in none of the results was silently left out by vCenter.
- */
+const nothingRead = () => ({
+  machines: new Map<string, VMProperties>(),
+  gone: new Set<string>(),
+  denied: new Map<string, VCenterError>(),
+  left: new Set<string>(),
+})
+
+/** Reads these VMs; `known` returns the present state of a VM. The result is added to `into`. */
 export async function readMachines(
   reader: PropertyReader,
   vms: readonly string[],
   known: (vm: string) => VMProperties | undefined,
   signal: AbortSignal,
-): Promise<UnreadObjects & { readonly machines: ReadonlyMap<string, VMProperties> }> {
-  const machines = new Map<string, VMProperties>()
-  const gone = new Set<string>()
-  const denied = new Map<string, VCenterError>()
-  const left = new Set<string>()
+  into = nothingRead(),
+): Promise<VMReads> {
+  const { machines, gone, denied, left } = into
 
   /** Returns the VMs whose network cards were not all among the properties. */
   async function readAll(some: readonly string[], withDevices: boolean): Promise<string[]> {
@@ -59,7 +69,8 @@ export async function readMachines(
           if (isGone(refusal, reference)) gone.add(keyOf(reference))
           else denied.set(keyOf(reference), refusal)
         } else if (withDevices || hasAllCards(object.properties)) {
-          machines.set(reference.value, toMachine(object, before))
+          const { properties, missing } = object
+          machines.set(reference.value, readMachine(reference.value, properties, before, [...missing.keys()]))
         } else incomplete.add(reference.value)
       },
       signal,
@@ -80,15 +91,7 @@ export async function readMachines(
     throw error
   })
   if (incomplete.length > 0) await readAll(incomplete, true)
-  return { machines, gone, denied, left }
-}
-
-/** The VM that an answer describes; it must not be refused, see {@link refusalOf}. */
-export function toMachine(
-  { reference, properties, missing }: ObjectContent,
-  before: VMProperties | undefined,
-): VMProperties {
-  return readMachine(reference.value, properties, before, [...missing.keys()])
+  return into
 }
 
 /**
@@ -101,7 +104,7 @@ export async function readObjects(
   specs: (objects: readonly ManagedObjectReference[]) => readonly string[],
   take: (object: ObjectContent) => void,
   signal: AbortSignal,
-): Promise<UnreadObjects<SoapFault>> {
+) {
   const gone = new Set<string>()
   const denied = new Map<string, SoapFault>()
   const groups: (readonly ManagedObjectReference[])[] = []
@@ -117,4 +120,41 @@ export async function readObjects(
     },
   })
   return { gone, denied, left: new Set(left.map(keyOf)) }
+}
+
+/** Reads VMs, those last that vCenter refused the last time: finding the refused among many takes calls. */
+export interface Suspects {
+  /** Reads these VMs as {@link readMachines} does; those that are left may be among the refused ones. */
+  read(
+    vms: readonly string[],
+    known: (vm: string) => VMProperties | undefined,
+    signal: AbortSignal,
+  ): Promise<VMReads>
+  /** How vCenter refused a VM the last time it was read. */
+  refusalOf(vm: string): VCenterError | undefined
+}
+
+export function createSuspects(reader: PropertyReader): Suspects {
+  /** Those that were refused longest ago come first. */
+  const refusals = new Map<string, VCenterError>()
+
+  return {
+    async read(vms, known, signal) {
+      const wanted = new Set(vms)
+      const others = vms.filter((vm) => !refusals.has(vm))
+      const suspects = [...refusals.keys()].filter((vm) => wanted.has(vm))
+      const reads = nothingRead()
+      for (const some of [others, suspects])
+        if (some.length > 0) await readMachines(reader, some, known, signal, reads)
+      for (const vm of vms) {
+        const key = keyOf(vmReference(vm))
+        if (reads.left.has(key)) continue
+        refusals.delete(vm)
+        const refusal = reads.denied.get(key)
+        if (refusal !== undefined) refusals.set(vm, refusal)
+      }
+      return reads
+    },
+    refusalOf: (vm) => refusals.get(vm),
+  }
 }

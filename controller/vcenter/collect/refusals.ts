@@ -1,11 +1,25 @@
-/** Calls about many objects, which vCenter refuses as a whole for the sake of one. */
-import { isRebuild, namesObject, SoapFault } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+/**
+ * What vCenter refuses: calls about many objects, as a whole for the sake of one, and properties of a VM that the account may
+ * not read.
+ */
+
+import type { UnreadableProperty } from '../../types/virtual-machine.ts'
+import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
+import type { VMProperties } from '../properties/resync-properties.ts'
+import { isGone, isRebuild, namesObject, SoapFault, VCenterError } from '../wire/errors.ts'
+import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
+import type { ObjectContent } from './retrieve-properties.ts'
 
 /** Calls beyond one for each group: finding one refused object among a thousand takes about twenty. */
 const MAX_EXTRA_CALLS = 39
 
-export interface Batches<T> {
+/**
+ * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen or is
+ * gone. An object that the fault names is left out; where it names another (often the root folder), the refused ones are
+ * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
+ * is to begin with them. Throws the first failure that is not about single objects, when no call is under way any more.
+ */
+export async function callWithoutRefused<T>(batches: {
   /** The objects, each group few enough for one call. */
   readonly groups: readonly (readonly T[])[]
   /** How many groups are called for at once; one by default. */
@@ -15,15 +29,7 @@ export interface Batches<T> {
   readonly call: (items: readonly T[]) => Promise<void>
   /** Takes an object that vCenter refuses: its fault names the object, or the call was about no other. */
   readonly onRefused: (item: T, fault: SoapFault) => void
-}
-
-/**
- * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen or is
- * gone. An object that the fault names is left out; where it names another (often the root folder), the refused ones are
- * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
- * is to begin with them. Throws the first failure that is not about single objects, when no call is under way any more.
- */
-export async function callWithoutRefused<T>(batches: Batches<T>): Promise<readonly T[]> {
+}): Promise<readonly T[]> {
   const { groups, concurrency = 1, objectOf, call, onRefused } = batches
   const whole = groups.filter((group) => group.length > 0)
   const left: (readonly T[])[] = []
@@ -78,4 +84,64 @@ function culpritOf<T>(
   objectOf: (item: T) => ManagedObjectReference,
 ): T | undefined {
   return items.length === 1 ? items[0] : items.find((item) => namesObject(fault, objectOf(item)))
+}
+
+/**
+ * Without these nothing can be said about a VM: which one it is, whether it runs, and which MACs it has. An unknown state
+ * must not look like an outage of its host or datastore, nor unknown vNICs like a VM without any.
+ */
+const ESSENTIAL = [
+  'config.uuid',
+  'runtime.connectionState',
+  'runtime.powerState',
+  DEVICES_PATH,
+  ...CARD_PATHS,
+]
+
+/**
+ * Why nothing can be concluded from what was read of this VM; undefined where all essential properties may be read, even if they are not set. vCenter may
+ * refuse single properties in an otherwise good answer (vSphere API, MissingProperty).
+ */
+export function refusalOf(
+  { reference, properties, missing }: ObjectContent,
+  before: VMProperties | undefined,
+): VCenterError | undefined {
+  for (const path of ESSENTIAL) {
+    const fault = missing.get(path)
+    // A path that vCenter does not know is not refused: the same is read by another path.
+    if (fault === undefined || fault.fault === 'InvalidProperty') continue
+    return refused(fault, path, reference.value, readName(properties.get('name')) ?? before?.name)
+  }
+  return undefined
+}
+
+/** The error for a refused VM, which names the VM, if its name is known, and what the account lacks. */
+export function refused(fault: SoapFault, what: string, vm: string, name: string | undefined): VCenterError {
+  // This is not about privileges: the VM is gone by now.
+  if (isGone(fault, vmReference(vm))) return fault
+  const described = name === undefined ? vm : `"${name}" (${vm})`
+  const lacks = fault.privilege === undefined ? '' : ` without the privilege ${fault.privilege}`
+  const message =
+    fault.fault === 'NoPermission'
+      ? `the account may not read ${what} of the VM ${described}${lacks}; give it the role Read-only on the root folder, with propagation`
+      : `${what} of the VM ${described} cannot be read: ${fault.message}`
+  return new VCenterError(fault.reason, message, { cause: fault })
+}
+
+/** The non-essential properties that are unknown because of unreadable paths. */
+export function unreadableFacts(paths: readonly string[]): readonly UnreadableProperty[] {
+  return [
+    ...(paths.includes('guest.net') ? (['guestNICs'] as const) : []),
+    ...(paths.includes(CLAIM_PATH) ? (['claim'] as const) : []),
+  ]
+}
+
+/** Paths that tell where a VM is. */
+const PLACE = ['runtime.host', 'resourcePool', 'parent', 'parentVApp']
+
+/** Which of a VM's properties that say where it is may not be read, in words. */
+export function unreadablePlace({ moref, name, unreadable }: VMProperties): readonly string[] {
+  return PLACE.filter((path) => unreadable.includes(path)).map(
+    (path) => `${path} of VirtualMachine ${name} (${moref})`,
+  )
 }

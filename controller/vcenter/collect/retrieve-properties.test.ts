@@ -1,13 +1,12 @@
 import t from 'tap'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import { fakeSoap } from '../testing/fake-soap.ts'
+import { fakeSoap } from '../testing/fake-connection.ts'
 import { TIMINGS } from '../timings.ts'
 import { SoapFault, TooLongError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
-import { createCollectors } from './collectors.ts'
-import type { ObjectContent } from './object-content.ts'
-import { createPropertyReader } from './retrieve-properties.ts'
+import { createPropertyReader, type ObjectContent } from './retrieve-properties.ts'
+import { createCollectors } from './session-objects.ts'
 
 const { signal } = new AbortController()
 const propertyCollector = { type: 'PropertyCollector', value: 'pc' }

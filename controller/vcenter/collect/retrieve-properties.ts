@@ -1,12 +1,11 @@
 /** Reads properties of many objects in few calls: PropertyCollector's RetrievePropertiesEx, page by page. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
-import { fewerThan, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import { fewerThan, malformed, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { element, reference, type SoapClient } from '../wire/soap.ts'
-import { child, textOf } from '../wire/xml.ts'
-import type { Collectors } from './collectors.ts'
-import { type ObjectContent, readObject } from './object-content.ts'
+import { element, readFaultDetail, reference, type SoapClient, toReference } from '../wire/soap.ts'
+import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { Collectors } from './session-objects.ts'
 
 /** Objects per page; vCenter may send fewer. */
 const PAGE = 1_000
@@ -70,22 +69,15 @@ export interface PropertyReader {
 
 type Take = (object: ObjectContent) => void
 
-export interface PropertyReaderOptions {
+export function createPropertyReader(options: {
   readonly soap: SoapClient
   readonly collectors: Collectors
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
   readonly timings: Timings
   readonly clock: Clock
-}
-
-export function createPropertyReader({
-  soap,
-  collectors,
-  alive,
-  timings,
-  clock,
-}: PropertyReaderOptions): PropertyReader {
+}): PropertyReader {
+  const { soap, collectors, alive, timings, clock } = options
   /** Objects per page. */
   let atMost = PAGE
 
@@ -201,10 +193,7 @@ class LostTokenError extends VCenterError {
 }
 
 function endless(what: string): VCenterError {
-  return new VCenterError(
-    'MalformedAnswer',
-    `vCenter answers with ${what} when asked for properties; check for a proxy in between`,
-  )
+  return malformed(`vCenter answers with ${what} when asked for properties`)
 }
 
 function tooLate(seconds: number): VCenterError {
@@ -212,4 +201,57 @@ function tooLate(seconds: number): VCenterError {
     'TimedOut',
     `vCenter did not finish the pages of properties within ${seconds} s; check the state of its services`,
   )
+}
+
+/** One object in an answer of the PropertyCollector: its properties, as far as they are set and may be read. */
+export interface ObjectContent {
+  readonly reference: ManagedObjectReference
+  readonly properties: ReadonlyMap<string, XMLElement>
+  /** Why other properties could not be read, by path: usually NoPermission. */
+  readonly missing: ReadonlyMap<string, SoapFault>
+  /** Set where properties are missing because they are too large. */
+  readonly excess: VCenterError | undefined
+}
+
+/** Parses one `ObjectContent`. Throws a VCenterError. */
+export function readObject(record: XMLElement, whole = true): ObjectContent {
+  const object = toReference(child(record, 'obj'))
+  if (object === undefined) {
+    throw new VCenterError('MalformedAnswer', 'vCenter answers with properties of an object without a name')
+  }
+  const properties = new Map<string, XMLElement>()
+  for (const property of childrenOf(record, 'propSet')) {
+    const name = textOf(property, 'name')
+    const value = child(property, 'val')
+    if (name !== undefined && value !== undefined) properties.set(name, value)
+  }
+  return {
+    reference: object,
+    properties,
+    missing: readMissing(record),
+    excess: whole ? undefined : tooLarge(object),
+  }
+}
+
+function tooLarge({ type, value }: ManagedObjectReference): VCenterError {
+  return new VCenterError(
+    'MalformedAnswer',
+    `the properties of ${type} ${value} are too large to be read; check what its guest reports`,
+  )
+}
+
+/**
+ * Why properties are missing, by path. Throws NotAuthenticated: without a session vCenter may answer normally and name that
+ * fault for each property.
+ */
+export function readMissing(record: XMLElement): ReadonlyMap<string, SoapFault> {
+  const faults = new Map<string, SoapFault>()
+  for (const missing of childrenOf(record, 'missingSet')) {
+    const outer = child(missing, 'fault')
+    const fault = readFaultDetail(child(outer, 'fault'), textOf(outer, 'localizedMessage'))
+    if (fault === undefined) continue
+    if (fault.fault === 'NotAuthenticated') throw fault
+    faults.set(textOf(missing, 'path') ?? '', fault)
+  }
+  return faults
 }

@@ -1,6 +1,6 @@
 /** Objects that live in our session: collectors, filters, views. */
 import type { Timings } from '../timings.ts'
-import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { malformed, SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child } from '../wire/xml.ts'
@@ -17,10 +17,7 @@ export async function createObject(
   const response = await soap.call({ operation, target, parameters, deadline, signal })
   const made = toReference(child(response, 'returnval'))
   if (made !== undefined) return made
-  throw new VCenterError(
-    'MalformedAnswer',
-    `vCenter answers to ${operation} without naming the object it made`,
-  )
+  throw malformed(`vCenter answers to ${operation} without naming the object it made`)
 }
 
 /** Destroys an object, if it still exists. Throws a VCenterError. */
@@ -35,5 +32,48 @@ export async function destroyObject(
     await soap.call({ operation, target, deadline, signal })
   } catch (error) {
     if (!(error instanceof SoapFault && error.fault === 'ManagedObjectNotFound')) throw error
+  }
+}
+
+/** Property collectors for paged reads: each read has one to itself while it lasts. */
+export interface Collectors {
+  /**
+   * Works with a collector that nobody else uses meanwhile: vCenter accepts a continuation token only from the collector's
+   * own previous result (vSphere API, RetrieveResult.token). Collectors are created as needed and reused.
+   */
+  use<T>(work: (collector: ManagedObjectReference) => Promise<T>, signal: AbortSignal): Promise<T>
+  /** Destroys what this created in the session. */
+  destroy(signal: AbortSignal): Promise<void>
+}
+
+/** `propertyCollector` is the session's own, which creates others. Small reads of one page may share it. */
+export function createCollectors({
+  soap,
+  propertyCollector,
+  timings,
+}: {
+  readonly soap: SoapClient
+  readonly propertyCollector: ManagedObjectReference
+  readonly timings: Timings
+}): Collectors {
+  const free: ManagedObjectReference[] = []
+
+  const create = (signal: AbortSignal) =>
+    createObject(soap, 'CreatePropertyCollector', propertyCollector, '', timings, signal)
+
+  return {
+    async use(work, signal) {
+      const collector = free.pop() ?? (await create(signal))
+      try {
+        return await work(collector)
+      } finally {
+        free.push(collector)
+      }
+    },
+    async destroy(signal) {
+      for (const collector of free.splice(0)) {
+        await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
+      }
+    },
   }
 }

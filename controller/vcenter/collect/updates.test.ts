@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import { fakeSoap } from '../testing/fake-soap.ts'
+import { fakeSoap } from '../testing/fake-connection.ts'
 import { TIMINGS } from '../timings.ts'
 import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
-import { createAllVMs } from './all-vms.ts'
+import { createAllVMs } from './locate.ts'
 import { createUpdates, type PushedChanges, type Update } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })

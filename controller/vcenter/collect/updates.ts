@@ -10,10 +10,9 @@ import { fewerThan, isRebuild, SoapFault, TooLongError, VCenterError } from '../
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
-import type { AllVMs } from './all-vms.ts'
-import { readMissing } from './object-content.ts'
-import { createPollPace, type PollAnswer } from './poll-pace.ts'
-import { filterSpec, objectSpec, propertySpec, traversal } from './retrieve-properties.ts'
+import type { AllVMs } from './locate.ts'
+import { createPollPace } from './pace.ts'
+import { filterSpec, objectSpec, propertySpec, readMissing, traversal } from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** What is watched of all VMs. */
@@ -42,33 +41,20 @@ export type Update =
   /** Destroyed, unregistered, no longer readable, too large, or removed from the list: to be searched for again. */
   | { readonly kind: 'leave'; readonly object: ManagedObjectReference }
 
-/** A VM has this BIOS UUID (lower case): it has appeared, or its UUID has changed, or the watch has begun. */
-export interface Sighting {
-  readonly vm: string
-  readonly uuid: string
-}
-
 /** What one answer tells. */
 export interface PushedChanges {
   readonly updates: readonly Update[]
-  readonly sightings: readonly Sighting[]
+  /** VMs with their BIOS UUIDs (lower case): each has appeared, or its UUID has changed, or the watch has begun. */
+  readonly sightings: readonly { readonly vm: string; readonly uuid: string }[]
 }
 
-export interface Updates {
-  /** Creates an empty list view, a collector and the filter. Throws a VCenterError, also part-way through. */
-  open(signal: AbortSignal): Promise<OpenUpdates>
-  /** Destroys what this created in the session, however far it came. */
-  destroy(signal: AbortSignal): Promise<void>
+/** A property collector with its filter on the UUIDs of all VMs; that is undefined where vCenter refuses it. */
+interface Collector {
+  readonly reference: ManagedObjectReference
+  readonly allUUIDs: ManagedObjectReference | undefined
 }
 
-export interface OpenUpdates {
-  /** The list whose members are watched. */
-  readonly listView: ManagedObjectReference
-  /** Polls until the signal aborts or a call fails. Takes each answer, also one that tells nothing. */
-  run(take: (told: PushedChanges) => void, signal: AbortSignal): Promise<void>
-}
-
-export interface UpdatesOptions {
+export function createUpdates(options: {
   readonly soap: SoapClient
   readonly content: ServiceContent
   /** Properties of VirtualMachine to watch. Few: for some servers the cost is events x members x properties. */
@@ -79,15 +65,7 @@ export interface UpdatesOptions {
   readonly onUnwatched: (refusal: SoapFault) => void
   readonly timings: Timings
   readonly clock: Clock
-}
-
-interface Collector {
-  readonly reference: ManagedObjectReference
-  /** The filter on the UUIDs of all VMs; undefined where vCenter refuses it. */
-  readonly allUUIDs: ManagedObjectReference | undefined
-}
-
-export function createUpdates(options: UpdatesOptions): Updates {
+}) {
   const { soap, content, paths, allVMs, onUnwatched, timings, clock } = options
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
@@ -131,9 +109,9 @@ export function createUpdates(options: UpdatesOptions): Updates {
     version: string,
     atMost: number,
     signal: AbortSignal,
-  ): Promise<Answer | undefined> {
+  ) {
     const updates: Update[] = []
-    const sightings: Sighting[] = []
+    const sightings: PushedChanges['sightings'][number][] = []
     let objects = 0
     const response = await soap.call({
       operation: 'WaitForUpdatesEx',
@@ -198,23 +176,27 @@ export function createUpdates(options: UpdatesOptions): Updates {
   }
 
   return {
-    async open(signal) {
+    /**
+     * Creates an empty list view, a collector and the filter. Throws a VCenterError, also part-way through. The list's members
+     * are watched by `run`, which polls until the signal aborts or a call fails and takes each answer, also one that tells
+     * nothing.
+     */
+    async open(signal: AbortSignal) {
       const list = await create('CreateListView', content.viewManager, '', signal)
       listView = list
       const opened = await openCollector(list, signal)
-      return { listView: list, run: (take, signal) => run(list, opened, take, signal) }
+      return {
+        listView: list,
+        run: (take: (told: PushedChanges) => void, signal: AbortSignal) => run(list, opened, take, signal),
+      }
     },
-    async destroy(signal) {
+    /** Destroys what this created in the session, however far it came. */
+    async destroy(signal: AbortSignal): Promise<void> {
       if (collector !== undefined)
         await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
       if (listView !== undefined) await destroyObject(soap, 'DestroyView', listView, timings, signal)
     },
   }
-}
-
-interface Answer extends PollAnswer {
-  readonly version: string
-  readonly told: PushedChanges
 }
 
 const NOTHING: PushedChanges = { updates: [], sightings: [] }
@@ -256,7 +238,7 @@ function readUpdate(record: XMLElement, whole: boolean, known: ReadonlyMap<strin
 }
 
 /** The UUID that an update tells; none where the VM has left, or has no UUID at the moment. */
-function readSightings(record: XMLElement): readonly Sighting[] {
+function readSightings(record: XMLElement): PushedChanges['sightings'] {
   const vm = toReference(child(record, 'obj'))
   const change = childrenOf(record, 'changeSet').find((each) => textOf(each, 'name') === UUID_PATH)
   const uuid = textOf(change, 'op') === 'assign' ? readUUID(child(change, 'val')) : undefined

@@ -1,14 +1,15 @@
 /** Parses the values of vCenter's properties from XML. */
 
-import { MAX_METADATA } from '../../../agent/shared/cloud-init.ts'
+import { parse } from 'yaml'
+import { asObject, decodeGuestinfo, MAX_METADATA, staticAddresses } from '../../../agent/shared/cloud-init.ts'
 import {
   GUESTINFO_CLAIM,
   GUESTINFO_METADATA,
   GUESTINFO_METADATA_ENCODING,
 } from '../../../agent/shared/node-report.ts'
+import { parseBounded, refuseDepth } from '../../../agent/shared/yaml.ts'
 import type { FaultTolerance, GuestNIC, VirtualNIC } from '../../types/virtual-machine.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
-import { readStaticAddresses } from './static-addresses.ts'
 
 /** The path of the claim. */
 export const CLAIM_PATH = extraConfig(GUESTINFO_CLAIM)
@@ -107,4 +108,36 @@ export function readUUID(element: XMLElement | undefined): string | undefined {
 /** vCenter writes `/`, `\` and `%` of an object's name as %2f, %5c and %25. */
 export function readName(element: XMLElement | undefined): string | undefined {
   return element?.text.replace(/%(2f|5c|25)/gi, (code) => decodeURIComponent(code)) || undefined
+}
+
+/** Far more than a machine has. */
+const MOST = 64
+
+/**
+ * The addresses that cloud-init's metadata (`guestinfo.metadata`) sets as static, in its order, as written there. None where
+ * it cannot be read: whoever deployed the machine wrote it, or its guest.
+ */
+export function readStaticAddresses(
+  metadata: string | undefined,
+  encoding: string | undefined,
+): readonly string[] {
+  if (metadata === undefined) return []
+  try {
+    const fields = asObject(decoded(metadata, encoding))
+    const network = fields?.network
+    const inner = fields?.['network.encoding']
+    const value =
+      typeof network === 'string' ? decoded(network, typeof inner === 'string' ? inner : undefined) : network
+    return staticAddresses(value).slice(0, MOST)
+  } catch {
+    // Any parser error, from a tab to nesting too deep for its stack.
+    return []
+  }
+}
+
+function decoded(text: string, encoding: string | undefined): unknown {
+  const plain = decodeGuestinfo('guestinfo.metadata', text, encoding, MAX_METADATA)
+  if (!plain.ok) return undefined
+  refuseDepth(plain.value)
+  return parseBounded(plain.value, parse)
 }

@@ -7,51 +7,42 @@ import { toReference } from '../wire/soap.ts'
 import { detach, type XMLElement } from '../wire/xml.ts'
 import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './property-values.ts'
 
+/** What is pushed of a VM. */
+export type PushedProperties = Pick<
+  VirtualMachine,
+  'biosUUID' | 'connectionState' | 'powerState' | 'guestNICs' | 'faultTolerance' | 'claim'
+> & { readonly host: ManagedObjectReference | undefined }
+
 /**
- * Few, and none that is large or changes without need: claim and addresses must be seen within a second,
- * the host decides labels, a VM is found by its UUID, and the primary of a Fault Tolerance group may change at any time. The
+ * Their paths. Few, and none that is large or changes without need: claim and addresses must be seen within a second, the host
+ * decides labels, a VM is found by its UUID, and the primary of a Fault Tolerance group may change at any time. The
  * states are for the lifecycle of Nodes.
  */
-export const PUSHED_PATHS = [
-  'config.uuid',
-  'runtime.connectionState',
-  'runtime.powerState',
-  'runtime.host',
-  'guest.net',
-  'config.ftInfo',
-  CLAIM_PATH,
-] as const
+const PATHS = {
+  biosUUID: 'config.uuid',
+  connectionState: 'runtime.connectionState',
+  powerState: 'runtime.powerState',
+  host: 'runtime.host',
+  guestNICs: 'guest.net',
+  faultTolerance: 'config.ftInfo',
+  claim: CLAIM_PATH,
+} as const satisfies Record<keyof PushedProperties, string>
 
-/** The values of {@link PUSHED_PATHS}. */
-export interface PushedProperties
-  extends Pick<
-    VirtualMachine,
-    'biosUUID' | 'connectionState' | 'powerState' | 'guestNICs' | 'faultTolerance' | 'claim'
-  > {
-  readonly host: ManagedObjectReference | undefined
-}
+export const PUSHED_PATHS = Object.values(PATHS)
 
-type Values = ReadonlyMap<string, XMLElement | undefined>
+export type Values = ReadonlyMap<string, XMLElement | undefined>
 
 /** From all of {@link PUSHED_PATHS}. */
 export function readPushed(values: Values): PushedProperties {
   return {
-    biosUUID: readUUID(values.get('config.uuid')),
-    connectionState: readConnectionState(values.get('runtime.connectionState')),
-    powerState: readPowerState(values.get('runtime.powerState')),
-    host: toReference(values.get('runtime.host')),
-    guestNICs: readGuestNICs(values.get('guest.net')),
-    faultTolerance: readFaultTolerance(values.get('config.ftInfo')),
-    claim: readOption(values.get(CLAIM_PATH)),
+    biosUUID: readUUID(values.get(PATHS.biosUUID)),
+    connectionState: readConnectionState(values.get(PATHS.connectionState)),
+    powerState: readPowerState(values.get(PATHS.powerState)),
+    host: toReference(values.get(PATHS.host)),
+    guestNICs: readGuestNICs(values.get(PATHS.guestNICs)),
+    faultTolerance: readFaultTolerance(values.get(PATHS.faultTolerance)),
+    claim: readOption(values.get(PATHS.claim)),
   }
-}
-
-export interface AppliedUpdates<M> {
-  readonly changed: readonly M[]
-  /** Morefs of VMs whose UUIDs must be searched for again. */
-  readonly left: readonly string[]
-  /** Morefs of VMs that must be read again. */
-  readonly unclear: readonly string[]
 }
 
 /**
@@ -61,7 +52,13 @@ export interface AppliedUpdates<M> {
 export function applyUpdates<M extends PushedProperties>(
   updates: readonly Update[],
   known: (vm: string) => M | undefined,
-): AppliedUpdates<M> {
+): {
+  readonly changed: readonly M[]
+  /** Morefs of VMs whose UUIDs must be searched for again. */
+  readonly left: readonly string[]
+  /** Morefs of VMs that must be read again. */
+  readonly unclear: readonly string[]
+} {
   const machines = new Map<string, M>()
   const left = new Set<string>()
   const unclear = new Set<string>()
@@ -93,33 +90,7 @@ export function enterMachine<M extends PushedProperties>(machine: M, values: Val
 
 /** The VM after some of {@link PUSHED_PATHS} changed. */
 export function changeMachine<M extends PushedProperties>(machine: M, values: Values): M {
-  let changed = machine
-  for (const [path, value] of values) {
-    switch (path) {
-      case 'config.uuid':
-        changed = { ...changed, biosUUID: readUUID(value) }
-        break
-      case 'runtime.connectionState':
-        changed = { ...changed, connectionState: readConnectionState(value) }
-        break
-      case 'runtime.powerState':
-        changed = { ...changed, powerState: readPowerState(value) }
-        break
-      case 'runtime.host':
-        changed = { ...changed, host: toReference(value) }
-        break
-      case 'guest.net':
-        changed = { ...changed, guestNICs: readGuestNICs(value) }
-        break
-      case 'config.ftInfo':
-        changed = { ...changed, faultTolerance: readFaultTolerance(value) }
-        break
-      case CLAIM_PATH:
-        changed = { ...changed, claim: readOption(value) }
-        break
-    }
-  }
-  return detach(changed)
+  return detach({ ...machine, ...choose(machine, readPushed(values), (key) => values.has(PATHS[key])) })
 }
 
 /**
@@ -132,10 +103,18 @@ export function keepPushed<M extends PushedProperties>(
   now: M | undefined,
 ): M {
   if (before === undefined || now === undefined || before === now) return read
-  const newer = <K extends keyof PushedProperties>(key: K): M[K] =>
-    isDeepStrictEqual(before[key], now[key]) ? read[key] : now[key]
+  return { ...read, ...choose(read, now, (key) => !isDeepStrictEqual(before[key], now[key])) }
+}
+
+/** The pushed properties of `one`, but those of `other` where that `isNewer`. */
+function choose(
+  one: PushedProperties,
+  other: PushedProperties,
+  isNewer: (key: keyof PushedProperties) => boolean,
+): PushedProperties {
+  const newer = <K extends keyof PushedProperties>(key: K): PushedProperties[K] =>
+    isNewer(key) ? other[key] : one[key]
   return {
-    ...read,
     biosUUID: newer('biosUUID'),
     connectionState: newer('connectionState'),
     powerState: newer('powerState'),

@@ -2,7 +2,7 @@
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import { detach, type XMLElement } from '../wire/xml.ts'
+import { detach } from '../wire/xml.ts'
 import {
   CARD_COUNT_PATH,
   CARD_PATHS,
@@ -16,7 +16,7 @@ import {
   readNumber,
   readUUID,
 } from './property-values.ts'
-import { PUSHED_PATHS, readPushed } from './pushed-properties.ts'
+import { PUSHED_PATHS, readPushed, type Values } from './pushed-properties.ts'
 
 /** Changes with each change of the configuration; opaque. */
 const CHANGE_VERSION_PATH = 'config.changeVersion'
@@ -63,8 +63,6 @@ export interface VMProperties
   /** Paths that the account may not read; their values count as unset. */
   readonly unreadable: readonly string[]
 }
-
-type Values = ReadonlyMap<string, XMLElement | undefined>
 
 /**
  * A VM from all of {@link READ_PATHS}. While its configuration cannot be read (an inaccessible VM has none), the known

@@ -14,16 +14,6 @@ import { DeadlineError, SessionManagerError, VCenterError } from '../wire/errors
 /** Gets a ticket. `url` is that of `VCenterConfig.sessionManager`, `token` what it asks for. */
 export type RequestTicket = (url: string, token: Secret, signal: AbortSignal) => Promise<Secret>
 
-export interface TicketRequestOptions {
-  /** How the vCenter is trusted: the CA files that are given for it count for its session manager, too. */
-  readonly trust: Trust
-  readonly userAgent: string
-  /** Milliseconds for one request, connection and body included. */
-  readonly deadline: number
-  readonly clock: Clock
-  readonly openConnection: typeof openConnection
-}
-
 /** Bytes; an answer has some hundred. */
 const MAX_BYTES = 64 << 10
 /** What can be a ticket. vCenter's are of a hundred characters or so. */
@@ -35,7 +25,15 @@ const TICKET = /^[\x21-\x7e]{1,4096}$/
  * The function throws a VCenterError: `InvalidLogin` where the token is refused, else a {@link SessionManagerError}, and the
  * signal's reason when the signal aborts.
  */
-export function createTicketRequests(options: TicketRequestOptions): RequestTicket {
+export function createTicketRequests(options: {
+  /** How the vCenter is trusted: the CA files that are given for it count for its session manager, too. */
+  readonly trust: Trust
+  readonly userAgent: string
+  /** Milliseconds for one request, connection and body included. */
+  readonly deadline: number
+  readonly clock: Clock
+  readonly openConnection: typeof openConnection
+}): RequestTicket {
   const { trust, userAgent, deadline, clock, openConnection } = options
   const pem = trust.kind === 'ca' ? trust.pem : undefined
   return async (text, token, signal) => {

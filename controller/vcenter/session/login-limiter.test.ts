@@ -4,7 +4,7 @@ import { Secret } from '../../config/secret.ts'
 import { WrongClock } from '../../types/vcenter-login-attempts.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
-import type { LoginInterface } from './known-accounts.ts'
+import type { LoginInterface } from './login-accounts.ts'
 
 const MINUTE = 60_000
 const { signal } = new AbortController()

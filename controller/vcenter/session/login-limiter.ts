@@ -3,13 +3,27 @@ import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
-import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
+import { aborted } from '../../lib/tasks.ts'
+import {
+  type AttemptLists,
+  type LoginAttempt,
+  type LoginAttempts,
+  REMEMBERED,
+  WrongClock,
+} from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
-import { createKnownAccounts, type LoginInterface, type Pause } from './known-accounts.ts'
-import { type Account, nameOf, serverOf, wordsFor } from './login-account.ts'
-import { LIMITS, mergeAttempts, nextAttempt, recent } from './login-budget.ts'
-import { createTurns } from './login-turns.ts'
+import {
+  type Account,
+  createKnownAccounts,
+  type LoginInterface,
+  nameOf,
+  type Pause,
+  serverOf,
+  wordsFor,
+} from './login-accounts.ts'
+
+type Change = (before: AttemptLists) => AttemptLists | undefined
 
 export interface LoginRequest<T> {
   readonly account: Account
@@ -44,7 +58,7 @@ export interface LoginLimiter {
   login<T>(request: LoginRequest<T>): Promise<T>
 }
 
-export interface LoginLimiterOptions {
+export function createLoginLimiter(options: {
   readonly attempts: LoginAttempts
   readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST' | 'failedTicket'>
   readonly clock: Clock
@@ -52,11 +66,7 @@ export interface LoginLimiterOptions {
   readonly logger: Logger
   /** Whether the process ends before the next attempt, so that messages promise none; by default it goes on. */
   readonly once?: boolean
-}
-
-type Change = (before: AttemptLists) => AttemptLists | undefined
-
-export function createLoginLimiter(options: LoginLimiterOptions): LoginLimiter {
+}): LoginLimiter {
   const { attempts, timings, clock, random, logger, once = false } = options
   const known = createKnownAccounts(clock, once)
   const takeTurns = createTurns()
@@ -200,3 +210,85 @@ const OTHERS_COUNT =
 
 /** After these, vCenter may have refused the login all the same. */
 const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])
+
+/**
+ * vCenter locks an account at the fifth failure within 180 s, by its default policy, and forgets failures when a login
+ * succeeds ("Edit the vCenter Single Sign-On Lockout Policy"). The limits allow fewer attempts over a longer time:
+ * others use the account too, the replicas' clocks differ, and a domain may count over a quarter of an hour. `within` is
+ * milliseconds; `unanswered` tells whether attempts without a known answer count too.
+ */
+export const LIMITS = {
+  any: { attempts: 4, within: 5 * 60_000, unanswered: true },
+  /** For a process that does not know which password was refused before: it may be the same one. */
+  unknown: { attempts: 3, within: REMEMBERED, unanswered: false },
+  /** For REST, which must leave attempts to SOAP: without SOAP there is no inventory, without REST only no tags. */
+  REST: { attempts: 2, within: REMEMBERED, unanswered: false },
+} as const
+
+/**
+ * The attempts that may still count: no older ones, nor those that a wrong clock dated further ahead. Times are milliseconds
+ * since the epoch, here and below.
+ */
+export function recent(attempts: readonly LoginAttempt[], now: number): readonly LoginAttempt[] {
+  return attempts.filter(({ at }) => Math.abs(now - at) < REMEMBERED)
+}
+
+/** The attempts on an account that is known by several names: one that stands under two of them counts once. */
+export function mergeAttempts(lists: readonly (readonly LoginAttempt[])[]): readonly LoginAttempt[] {
+  const merged = new Map<number, readonly LoginAttempt[]>()
+  for (const list of lists) {
+    for (const [at, some] of Map.groupBy(list, (each) => each.at)) {
+      const before = merged.get(at) ?? []
+      const refused = (attempts: readonly LoginAttempt[]) => attempts.filter((each) => each.refused).length
+      const most = Math.max(refused(before), refused(some))
+      const length = Math.max(before.length, some.length)
+      merged.set(
+        at,
+        Array.from({ length }, (_, index) => ({ at, refused: index < most })),
+      )
+    }
+  }
+  return [...merged.values()].flat()
+}
+
+/** When an account with these attempts may be tried next; `now` for at once. */
+export function nextAttempt(
+  attempts: readonly LoginAttempt[],
+  limits: readonly (typeof LIMITS)[keyof typeof LIMITS][],
+  now: number,
+): number {
+  const latestFirst = recent(attempts, now).toSorted((a, b) => b.at - a.at)
+  const ends = limits.map((limit) => {
+    const counted = latestFirst.filter(({ refused }) => refused || limit.unanswered)
+    const decisive = counted[limit.attempts - 1]
+    return decisive === undefined ? now : decisive.at + limit.within
+  })
+  return Math.max(now, ...ends)
+}
+
+/**
+ * Logins of one account take turns, so that each heeds what became of the one before: work that has the same name runs one
+ * after the other, in the order of the calls.
+ */
+export function createTurns() {
+  /** What the next one waits for. It never fails. */
+  const last = new Map<string, Promise<unknown>>()
+  return async <T>(name: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    const turn = waitFor(last.get(name), signal).then(work)
+    // One that gives up does not let the next one pass the one before.
+    const ended = Promise.allSettled([last.get(name), turn]).then(() => {
+      if (last.get(name) === ended) last.delete(name)
+    })
+    last.set(name, ended)
+    return await turn
+  }
+}
+
+async function waitFor(before: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
+  if (before === undefined) return
+  const over = new AbortController()
+  await Promise.race([before, aborted(AbortSignal.any([signal, over.signal]))])
+  // The signal may live as long as the process, and its listener with it.
+  over.abort()
+  signal.throwIfAborted()
+}

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createTurns } from './login-turns.ts'
+import { createTurns } from './login-limiter.ts'
 
 function setUp() {
   const takeTurns = createTurns()

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
-import type { InventoryMetrics } from '../inventory-metrics.ts'
+import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
 import { malformed, VCenterError } from '../wire/errors.ts'

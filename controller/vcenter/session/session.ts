@@ -1,4 +1,6 @@
 /** The SOAP session of a vCenter: created once, kept alive, resumed after a failure, and ended. */
+
+import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -8,7 +10,7 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
-import type { Pause } from './known-accounts.ts'
+import type { Pause } from './login-accounts.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 
 /** Where every client begins. */
@@ -51,7 +53,7 @@ export interface Session {
   logout(signal: AbortSignal): Promise<void>
 }
 
-export interface SessionOptions {
+export function createSession(options: {
   readonly soap: SoapClient
   /** The password is read at each login, as it may change. */
   readonly config: VCenterConfig
@@ -65,9 +67,7 @@ export interface SessionOptions {
    * known and can be ended.
    */
   readonly loginSignal: AbortSignal
-}
-
-export function createSession(options: SessionOptions): Session {
+}): Session {
   const { soap, config, timings, logger, logins, requestTicket, loginSignal } = options
   let content: ServiceContent | undefined
   let latest: Login | undefined
@@ -182,32 +182,64 @@ function readContent(server: string, response: XMLElement): ServiceContent {
     throw new VCenterError('NotVCenter', `${server} is ${what}, not a vCenter; give the address of a vCenter`)
   }
   const instanceUUID = textOf(about, 'instanceUuid')
-  const [rootFolder, propertyCollector, viewManager, searchIndex, sessionManager, authorizationManager] = [
-    'rootFolder',
-    'propertyCollector',
-    'viewManager',
-    'searchIndex',
-    'sessionManager',
-    'authorizationManager',
-  ].map((name) => toReference(child(value, name)))
-  if (
-    instanceUUID === undefined ||
-    rootFolder === undefined ||
-    propertyCollector === undefined ||
-    viewManager === undefined ||
-    searchIndex === undefined ||
-    sessionManager === undefined ||
-    authorizationManager === undefined
-  ) {
+  const found = <T>(part: T | undefined): T => {
+    if (part !== undefined) return part
     throw new VCenterError('MalformedAnswer', `${server} answers with a service content that lacks objects`)
   }
+  const object = (name: string) => found(toReference(child(value, name)))
   return {
-    instanceUUID: instanceUUID.toLowerCase(),
-    rootFolder,
-    propertyCollector,
-    viewManager,
-    searchIndex,
-    sessionManager,
-    authorizationManager,
+    instanceUUID: found(instanceUUID).toLowerCase(),
+    rootFolder: object('rootFolder'),
+    propertyCollector: object('propertyCollector'),
+    viewManager: object('viewManager'),
+    searchIndex: object('searchIndex'),
+    sessionManager: object('sessionManager'),
+    authorizationManager: object('authorizationManager'),
+  }
+}
+
+/**
+ * A client whose big calls, which may take long, fail as soon as vCenter does not answer small calls either, with the error of
+ * the small call.
+ */
+export function createWatchedSoap({
+  soap,
+  ask,
+  timings,
+  clock,
+}: {
+  readonly soap: SoapClient
+  /** A small call; throws where vCenter does not answer. */
+  readonly ask: (signal: AbortSignal) => Promise<void>
+  readonly timings: Timings
+  readonly clock: Clock
+}): SoapClient {
+  async function watch(signal: AbortSignal, dead: AbortController): Promise<void> {
+    for (;;) {
+      await clock.sleep(timings.doubt, signal)
+      if (signal.aborted) return
+      try {
+        await ask(signal)
+      } catch (error) {
+        if (!signal.aborted) dead.abort(error)
+        return
+      }
+    }
+  }
+
+  return {
+    ...soap,
+    async call(call) {
+      if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
+      const dead = new AbortController()
+      const ended = new AbortController()
+      const watching = watch(AbortSignal.any([call.signal, ended.signal]), dead)
+      try {
+        return await soap.call({ ...call, signal: AbortSignal.any([call.signal, dead.signal]) })
+      } finally {
+        ended.abort()
+        await watching
+      }
+    },
   }
 }

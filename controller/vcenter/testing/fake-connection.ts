@@ -3,6 +3,8 @@
 import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import type { Connection, HTTPRequest } from '../wire/connection.ts'
+import type { SoapCall, SoapClient } from '../wire/soap.ts'
+import { readXML } from '../wire/xml.ts'
 
 /** What is configured for a vCenter that a fake connection leads to. */
 export const FAKE_VCENTER: VCenterConfig = {
@@ -68,4 +70,33 @@ export function fault(type: string, inside = '', text = ''): FakeAnswer {
 /** The SOAP operation that a request asks for. */
 export function operationOf(request: HTTPRequest): string {
   return /Body><(\w+)/.exec(request.body ?? '')?.[1] ?? ''
+}
+
+// HEADER controller/vcenter/testing/fake-soap.ts /** A SOAP client that answers as a test says, through the reader of XML. */
+
+export interface FakeSoap extends SoapClient {
+  readonly calls: SoapCall[]
+}
+
+/** `answer` gives what stands in the response element. */
+export function fakeSoap(answer: (call: SoapCall) => string): FakeSoap {
+  const calls: SoapCall[] = []
+  return {
+    server: 'vc.test:443',
+    calls,
+    async call(call) {
+      call.signal.throwIfAborted()
+      calls.push(call)
+      const response = await readXML(inBody(answer(call)), 'e', call.records)
+      const content = response.children[0]?.children[0]
+      if (content === undefined) throw new Error('the answer has no content')
+      return content
+    },
+    sessionID: () => 'id',
+    forgetSession() {},
+  }
+}
+
+async function* inBody(content: string): AsyncGenerator<Uint8Array> {
+  yield new TextEncoder().encode(`<e><b><response>${content}</response></b></e>`)
 }

@@ -3,9 +3,9 @@
 import { systemClock } from '../../../agent/shared/clock.ts'
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { TIMINGS } from '../timings.ts'
-import { type Canary, createCanaryMemory } from '../vm-probe/canary.ts'
-import { type ProbeFindings, probeVM } from '../vm-probe/probe.ts'
+import { type Canary, CanaryMemory } from '../vm-probe/canary.ts'
 import { createProbeClient } from '../vm-probe/probe-client.ts'
+import { probeVM } from '../vm-probe/prober.ts'
 import type { HTTPRequest } from '../wire/connection.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
@@ -80,7 +80,7 @@ const ABSENT: Script = {
 }
 
 export interface Asked {
-  readonly answers: ProbeFindings
+  readonly answers: Awaited<ReturnType<typeof probeVM>>
   readonly connection: FakeConnection
   readonly losses: readonly VCenterError[]
 }
@@ -139,7 +139,7 @@ export async function ask(
     lost: (error) => losses.push(error),
   })
   const { vm, own = true, known = CANARIES, seen = [] } = options
-  const memory = createCanaryMemory()
+  const memory = new CanaryMemory()
   for (const moref of seen) memory.add(moref)
   const bound = { ...BOUND, ...vm }
   return {

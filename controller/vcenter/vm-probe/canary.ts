@@ -3,16 +3,14 @@ import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { CanaryProof, Proof } from '../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VMStore } from '../cache/vm-store.ts'
-import { readObject } from '../collect/object-content.ts'
-import { objectSpec, propertySpec, selection, traversal } from '../collect/retrieve-properties.ts'
+import { objectSpec, propertySpec, readObject, selection, traversal } from '../collect/retrieve-properties.ts'
 import { readUUID } from '../properties/property-values.ts'
 import { isGone, SoapFault, VCenterError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { element, toReference } from '../wire/soap.ts'
 import { child, childrenOf, type XMLElement } from '../wire/xml.ts'
 import type { ProbeClient } from './probe-client.ts'
-import { readVMName } from './read-vm.ts'
-import { searchVMs } from './search.ts'
+import { readVMName, searchVMs } from './read-vm.ts'
 
 /** Most VMs that are tried. */
 const TRIES = 3
@@ -56,14 +54,6 @@ function rotate(list: readonly Canary[], turn: number): readonly Canary[] {
   return [...list.slice(start), ...list.slice(0, start)]
 }
 
-export interface CanaryOptions {
-  readonly vCenter: string
-  /** See {@link knownCanaries}. */
-  readonly known: readonly Canary[]
-  /** VMs that were seen here before, whether or not vCenter shows them now. */
-  readonly memory: CanaryMemory
-}
-
 /**
  * Tries some of the known VMs or, without any, some of all that vCenter shows. If it shows none, and every VM seen before is
  * gone by its moref, there is nothing to try. Throws a VCenterError.
@@ -71,8 +61,15 @@ export interface CanaryOptions {
 export async function proveCanary(
   client: ProbeClient,
   missing: BoundVM,
-  { vCenter, known, memory }: CanaryOptions,
+  options: {
+    readonly vCenter: string
+    /** See {@link knownCanaries}. */
+    readonly known: readonly Canary[]
+    /** VMs that were seen here before, whether or not vCenter shows them now. */
+    readonly memory: CanaryMemory
+  },
 ): Promise<CanaryProof> {
+  const { vCenter, known, memory } = options
   const unproven = (message: string): Proof => ({
     state: 'unproven',
     failure: { vCenter, reason: 'CanaryNotFound', message },
@@ -108,27 +105,23 @@ export async function proveCanary(
   )
 }
 
-/** Remembers VMs that this process has seen in one vCenter. */
-export interface CanaryMemory {
-  add(moref: string): void
-  /** Forgets a VM that is gone. */
-  forget(moref: string): void
-  /** The last few VMs seen. */
-  list(): readonly string[]
-}
-
 const MEMORY = 8
 
-export function createCanaryMemory(): CanaryMemory {
-  let morefs: readonly string[] = []
-  return {
-    add(moref) {
-      morefs = [moref, ...morefs.filter((each) => each !== moref)].slice(0, MEMORY)
-    },
-    forget(moref) {
-      morefs = morefs.filter((each) => each !== moref)
-    },
-    list: () => morefs,
+/** Remembers the last few VMs that this process has seen in one vCenter. */
+export class CanaryMemory {
+  #morefs: readonly string[] = []
+
+  add(moref: string): void {
+    this.#morefs = [moref, ...this.#morefs.filter((each) => each !== moref)].slice(0, MEMORY)
+  }
+
+  /** Forgets a VM that is gone. */
+  forget(moref: string): void {
+    this.#morefs = this.#morefs.filter((each) => each !== moref)
+  }
+
+  list(): readonly string[] {
+    return this.#morefs
   }
 }
 

@@ -1,11 +1,17 @@
-/** Whether the account may read the objects above a VM: otherwise not seeing the VM proves nothing. */
+/**
+ * Whether the account may read the objects above a VM: otherwise not seeing the VM proves nothing. It is checked in a probe, and
+ * before, while the VMs are still there.
+ */
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
+import { bindingParents } from '../../types/virtual-machine.ts'
+import type { VMStore } from '../cache/vm-store.ts'
 import { callWithoutRefused } from '../collect/refusals.ts'
-import { isGone, namesObject, VCenterError } from '../wire/errors.ts'
+import { isGone, malformed, namesObject } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import { type CanaryMemory, followedVMs, sample } from './canary.ts'
 import type { ProbeClient } from './probe-client.ts'
 
 /** The privileges of the role Read-only, except System.Anonymous, which everyone has. */
@@ -91,12 +97,12 @@ export async function askPrivileges(
   return { proofs, left: new Set(later.map(keyOfParent)) }
 }
 
-export function keyOfParent(parent: ParentObject): string {
+function keyOfParent(parent: ParentObject): string {
   return keyOf(toObject(parent))
 }
 
 /** The root folder as a parent object. */
-export function rootOf({ rootFolder }: ProbeClient['content']): ParentObject {
+function rootOf({ rootFolder }: ProbeClient['content']): ParentObject {
   return { type: rootFolder.type, moref: rootFolder.value, name: '' }
 }
 
@@ -105,10 +111,8 @@ async function ask(
   parents: readonly ParentObject[],
 ): Promise<ReadonlyMap<string, XMLElement>> {
   if (login?.key === undefined) {
-    throw new VCenterError(
-      'MalformedAnswer',
-      'vCenter did not name the session when it was opened, so its privileges cannot be asked for, ' +
-        'check for a proxy in between',
+    throw malformed(
+      'vCenter did not name the session when it was opened, so its privileges cannot be asked for',
     )
   }
   const parameters =
@@ -140,4 +144,97 @@ function judge(vCenter: string, object: string, answer: XMLElement | undefined):
 
 function toObject({ type, moref }: ParentObject): ManagedObjectReference {
   return { type, value: moref }
+}
+
+/** Which of the objects that a proof of absence needs the account may read, as of the last check. */
+export interface Provability {
+  /**
+   * Checks the root folder and all objects above followed VMs in one call. Unless `inFull`, does nothing where no object
+   * is new. Throws a VCenterError; what was known then stays.
+   */
+  refresh(client: ProbeClient, inFull: boolean): Promise<void>
+  /**
+   * Where at most one VM is followed, looks for others and remembers them: should that one be missing, they tell an empty
+   * vCenter from one that hides its VMs. Throws a VCenterError.
+   */
+  sampleOthers(client: ProbeClient): Promise<void>
+  /** For the root and these objects; undefined while any of them was never checked. */
+  provable(parents: readonly ParentObject[]): Proof | undefined
+  /** For all objects that were checked; undefined before the first answer. */
+  provableEverywhere(): Proof | undefined
+}
+
+interface Known {
+  readonly vCenterInstanceUUID: string
+  readonly root: string
+  readonly asked: ReadonlyMap<string, ParentObject>
+  /** Without those that were gone. */
+  readonly privileges: Privileges
+}
+
+export function createProvability(options: {
+  readonly vCenter: string
+  readonly store: VMStore
+  readonly memory: Pick<CanaryMemory, 'add'>
+  /** Called when a result is new or has changed. */
+  readonly onChange: () => void
+}): Provability {
+  const { vCenter, store, memory, onChange } = options
+  let known: Known | undefined
+
+  /** The objects above VMs, and those that failed the last check, until they pass. */
+  function objects(before: Known | undefined): ReadonlyMap<string, ParentObject> {
+    const distinct = new Map<string, ParentObject>()
+    for (const key of before === undefined ? [] : failing(before)) {
+      const parent = before?.asked.get(key)
+      if (parent !== undefined) distinct.set(key, parent)
+    }
+    for (const { ancestry } of followedVMs(store)) {
+      for (const parent of ancestry === undefined ? [] : bindingParents(ancestry))
+        distinct.set(keyOfParent(parent), parent)
+    }
+    return distinct
+  }
+
+  function worst({ privileges: { proofs } }: Known, keys: Iterable<string>): Proof | undefined {
+    for (const key of keys) {
+      const proof = proofs.get(key)
+      if (proof?.state === 'unproven') return proof
+    }
+    return undefined
+  }
+
+  return {
+    async refresh(client, inFull) {
+      const { instanceUUID } = client.content
+      const before = known?.vCenterInstanceUUID === instanceUUID ? known : undefined
+      const asked = objects(before)
+      const isNew = [...asked.keys()].some((key) => before?.asked.has(key) !== true)
+      if (!inFull && before !== undefined && !isNew) return
+      const privileges = await askPrivileges(client, vCenter, [...asked.values()], before?.privileges)
+      const root = keyOfParent(rootOf(client.content))
+      known = { vCenterInstanceUUID: instanceUUID, root, asked, privileges }
+      if (before === undefined || isNew || String(failing(before)) !== String(failing(known))) onChange()
+    },
+    async sampleOthers(client) {
+      if (followedVMs(store).length > 1) return
+      for (const { moref } of (await sample(client)).canaries) memory.add(moref)
+    },
+    provable(parents) {
+      if (known === undefined) return undefined
+      const { root, asked } = known
+      const keys = parents.map(keyOfParent)
+      const lacking = worst(known, [root, ...keys])
+      if (lacking !== undefined) return lacking
+      return keys.every((key) => key === root || asked.has(key)) ? { state: 'proven' } : undefined
+    },
+    provableEverywhere() {
+      if (known === undefined) return undefined
+      return worst(known, known.privileges.proofs.keys()) ?? { state: 'proven' }
+    },
+  }
+}
+
+function failing({ privileges: { proofs } }: Known): readonly string[] {
+  return [...proofs].flatMap(([key, { state }]) => (state === 'unproven' ? [key] : [])).sort()
 }

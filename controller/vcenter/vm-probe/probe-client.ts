@@ -3,7 +3,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { isSessionLost, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, malformed, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
@@ -22,7 +22,7 @@ export interface ProbeClient extends SessionAccess {
   failure(error: unknown): VCenterFailure
 }
 
-export interface ProbeClientOptions {
+export function createProbeClient(options: {
   readonly vCenter: string
   readonly access: SessionAccess
   readonly timings: Timings
@@ -32,9 +32,7 @@ export interface ProbeClientOptions {
   readonly signal: AbortSignal
   /** To be told when a call meets NotAuthenticated. */
   readonly lost: (error: VCenterError) => void
-}
-
-export function createProbeClient(options: ProbeClientOptions): ProbeClient {
+}): ProbeClient {
   const { vCenter, access, timings, clock, period, signal, lost } = options
   const either = AbortSignal.any([signal, period])
   // The deadline of each call alone would let many slow calls go on for too long.
@@ -64,7 +62,8 @@ export function createProbeClient(options: ProbeClientOptions): ProbeClient {
     const deadline = Math.min(timings.callDeadline, left)
     const response = await access.soap.call({ operation, target, parameters, deadline, signal: either })
     // An empty answer to something else must not pass for "there is none".
-    if (response.name !== `${operation}Response`) throw wrongAnswer(operation)
+    if (response.name !== `${operation}Response`)
+      throw malformed(`vCenter answers to ${operation} with something else`)
     return response
   }
 
@@ -99,12 +98,5 @@ function tooLong(milliseconds: number): VCenterError {
   return new VCenterError(
     'TimedOut',
     `vCenter did not answer the probe of a VM within ${milliseconds / 1000} s; check the state of its services`,
-  )
-}
-
-function wrongAnswer(operation: string): VCenterError {
-  return new VCenterError(
-    'MalformedAnswer',
-    `vCenter answers to ${operation} with something else; check for a proxy in between`,
   )
 }

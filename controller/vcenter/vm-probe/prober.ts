@@ -3,14 +3,16 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import type { VCenterFailure } from '../../types/vcenter-failure.ts'
-import type { VCenterProbe } from '../../types/vcenter-probe.ts'
+import type { Proof, SeenVM, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
 import type { VMStore } from '../cache/vm-store.ts'
+import { notConnected, unanswered } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
-import type { VCenterError } from '../wire/errors.ts'
-import { createCanaryMemory, knownCanaries } from './canary.ts'
-import { probeVM } from './probe.ts'
+import { isGone, VCenterError } from '../wire/errors.ts'
+import { vmReference } from '../wire/managed-object-reference.ts'
+import { CanaryMemory, knownCanaries, proveCanary } from './canary.ts'
+import { createProvability, type Provability, provePrivileges } from './privileges.ts'
 import { createProbeClient, type ProbeClient, type SessionAccess } from './probe-client.ts'
-import { createProvability, type Provability } from './provability.ts'
+import { readVM, searchVMs } from './read-vm.ts'
 
 export interface Prober {
   /**
@@ -27,7 +29,13 @@ export interface Prober {
   readonly provableEverywhere: Provability['provableEverywhere']
 }
 
-export interface ProberOptions {
+interface Period {
+  readonly access: SessionAccess
+  readonly signal: AbortSignal
+  readonly lost: (error: VCenterError) => void
+}
+
+export function createProber(options: {
   readonly vCenter: string
   /** See `VCenterProbe.server`. */
   readonly server: string
@@ -40,28 +48,12 @@ export interface ProberOptions {
   readonly failure: () => VCenterFailure | undefined
   /** Called when the result of {@link Prober.provable} has changed. */
   readonly onProvability: () => void
-}
-
-interface Period {
-  readonly access: SessionAccess
-  readonly signal: AbortSignal
-  readonly lost: (error: VCenterError) => void
-}
-
-export function createProber({
-  vCenter,
-  server,
-  store,
-  timings,
-  clock,
-  instanceUUID,
-  failure,
-  onProvability,
-}: ProberOptions): Prober {
+}): Prober {
+  const { vCenter, server, store, timings, clock, instanceUUID, failure, onProvability } = options
   let period: Period | undefined
   let session = 0
   let probes = 0
-  const memory = createCanaryMemory()
+  const memory = new CanaryMemory()
   const provability = createProvability({ vCenter, store, memory, onChange: onProvability })
   let lookedIn: Period | undefined
 
@@ -112,23 +104,93 @@ export function createProber({
   }
 }
 
-/** What a probe finds while nothing can be asked; `own` where the VM may be one of this vCenter. */
-export function unanswered(own: boolean, failure: VCenterFailure) {
-  const unknown = { state: 'unknown', failure } as const
-  const unproven = { state: 'unproven', failure } as const
-  return {
-    moref: own ? unknown : undefined,
-    instanceUUID: unknown,
-    biosUUID: unknown,
-    privileges: unproven,
-    canary: unproven,
+/**
+ * Probes one missing VM in one vCenter: by moref, by both UUIDs, and whether an empty answer means anything. Makes the calls one
+ * after the other; each result is evidence by itself. A binding without an instance UUID is
+ * searched for by BIOS UUID alone, and that result stands for both. Throws only for a defect.
+ */
+export async function probeVM({
+  client,
+  vCenter,
+  vm,
+  own,
+  canary: options,
+}: {
+  readonly client: ProbeClient
+  readonly vCenter: string
+  readonly vm: BoundVM
+  /** Whether the VM is bound to this vCenter. */
+  readonly own: boolean
+  readonly canary: Parameters<typeof proveCanary>[2]
+}): Promise<Pick<VCenterProbe, 'moref' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'>> {
+  const existence = async (ask: () => Promise<VMExistence>): Promise<VMExistence> => {
+    try {
+      return await ask()
+    } catch (error) {
+      return { state: 'unknown', failure: client.failure(error) }
+    }
+  }
+  const proof = async <P>(ask: () => Promise<P>): Promise<P | Proof> => {
+    try {
+      return await ask()
+    } catch (error) {
+      return { state: 'unproven', failure: client.failure(error) }
+    }
+  }
+  const seen = new Map<string, SeenVM>()
+
+  async function byMoref(): Promise<VMExistence> {
+    try {
+      const found = await readVM(client, vm.moref)
+      seen.set(vm.moref, found)
+      return { state: 'found', vm: found }
+    } catch (error) {
+      if (isGone(error, vmReference(vm.moref))) return { state: 'not-found' }
+      throw error
+    }
+  }
+
+  async function byUUID(uuid: string, kind: 'instance' | 'bios'): Promise<VMExistence> {
+    if (uuid === '') return { state: 'unknown', failure: withoutUUID(vCenter) }
+    const found = await searchVMs(client, uuid, kind)
+    const [first] = found
+    if (first === undefined) return { state: 'not-found' }
+    const moref = own && found.includes(vm.moref) ? vm.moref : first
+    const known = seen.get(moref) ?? (await readFound(client, moref))
+    seen.set(moref, known)
+    return { state: 'found', vm: known }
+  }
+
+  const moref = own ? await existence(byMoref) : undefined
+  const instance =
+    vm.instanceUUID === '' ? undefined : await existence(() => byUUID(vm.instanceUUID, 'instance'))
+  const biosUUID = await existence(() => byUUID(vm.biosUUID, 'bios'))
+  const parents = own ? (vm.parents ?? []) : []
+  const privileges = await proof(() => provePrivileges(client, vCenter, parents))
+  const canary = await proof(() => proveCanary(client, vm, options))
+  return { moref, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
+}
+
+/** A VM that a search has found exists, whether or not it can be read. */
+async function readFound(client: ProbeClient, moref: string): Promise<SeenVM> {
+  try {
+    return await readVM(client, moref)
+  } catch (error) {
+    if (!(error instanceof VCenterError)) throw error
+    return {
+      moref,
+      name: moref,
+      biosUUID: undefined,
+      // As everywhere, an unknown state must look neither healthy nor shut down.
+      connectionState: 'invalid',
+      powerState: 'poweredOn',
+      mayRestart: [`it cannot be read (${client.failure(error).reason})`],
+    }
   }
 }
 
-export function notConnected(vCenter: string): VCenterFailure {
-  return {
-    vCenter,
-    reason: 'NotConnected',
-    message: 'there is no session with vCenter yet; one is being opened',
-  }
+function withoutUUID(vCenter: string): VCenterFailure {
+  const message =
+    'the VM was bound without a BIOS UUID, so it cannot be searched for; delete the Node by hand'
+  return { vCenter, reason: 'UUIDUnknown', message }
 }

@@ -1,6 +1,6 @@
 /** A client for vSphere's SOAP interface; keeps the session's cookie. */
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { InventoryMetrics } from '../inventory-metrics.ts'
+import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
 import { SoapFault, VCenterError } from './errors.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'

@@ -1,5 +1,5 @@
 /** A controller's connection to one vCenter: requests take time, get no answer, or meet a vCenter that fails. */
-import type { LoginInterface } from '../../../controller/vcenter/session/known-accounts.ts'
+import type { LoginInterface } from '../../../controller/vcenter/session/login-accounts.ts'
 import type { Connection, HTTPAnswer, HTTPRequest } from '../../../controller/vcenter/wire/connection.ts'
 import { DeadlineError, SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { Timeline } from '../timeline.ts'

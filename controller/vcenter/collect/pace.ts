@@ -1,9 +1,10 @@
-/** Collects triggers into runs: a single trigger runs soon, a stream of triggers in few runs. */
+/** How soon work is done again: after triggers, and after an answer to a poll. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 
 /** The outcome of a run. A run that found nothing to do does not delay the next one. */
 export type RunOutcome = 'done' | 'idle'
 
+/** Collects triggers into runs: a single trigger runs soon, a stream of triggers in few runs. */
 export interface Debounce {
   trigger(): void
   /** Works after each burst of triggers until the signal aborts. Throws what the work throws. */
@@ -75,5 +76,42 @@ export function createDebounce({ quiet, max, longest = max, spacing }: Pace, clo
         if ((await work(signal)) === 'idle') lastRun = before
       }
     },
+  }
+}
+
+/** Milliseconds before the next poll while answers are many, so that a guest that keeps changing its claim costs little. */
+const PAUSE = 250
+/** How many answers are followed by the next poll at once; one more is allowed for each pause's length that passes. */
+const BURST = 20
+/** How many truncated answers in a row are continued at once: ten thousand VMs enter in a hundred. */
+const MAX_AT_ONCE = 100
+/** Least time between the starts of two polls after two empty answers, which may come immediately. */
+const EMPTY_ANSWER_PAUSE = 1_000
+
+/**
+ * How long to wait after an answer with this number of objects, `truncated` where there are more, so that no server can make us poll constantly. While answers are few there is no wait,
+ * because it would delay the next change.
+ */
+export function createPollPace(
+  clock: Clock,
+): (answer: { readonly truncated: boolean; readonly objects: number } | undefined, took: number) => number {
+  let emptyBefore = false
+  let atOnce = 0
+  let credit = BURST
+  let creditedAt = clock.monotonic()
+  return (answer, took) => {
+    const empty = answer === undefined || answer.objects === 0
+    const again = empty && emptyBefore
+    emptyBefore = empty
+    const now = clock.monotonic()
+    credit = Math.min(BURST, credit + (now - creditedAt) / PAUSE)
+    creditedAt = now
+    if (again) return Math.max(0, EMPTY_ANSWER_PAUSE - took)
+    if (answer?.truncated !== true) atOnce = 0
+    else if (!empty && ++atOnce < MAX_AT_ONCE) return 0
+    const pause = credit < 1 ? PAUSE : 0
+    // Waiting earns allowance too.
+    credit -= 1
+    return pause
   }
 }

@@ -1,10 +1,10 @@
-/** The VMs with a BIOS UUID: which are read, and what is answered once they are. No I/O. */
+/** The VMs with one BIOS UUID: which may have it, which are read, and what is answered once they are. No I/O. */
 
-import type { VMAnswer } from './cache/vm-answer.ts'
-import type { UnreadObjects } from './collect/read-machines.ts'
-import type { VMProperties } from './properties/resync-properties.ts'
-import { VCenterError } from './wire/errors.ts'
-import { keyOf, vmReference } from './wire/managed-object-reference.ts'
+import type { VCenterFailure } from '../../types/vcenter-failure.ts'
+import type { VMReads } from '../collect/read-machines.ts'
+import type { VMProperties } from '../properties/resync-properties.ts'
+import { VCenterError } from '../wire/errors.ts'
+import { keyOf, vmReference } from '../wire/managed-object-reference.ts'
 
 /** As many VMs with one UUID as a search makes us read. More are no mistake of people, and each read would cost more. */
 const MAX_FOUND = 64
@@ -13,6 +13,84 @@ const MAX_FOUND = 64
  * later than 64 copies is read.
  */
 const MAX_READ = 128
+/** As many VMs as one UUID is seen with; a search finds the others. */
+const MAX_SEEN = 64
+
+/** The VMs with a UUID, and why there are more than these; see {@link Lookup}. */
+export interface VMAnswer {
+  readonly vms: readonly VMProperties[]
+  readonly incomplete?: Pick<VCenterFailure, 'reason' | 'message'>
+}
+
+/** What is known of one followed UUID. */
+export class UUIDEntry {
+  /** VMs that have the UUID, or had it when last seen. */
+  vms: readonly string[] = []
+  state: 'pending' | 'answered' | { readonly error: VCenterError } = 'pending'
+  incomplete: VMAnswer['incomplete'] | undefined
+  readonly expected = new ExpectedVMs()
+  /** Until when vCenter was known to show these VMs; undefined while it is. */
+  shownUntil: number | undefined
+  /** How the last VM was lost; undefined where none was seen. `read` is the last read of all VMs that had begun by then. */
+  lost: { readonly read: number; readonly shownUntil: number } | undefined
+}
+
+/** VMs that are to be read whether or not a search finds them, and how far that is. */
+export class ExpectedVMs {
+  readonly #vms = new Map<string, 'wanted' | 'being read' | 'read'>()
+
+  /** Expects this VM; returns whether it is still to be read. */
+  awaits(vm: string): boolean {
+    const progress = this.#vms.get(vm) ?? 'wanted'
+    this.#vms.set(vm, progress)
+    return progress !== 'read'
+  }
+
+  /** All that were ever expected; to be called when a read begins. */
+  take(): readonly string[] {
+    for (const [vm, progress] of this.#vms) if (progress === 'wanted') this.#vms.set(vm, 'being read')
+    return [...this.#vms.keys()]
+  }
+
+  /** The read has ended; returns whether anything was awaited of it. */
+  settle(): boolean {
+    const awaited = [...this.#vms].filter(([, progress]) => progress === 'being read')
+    for (const [vm] of awaited) this.#vms.set(vm, 'read')
+    return awaited.length > 0
+  }
+
+  /** Whether any was expected since the read began. */
+  areWanted(): boolean {
+    return [...this.#vms.values()].includes('wanted')
+  }
+
+  forget(): void {
+    this.#vms.clear()
+  }
+}
+
+/** VMs that vCenter has reported with a followed UUID and that are not known to have it, until that UUID is searched for. */
+export class Sightings {
+  #seen = new Map<string, Set<string>>()
+
+  add(uuid: string, vm: string): void {
+    const vms = this.#seen.get(uuid)
+    if (vms === undefined) this.#seen.set(uuid, new Set([vm]))
+    else if (vms.size < MAX_SEEN) vms.add(vm)
+  }
+
+  /** All VMs by UUID, which are forgotten. */
+  take(): ReadonlyMap<string, ReadonlySet<string>> {
+    const taken = this.#seen
+    this.#seen = new Map()
+    return taken
+  }
+
+  /** How many UUIDs there are. */
+  size(): number {
+    return this.#seen.size
+  }
+}
 
 /** The VMs that may have a UUID. */
 export interface VMCandidates {
@@ -28,18 +106,16 @@ export interface VMCandidates {
   readonly fresh: boolean
 }
 
-/** Where the VMs are known from that may have a UUID; those that a search finds come on top. */
-interface CandidateSources {
-  readonly before: readonly string[]
-  readonly expected?: readonly string[]
-  readonly seen: readonly string[]
-}
-
 /** Chooses which VMs are read for a UUID. Whoever makes copies must not keep those from before from it, nor expected ones. */
 export function chooseCandidates(
-  { before, expected = [], seen }: CandidateSources,
+  known: {
+    readonly before: readonly string[]
+    readonly expected?: readonly string[]
+    readonly seen: readonly string[]
+  },
   { vms: found, fresh }: { readonly vms: readonly string[]; readonly fresh: boolean },
 ): VMCandidates {
+  const { before, expected = [], seen } = known
   const read = new Set([...before, ...expected])
   const omitted = new Set<string>()
   const choose = (vms: readonly string[], limit: number) => {
@@ -54,12 +130,6 @@ export function chooseCandidates(
   return { before: new Set(before), found: new Set(found), read, omitted: omitted.size, fresh }
 }
 
-/** What is known of VMs from before. */
-export interface Earlier {
-  readonly lastKnown: (vm: string) => VMProperties | undefined
-  readonly refusedBefore: (vm: string) => VCenterError | undefined
-}
-
 /**
  * The VMs with this UUID, or an error where none is known, or `stale` where the search result is out of date, or `unread`
  * where some were not read this time. One that may no longer be read is among them as it was, provided that another may, and
@@ -68,8 +138,11 @@ export interface Earlier {
 export function judgeCandidates(
   uuid: string,
   { before, found, read, omitted, fresh }: VMCandidates,
-  { machines, gone, denied, left }: UnreadObjects & { readonly machines: ReadonlyMap<string, VMProperties> },
-  { lastKnown, refusedBefore }: Earlier,
+  { machines, gone, denied, left }: VMReads,
+  earlier: {
+    readonly lastKnown: (vm: string) => VMProperties | undefined
+    readonly refusedBefore: (vm: string) => VCenterError | undefined
+  },
 ): VMAnswer | VCenterError | 'stale' | 'unread' {
   const having: VMProperties[] = []
   const hidden: VMProperties[] = []
@@ -83,7 +156,7 @@ export function judgeCandidates(
     // One that was only seen with the UUID counts where it has it still, and is no reason to fail.
     if (!matches && !before.has(vm) && !found.has(vm)) continue
     const isLeft = left.has(key)
-    let refusal = isLeft ? refusedBefore(vm) : denied.get(key)
+    let refusal = isLeft ? earlier.refusedBefore(vm) : denied.get(key)
     if (isLeft && refusal === undefined) return 'unread'
     if (refusal === undefined && found.has(vm) && !matches) {
       if (!fresh) return 'stale'
@@ -92,7 +165,7 @@ export function judgeCandidates(
     if (refusal !== undefined) {
       someLeft ||= isLeft
       refused ??= refusal
-      const was = before.has(vm) ? lastKnown(vm) : undefined
+      const was = before.has(vm) ? earlier.lastKnown(vm) : undefined
       if (was === undefined) unknown ??= refusal
       else hidden.push(was)
     } else if (machine !== undefined && (matches || (machine.biosUUID === undefined && before.has(vm)))) {

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { readStaticAddresses } from './static-addresses.ts'
+import { readStaticAddresses } from './property-values.ts'
 
 const METADATA = `
 network:

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { readMachine, type VMProperties } from './properties/resync-properties.ts'
-import { chooseCandidates, judgeCandidates } from './vms-of-uuid.ts'
-import { VCenterError } from './wire/errors.ts'
-import type { XMLElement } from './wire/xml.ts'
+import { readMachine, type VMProperties } from '../properties/resync-properties.ts'
+import { VCenterError } from '../wire/errors.ts'
+import type { XMLElement } from '../wire/xml.ts'
+import { chooseCandidates, ExpectedVMs, judgeCandidates } from './vms-of-uuid.ts'
 
 const vmsCalled = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`)
 const refusal = (vm: string) => new VCenterError('NoPermission', `the account may not read ${vm}`)
@@ -136,3 +136,20 @@ for (const [what, scene, expected] of ROWS)
   t.test(what, async (t) => {
     t.equal(judge(scene), expected)
   })
+
+t.test('a VM is awaited until a read that began after it was expected has ended', async (t) => {
+  const expected = new ExpectedVMs()
+  t.same(expected.take(), [])
+  t.ok(expected.awaits('v'))
+  t.equal(expected.settle(), false, 'the read began before')
+  t.ok(expected.areWanted())
+  t.same(expected.take(), ['v'])
+  t.ok(expected.awaits('v'), 'it is being read')
+  t.notOk(expected.areWanted())
+  t.equal(expected.settle(), true)
+  t.notOk(expected.awaits('v'), 'whether or not it was there')
+  t.same(expected.take(), ['v'], 'it is read with the others from then on')
+  t.equal(expected.settle(), false, 'which nobody waits for')
+  expected.forget()
+  t.same(expected.take(), [])
+})

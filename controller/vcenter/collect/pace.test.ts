@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
-import { createDebounce, type Pace, type RunOutcome } from './debounce.ts'
+import { createDebounce, type Pace, type RunOutcome } from './pace.ts'
 
 interface Scene {
   readonly pace?: Partial<Pace>
