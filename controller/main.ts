@@ -21,7 +21,7 @@ import { configSource, prepare } from './cli/commands/prepare.ts'
 import { run } from './cli/commands/run.ts'
 import type { RunFlags } from './cli/options.ts'
 import { helpOnFlags } from './cpi/arguments/help.ts'
-import { controllerCredentials } from './kubernetes/find-credentials.ts'
+import { controllerCredentials } from './kubernetes/credentials.ts'
 import { createLogger } from './lib/log.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 

@@ -14,11 +14,9 @@ const ACTING: readonly string[] = [
   // Who the agent is, and its report.
   'agent/identity.ts',
   'agent/publish.ts',
-  // Asks who we are, and what an account may do.
+  // Asks who we are, who a token belongs to, and what an account may do.
   'controller/kubernetes/access-review.ts',
-  // Asks who a token belongs to, and what a user may see.
-  'controller/kubernetes/delegated-access.ts',
-  'controller/kubernetes/event-writer.ts',
+  'controller/kubernetes/event-recorder.ts',
   'controller/kubernetes/lease.ts',
   'controller/kubernetes/node-writer.ts',
   // A trial that the API server must refuse.

@@ -1,7 +1,7 @@
 /** Asks the API server who we are, and what an account may do. It is asked by POST, and nothing is written. */
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { KubeClient } from './client.ts'
+import type { KubeClient, KubeRequest } from './client.ts'
 
 /** As in a `SubjectAccessReview`. */
 export interface ResourceAttributes {
@@ -22,7 +22,7 @@ const SelfSubjectReview = v.object({
   metadata: v.object({ creationTimestamp: v.pipe(v.string(), v.isoTimestamp()) }),
   status: v.object({ userInfo: v.object({ username: v.string() }) }),
 })
-const AccessReview = v.object({ status: v.object({ allowed: v.nullish(v.boolean(), false) }) })
+export const AccessReview = v.object({ status: v.object({ allowed: v.nullish(v.boolean(), false) }) })
 
 /**
  * Whom the API server takes us for, and its clock minus ours, in milliseconds.
@@ -37,7 +37,7 @@ export async function reviewSelf(
   const sent = clock.now()
   const parsed = v.safeParse(
     SelfSubjectReview,
-    await create(client, 'authentication.k8s.io', 'SelfSubjectReview', {}, signal),
+    await review(client, 'authentication.k8s.io', 'SelfSubjectReview', {}, { signal }),
   )
   if (!parsed.success) throw new Error('the API server does not say who this credential is')
   const { metadata, status } = parsed.output
@@ -62,14 +62,21 @@ export async function reviewAccess(
   const spec = { ...user, resourceAttributes }
   const parsed = v.safeParse(
     AccessReview,
-    await create(client, 'authorization.k8s.io', kind, { spec }, signal),
+    await review(client, 'authorization.k8s.io', kind, { spec }, { signal }),
   )
   if (!parsed.success) throw new Error('the API server does not say what an account may do')
   return parsed.output.status.allowed === true
 }
 
-function create(client: KubeClient, group: string, kind: string, rest: object, signal: AbortSignal) {
+/** Creates a review of this kind; nothing is stored. */
+export function review(
+  client: KubeClient,
+  group: string,
+  kind: string,
+  rest: object,
+  about: Pick<KubeRequest, 'signal' | 'timeout'>,
+): Promise<unknown> {
   const apiVersion = `${group}/v1`
   const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
-  return client.request({ method: 'POST', path, body: { apiVersion, kind, ...rest }, signal })
+  return client.request({ method: 'POST', path, body: { apiVersion, kind, ...rest }, ...about })
 }

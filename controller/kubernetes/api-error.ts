@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
+import { API_GROUP } from '../../agent/shared/node-report.ts'
 
 const Status = v.object({
   kind: v.literal('Status'),
@@ -58,4 +59,21 @@ function parseJson(text: string): unknown {
     // Not JSON, so not a Status either: the caller handles that.
     return undefined
   }
+}
+
+/** Why something cannot be read from the API server, in one sentence with the next step, for whoever runs a command. */
+export function unread(what: string, error: unknown): string {
+  const said = error instanceof Error ? error.message : String(error)
+  return `${what} cannot be read: ${said}${next(said, error)}`
+}
+
+function next(said: string, error: unknown): string {
+  if (hasStatus(error, 401))
+    return '; the credential has expired or is for another cluster: check --kubeconfig'
+  if (hasStatus(error, 403)) return '; docs/explain.md lists the rights that are needed'
+  if (hasStatus(error, 404) && said.includes(`/apis/${API_GROUP}/`))
+    return '; the CRD is not there: apply the manifests of Rollcall'
+  return /failed:/.test(said)
+    ? '; check that the API server of this kubeconfig answers: kubectl get nodes'
+    : ''
 }

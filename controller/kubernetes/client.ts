@@ -2,7 +2,6 @@ import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { apiError } from './api-error.ts'
 import { type CredentialLocation, Credentials, type CurrentCredentials } from './credentials.ts'
-import { createDeadline, type Deadline, NoAnswerError } from './deadline.ts'
 
 export type ContentType =
   | 'application/json'
@@ -63,15 +62,17 @@ export interface KubeClient {
   close(): Promise<void>
 }
 
-export interface KubeClientOptions {
+/** Creates a client; throws when the credentials cannot be read. It does not limit the number of concurrent requests. */
+export function createKubeClient({
+  credentials: source,
+  clock,
+  userAgent,
+}: {
   readonly credentials: CredentialLocation
   readonly clock: Clock
   /** As `rollcall/1.2.3`. */
   readonly userAgent: string
-}
-
-/** Creates a client; throws when the credentials cannot be read. It does not limit the number of concurrent requests. */
-export function createKubeClient({ credentials: source, clock, userAgent }: KubeClientOptions): KubeClient {
+}): KubeClient {
   const credentials = Credentials.load(source, clock)
 
   async function open(
@@ -169,7 +170,7 @@ async function readUpTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Prom
 async function* pieces(
   what: string,
   body: AsyncIterable<Uint8Array>,
-  deadline: Deadline,
+  deadline: ReturnType<typeof createDeadline>,
   silence: number,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -201,4 +202,58 @@ function explain(what: string, cause: unknown, signal: AbortSignal): unknown {
 
 function one(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
+}
+
+/** What a deadline aborts with. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+  /** How long nothing came, milliseconds. */
+  readonly ms: number
+
+  constructor(ms: number) {
+    super(`nothing came for ${ms} ms`)
+    this.ms = ms
+  }
+}
+
+/** Without a reason, abort() would make an error with a stack for each request. */
+const RELEASED = 'released'
+
+/**
+ * A signal for one request. AbortSignal.any() and AbortSignal.timeout() would almost do, but they leave something on the
+ * outer signal for each request until garbage collection, cannot be renewed, and use no other clock.
+ */
+export function createDeadline(clock: Clock, ms: number, outer: AbortSignal) {
+  const controller = new AbortController()
+  const timer = new AbortController()
+  let allowed = ms
+  let renewed = clock.monotonic()
+
+  const abort = () => controller.abort(outer.reason)
+  if (outer.aborted) abort()
+  else outer.addEventListener('abort', abort, { once: true })
+
+  async function guard(): Promise<void> {
+    for (let left = ms; left > 0; left = renewed + allowed - clock.monotonic()) {
+      await clock.sleep(left, timer.signal)
+      if (timer.signal.aborted) return
+    }
+    controller.abort(new NoAnswerError(allowed))
+  }
+  void guard()
+
+  return {
+    /** Aborts with the outer signal, or with a {@link NoAnswerError} when the time is over. */
+    signal: controller.signal,
+    /** Restarts the deadline: it ends this many milliseconds from now. */
+    renew(next: number): void {
+      allowed = next
+      renewed = clock.monotonic()
+    },
+    /** Releases the timer and the outer signal. */
+    release(): void {
+      timer.abort(RELEASED)
+      outer.removeEventListener('abort', abort)
+    },
+  }
 }

@@ -1,6 +1,10 @@
+import { delimiter, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Agent } from 'undici'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { SERVICE_ACCOUNT_FOLDER } from '../../agent/shared/service-account.ts'
 import { createExecPlugin, type ExecPlugin } from './exec-plugin.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
@@ -15,8 +19,6 @@ export type CredentialLocation =
     }
   /** A pod's service account; host and port as in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
   | { readonly kind: 'in-cluster'; readonly host: string; readonly port: string; readonly folder: string }
-
-type Tls = NonNullable<ConstructorParameters<typeof Agent>[0]>['connect'] & object
 
 /** What the TLS options of a connection are made from; a change of any needs new connections. */
 interface Identity {
@@ -112,7 +114,7 @@ export class Credentials extends KubeConfig {
   }
 
   #agentFor(identity: Identity): Agent {
-    if (this.#agent && this.#identity && same(this.#identity, identity)) return this.#agent
+    if (this.#agent && this.#identity && isDeepStrictEqual(this.#identity, identity)) return this.#agent
     if (this.#agent) this.#retire(this.#agent)
     this.#identity = identity
     this.#agent = createAgent(identity)
@@ -137,7 +139,7 @@ export class Credentials extends KubeConfig {
   }
 }
 
-function createAgent(tls: Tls): Agent {
+function createAgent(tls: Identity): Agent {
   return new Agent({
     // Several HTTP/1.1 connections: a request past its deadline takes its own connection with it. On one shared HTTP/2
     // connection a dead path would hold every request, the lease's too, until the kernel gives up after minutes.
@@ -156,16 +158,49 @@ function bytes(value: unknown): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.from(String(value))
 }
 
-function same(a: Identity, b: Identity): boolean {
-  return (
-    sameBytes(a.ca, b.ca) &&
-    sameBytes(a.cert, b.cert) &&
-    sameBytes(a.key, b.key) &&
-    a.rejectUnauthorized === b.rejectUnauthorized &&
-    a.servername === b.servername
-  )
+/** What the command line says of the credential for the API server. */
+export interface CredentialFlags {
+  readonly kubeconfig: string | undefined
+  /** Of the kubeconfig; without it the current one. */
+  readonly context?: string | undefined
 }
 
-function sameBytes(a: Buffer | undefined, b: Buffer | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : a.equals(b)
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The credential of a controller that runs: what it is given, or what the kubelet gives every container. */
+export function controllerCredentials(
+  { kubeconfig }: CredentialFlags,
+  env: Environment,
+): Result<CredentialLocation> {
+  const location = kubeconfig === undefined ? ofPod(env) : ({ kind: 'kubeconfig', path: kubeconfig } as const)
+  if (location !== undefined) return ok(location)
+  return failed('--kubeconfig is missing, and this is not a Pod with a service account')
+}
+
+/**
+ * The credential of whoever runs a command, found as kubectl finds it: `--kubeconfig`, `$KUBECONFIG`, that of the Pod,
+ * `~/.kube/config`.
+ */
+export function operatorCredentials(
+  { kubeconfig, context }: CredentialFlags,
+  env: Environment,
+): Result<CredentialLocation> {
+  const path = kubeconfig ?? (env.KUBECONFIG || undefined)
+  const pod = path === undefined && context === undefined ? ofPod(env) : undefined
+  if (pod !== undefined) return ok(pod)
+  if (kubeconfig === undefined && path?.includes(delimiter))
+    return failed('KUBECONFIG names several files, which are not merged here: name one with --kubeconfig')
+  if (path === undefined && !env.HOME)
+    return failed('--kubeconfig is missing, and neither KUBECONFIG nor HOME is set, nor is this a Pod')
+  return ok({
+    kind: 'kubeconfig',
+    path: path ?? join(env.HOME ?? '', '.kube/config'),
+    ...(context === undefined ? {} : { context }),
+  })
+}
+
+function ofPod(env: Environment): CredentialLocation | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (host === undefined || port === undefined) return undefined
+  return { kind: 'in-cluster', host, port, folder: SERVICE_ACCOUNT_FOLDER }
 }

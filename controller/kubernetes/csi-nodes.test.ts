@@ -1,7 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { until } from '../../test/fixtures/until.ts'
-import { createCSINodes, parseCSINode, readCSINodes, topologyKeysOf } from './csi-nodes.ts'
+import { createCSINodes, parseCSINode, readCSINodes, topologyKeysOf } from './storage.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { createLogLines } from './testing/log-lines.ts'
 

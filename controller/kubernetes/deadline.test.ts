@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createDeadline } from './deadline.ts'
+import { createDeadline } from './client.ts'
 
 t.test('aborts when the time is over', async (t) => {
   const clock = createHandClock()

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../lib/log.ts'
+import { AccessReview, review } from './access-review.ts'
 import type { KubeClient } from './client.ts'
 
 export interface AccessRequest {
@@ -30,23 +31,6 @@ export interface Denial {
   readonly line: string
 }
 
-export interface DelegatedAccessOptions {
-  /** Whose account has the ClusterRole `system:auth-delegator`; the second asks whether a user may. */
-  readonly authentication: KubeClient
-  readonly authorization: KubeClient
-  /** Paths that everybody may ask for; one that ends in `*` is a beginning. */
-  readonly alwaysAllow: readonly string[]
-  /** For how long an answer counts, milliseconds. */
-  readonly ttl: { readonly token: number; readonly allowed: number; readonly denied: number }
-  readonly clock: Clock
-  readonly logger: Logger
-}
-
-export interface DelegatedAccess {
-  /** Undefined where the request may be answered. Never throws. */
-  judge(request: AccessRequest): Promise<Denial | undefined>
-}
-
 const UserInfo = v.object({
   username: v.nullish(v.string(), ''),
   uid: v.optional(v.string()),
@@ -57,7 +41,6 @@ type User = v.InferOutput<typeof UserInfo>
 const TokenReview = v.object({
   status: v.object({ authenticated: v.nullish(v.boolean(), false), user: v.optional(UserInfo) }),
 })
-const AccessReview = v.object({ status: v.object({ allowed: v.nullish(v.boolean(), false) }) })
 
 /** Whoever shows neither token nor certificate, as the API server calls them. */
 const ANONYMOUS: User = { username: 'system:anonymous', groups: ['system:unauthenticated'] }
@@ -84,14 +67,24 @@ const UNKNOWN: Denial = { status: 503, line: 'the API server does not say who ma
  * Has the API server say whether somebody may ask for a path (SubjectAccessReview), as Kubernetes' own servers do. Who it is
  * their certificate says, as to the API server itself (CN the user, O the groups); else it says whose token that is (TokenReview).
  */
-export function createDelegatedAccess(options: DelegatedAccessOptions): DelegatedAccess {
+export function createDelegatedAccess(options: {
+  /** Whose account has the ClusterRole `system:auth-delegator`; the second asks whether a user may. */
+  readonly authentication: KubeClient
+  readonly authorization: KubeClient
+  /** Paths that everybody may ask for; one that ends in `*` is a beginning. */
+  readonly alwaysAllow: readonly string[]
+  /** For how long an answer counts, milliseconds. */
+  readonly ttl: { readonly token: number; readonly allowed: number; readonly denied: number }
+  readonly clock: Clock
+  readonly logger: Logger
+}) {
   const { authentication, authorization: reviewer, alwaysAllow, ttl, clock, logger } = options
   /** Both kinds of questions together. */
   const gate = { asking: 0 }
   const users = createMemory<User | undefined>(clock, gate)
   const permissions = createMemory<boolean>(clock, gate)
   // An answer is for all who wait for it, and for those who come later: nobody who hangs up ends the question.
-  const { signal } = new AbortController()
+  const about = { signal: new AbortController().signal, timeout: TIMEOUT }
   let complained = false
 
   async function userOf({ authorization, certificate }: AccessRequest): Promise<User | undefined> {
@@ -103,13 +96,13 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
     // The token itself is not kept.
     const key = createHash('sha256').update(token).digest('hex')
     return users.get(key, async () => {
-      const answer = await authentication.request({
-        method: 'POST',
-        path: '/apis/authentication.k8s.io/v1/tokenreviews',
-        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } },
-        signal,
-        timeout: TIMEOUT,
-      })
+      const answer = await review(
+        authentication,
+        'authentication.k8s.io',
+        'TokenReview',
+        { spec: { token } },
+        about,
+      )
       const { authenticated, user } = v.parse(TokenReview, answer).status
       return { value: authenticated ? user : undefined, ttl: ttl.token }
     })
@@ -120,20 +113,15 @@ export function createDelegatedAccess(options: DelegatedAccessOptions): Delegate
     return permissions.get(JSON.stringify([user, verb, path]), async () => {
       const { username, ...rest } = user
       const spec = { user: username, ...rest, nonResourceAttributes: { path, verb } }
-      const answer = await reviewer.request({
-        method: 'POST',
-        path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
-        signal,
-        timeout: TIMEOUT,
-      })
+      const answer = await review(reviewer, 'authorization.k8s.io', 'SubjectAccessReview', { spec }, about)
       const { allowed } = v.parse(AccessReview, answer).status
       return { value: allowed, ttl: allowed ? ttl.allowed : ttl.denied }
     })
   }
 
   return {
-    async judge(request) {
+    /** Undefined where the request may be answered. Never throws. */
+    async judge(request: AccessRequest): Promise<Denial | undefined> {
       const { method, path } = request
       if (alwaysAllow.some((allowed) => covers(allowed, path))) return undefined
       try {
@@ -179,19 +167,15 @@ function covers(allowed: string, path: string): boolean {
 /** Thrown where a question is not asked. */
 const TOO_MANY = new Error('too many questions at once')
 
-interface Memory<T> {
-  /**
-   * What is remembered, or else what `ask` finds out; who comes meanwhile waits for the same answer.
-   *
-   * @throws what `ask` throws, for a while without asking again, or TOO_MANY
-   */
-  get(key: string, ask: () => Promise<{ readonly value: T; readonly ttl: number }>): Promise<T>
-}
-
-function createMemory<T>(clock: Clock, gate: { asking: number }): Memory<T> {
+function createMemory<T>(clock: Clock, gate: { asking: number }) {
   const kept = new Map<string, { readonly answer: Promise<T>; until: number }>()
   return {
-    async get(key, ask) {
+    /**
+     * What is remembered, or else what `ask` finds out; who comes meanwhile waits for the same answer.
+     *
+     * @throws what `ask` throws, for a while without asking again, or TOO_MANY
+     */
+    async get(key: string, ask: () => Promise<{ readonly value: T; readonly ttl: number }>): Promise<T> {
       const found = kept.get(key)
       if (found !== undefined && clock.monotonic() < found.until) return found.answer
       if (gate.asking >= MAX_ASKING) throw TOO_MANY

@@ -1,24 +1,13 @@
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { timestamp } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
 import type { Logger } from '../lib/log.ts'
 import { aborted } from '../lib/tasks.ts'
 import { createTokenBuckets } from '../lib/token-buckets.ts'
-import {
-  createEventWriter,
-  type EventDetails,
-  type EventSeries,
-  type EventWriterOptions,
-  MAX_MESSAGE,
-} from './event-writer.ts'
-
-export type { EventDetails }
-
-export interface EventRecorderOptions extends EventWriterOptions {
-  readonly clock: Clock
-  readonly logger: Logger
-}
+import { hasStatus } from './api-error.ts'
+import type { KubeClient } from './client.ts'
 
 export interface EventRecorder {
   /**
@@ -43,7 +32,9 @@ const PER_OBJECT = { burst: 25, interval: 300_000 }
 const BACKOFF = { base: 1_000, max: 30_000 }
 
 /** Records the Events that people see in `kubectl describe node`. Losing one never stops the work. */
-export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+export function createEventRecorder(
+  options: Parameters<typeof createEventWriter>[0] & { readonly clock: Clock; readonly logger: Logger },
+): EventRecorder {
   const { clock, random, logger } = options
   const writer = createEventWriter(options)
   /** In order of their last occurrence. */
@@ -160,4 +151,123 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 /** Whether the same request may succeed later: no answer, an overloaded server, a token being renewed. */
 function mayPass(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status >= 500 || error.status === 429 || error.status === 401
+}
+
+/** The API server's limit for the newer kind of event (`NoteLengthLimit`). */
+const MAX_MESSAGE = 1024
+
+export interface EventDetails {
+  readonly regarding: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly name: string
+    readonly uid: string
+  }
+  readonly type: 'Normal' | 'Warning'
+  /** CamelCase. */
+  readonly reason: string
+  /** One sentence; no secret. Made printable, and cut at {@link MAX_MESSAGE} characters. */
+  readonly message: string
+  /** Who says so, where it is not the recorder's own component. */
+  readonly component?: string
+}
+
+/** An event and how often it happened. */
+interface EventSeries {
+  readonly facts: EventDetails
+  /** Name of the Event object, once chosen. */
+  object: string | undefined
+  /** Occurrences that the Event object counts. */
+  count: number
+  /** Occurrences that are not written yet. */
+  pending: number
+  /** Milliseconds since the epoch. */
+  first: number
+  last: number
+}
+
+/** Nodes have no namespace; the API server wants their events here (`legacyValidateEvent`). */
+const COLLECTION = '/api/v1/namespaces/default/events'
+/** Names have at most 253 characters, and need room for a unique suffix. */
+const MAX_PREFIX = 230
+
+/**
+ * Writes core/v1 Events.
+ *
+ * `involvedObject.uid` is the Node's UID, as the node controllers write it. (The kubelet writes the node's name there;
+ * `kubectl describe node` asks for both.)
+ */
+function createEventWriter(options: {
+  readonly client: KubeClient
+  /** As `rollcall-controller`; `kubectl describe` shows it under From. */
+  readonly component: string
+  /** Identifies this process. */
+  readonly instance: string
+  readonly random: () => number
+}) {
+  const { client, component: own, instance, random } = options
+  async function create(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
+    const { regarding, type, reason, message, component = own } = item.facts
+    // Chosen before the first attempt: if its answer is lost, the next attempt finds the object.
+    item.object ??= uniqueName(regarding.name, item.last, random)
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace: 'default', name: item.object },
+      involvedObject: regarding,
+      type,
+      reason,
+      message,
+      count,
+      firstTimestamp: timestamp(item.first),
+      lastTimestamp: timestamp(item.last),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
+    }
+    try {
+      await client.request({ method: 'POST', path: COLLECTION, body, signal })
+    } catch (error) {
+      if (!hasStatus(error, 409)) throw error
+    }
+    item.count = count
+  }
+
+  async function raise(item: EventSeries, count: number, signal: AbortSignal): Promise<boolean> {
+    const body = { count: item.count + count, lastTimestamp: timestamp(item.last) }
+    const path = `${COLLECTION}/${item.object}`
+    try {
+      await client.request({
+        method: 'PATCH',
+        path,
+        contentType: 'application/merge-patch+json',
+        body,
+        signal,
+      })
+    } catch (error) {
+      if (hasStatus(error, 404)) return false
+      throw error
+    }
+    item.count += count
+    return true
+  }
+
+  return {
+    /** Adds `count` occurrences to the Event object. Throws as `KubeClient.request`; may be retried. */
+    async write(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
+      if (item.count > 0) {
+        if (await raise(item, count, signal)) return
+        // Events live for an hour. This one is gone, so a new one counts what happened since.
+        item.object = undefined
+        item.count = 0
+        item.first = item.last
+      }
+      await create(item, count, signal)
+    },
+  }
+}
+
+function uniqueName(subject: string, ms: number, random: () => number): string {
+  const suffix = Math.floor(random() * 2 ** 32)
+  return `${subject.slice(0, MAX_PREFIX)}.${ms.toString(16)}${suffix.toString(16).padStart(8, '0')}`
 }

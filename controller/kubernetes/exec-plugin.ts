@@ -65,12 +65,6 @@ const Output = v.object({
   }),
 })
 
-interface Issued {
-  readonly credential: ExecCredential
-  /** Milliseconds since the epoch; infinite where it does not expire. */
-  readonly expires: number
-}
-
 /**
  * Runs an exec plugin by client-go's rules, but for two: a run has a time limit, and what the plugin says on stderr is shown
  * nowhere. It is meant for a terminal, which a controller does not have, and some plugins print the requests that failed, with
@@ -80,10 +74,10 @@ interface Issued {
  */
 export function createExecPlugin(options: ExecPluginOptions, clock: Clock, limit = TIME_LIMIT): ExecPlugin {
   const ending = new AbortController()
-  let issued: Issued | undefined
-  let running: Promise<Issued> | undefined
+  let issued: ReturnType<typeof read> | undefined
+  let running: Promise<ReturnType<typeof read>> | undefined
 
-  async function run(): Promise<Issued> {
+  async function run() {
     const { command, args, env } = options
     const result = await runTool(command, args, {
       // oxlint-disable-next-line no-restricted-properties -- handed on as it is, as kubectl does: a plugin looks for PATH, HOME and its own
@@ -154,7 +148,7 @@ function outputOf(
   }
 }
 
-function read(stdout: string, { apiVersion }: ExecPluginOptions, wrong: Wrong): Issued {
+function read(stdout: string, { apiVersion }: ExecPluginOptions, wrong: Wrong) {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), Output), stdout)
   if (!parsed.success || parsed.output.apiVersion !== apiVersion)
     throw wrong(
@@ -165,6 +159,7 @@ function read(stdout: string, { apiVersion }: ExecPluginOptions, wrong: Wrong): 
   if (!token && !cert) throw wrong('gave neither a token nor a certificate: correct its configuration')
   return {
     credential: { token: token || undefined, certificate: cert ? { cert, key } : undefined },
+    /** Milliseconds since the epoch; infinite where it does not expire. */
     expires: expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY,
   }
 }

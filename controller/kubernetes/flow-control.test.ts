@@ -1,8 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import type { KubeClient } from './client.ts'
-import { createRateLimiter } from './flow-control.ts'
-import { createLeaderOnlyClient } from './leader-only-client.ts'
+import type { KubeClient, KubeRequest } from './client.ts'
+import { createLeaderOnlyClient, createRateLimiter } from './flow-control.ts'
 
 function limited() {
   const clock = createHandClock()
@@ -84,4 +83,30 @@ t.test('a write whose turn comes after the term is not sent, and terms share the
   await clock.turn(100)
   await t.rejects(write, { message: /was not sent/ })
   t.same(sent, ['a', 'b'])
+})
+
+t.test('writes only while the Lease is held, reads always', async (t) => {
+  const sent: string[] = []
+  const inner: KubeClient = {
+    request: async ({ method }) => sent.push(method),
+    stream: async ({ method }) => {
+      sent.push(`stream ${method}`)
+      return (async function* () {})()
+    },
+    close: async () => undefined,
+  }
+  let holds = true
+  const client = createLeaderOnlyClient(inner, { holds: () => holds })
+  const { signal } = new AbortController()
+  const methods: readonly KubeRequest['method'][] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+  for (const method of methods) await client.request({ method, path: '/x', signal })
+  t.same(sent.splice(0), methods)
+  holds = false
+  for (const method of methods.slice(1)) {
+    const message = `${method} /x was not sent: another replica may hold the Lease by now`
+    await t.rejects(client.request({ method, path: '/x', signal }), { message })
+  }
+  await client.request({ method: 'GET', path: '/x', signal })
+  await client.stream({ method: 'GET', path: '/x', signal }, 1)
+  t.same(sent, ['GET', 'stream GET'])
 })

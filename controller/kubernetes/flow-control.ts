@@ -1,5 +1,6 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { KubeClient } from './client.ts'
+import type { Term } from './leader-election.ts'
 
 /** As client-go's flow control has it: a bucket of `burst` requests, which fills at `qps` a second. */
 export interface RateLimit {
@@ -53,4 +54,22 @@ export function createRateLimiter({ qps, burst }: RateLimit, clock: Clock): Rate
     },
     close: client.close,
   })
+}
+
+/**
+ * A client for the leader that sends no write once another replica may lead. A process that was frozen would otherwise act
+ * on data that waited for it before its timers tell it that its term is over.
+ */
+export function createLeaderOnlyClient(client: KubeClient, term: Pick<Term, 'holds'>): KubeClient {
+  return {
+    async request(request) {
+      if (request.method !== 'GET' && !term.holds())
+        throw new Error(
+          `${request.method} ${request.path} was not sent: another replica may hold the Lease by now`,
+        )
+      return client.request(request)
+    },
+    stream: client.stream,
+    close: client.close,
+  }
 }

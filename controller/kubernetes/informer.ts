@@ -1,18 +1,12 @@
+import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt } from '../../agent/shared/result.ts'
 import type { Logger } from '../lib/log.ts'
-import { hasStatus } from './api-error.ts'
+import { apiStatus, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 import { readList, selectorOf } from './list.ts'
-import { BrokenWatchError, type WatchEvent, watchEvents } from './watch-stream.ts'
-
-/** How a round ended: undefined for the server's own, orderly end of a watch. */
-interface Ending {
-  readonly error: unknown
-  readonly backoff: Backoff
-}
 
 /** What every kept object must have. */
 export interface Listed {
@@ -21,14 +15,17 @@ export interface Listed {
 }
 
 /** The objects of one kind as last seen. */
-export interface Store<T> {
+export interface Informer<T> {
   get(name: string): T | undefined
   values(): Iterable<T>
   readonly size: number
   /** Whether the first list is complete. */
   readonly synced: boolean
+  /** Follows the API server until the signal aborts, however long the server is away. */
+  run(signal: AbortSignal): Promise<void>
 }
 
+/** What an informer needs.*/
 export interface InformerOptions<T extends Listed> {
   readonly client: KubeClient
   /** Of the collection, as `/api/v1/nodes`; of a kind with namespaces that of one, because objects are identified by name. */
@@ -46,11 +43,6 @@ export interface InformerOptions<T extends Listed> {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-}
-
-export interface Informer<T> extends Store<T> {
-  /** Follows the API server until the signal aborts, however long the server is away. */
-  run(signal: AbortSignal): Promise<void>
 }
 
 /** A bookmark comes every minute, the first after two (seen with Kubernetes 1.36): three without one mean a dead watch. */
@@ -109,8 +101,11 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
     options.onFailing?.(undefined)
   }
 
-  /** Lists if necessary, then watches. Resolves with how far it came and what ended it. */
-  async function round(signal: AbortSignal): Promise<Ending> {
+  /**
+   * Lists if necessary, then watches. Resolves with the backoff of how far it came and what ended it: undefined for the server's
+   * own, orderly end of a watch.
+   */
+  async function round(signal: AbortSignal): Promise<{ readonly error: unknown; readonly backoff: Backoff }> {
     if (resumeAt === undefined) {
       const list = new Map<string, T>()
       const keep = (object: unknown) => {
@@ -146,7 +141,7 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
     }
   }
 
-  function waitAfter({ error, backoff }: Ending): number {
+  function waitAfter({ error, backoff }: Awaited<ReturnType<typeof round>>): number {
     const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0
     return Math.max(backoff.next(), Math.min(asked, MAX_RETRY_AFTER))
   }
@@ -189,4 +184,102 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
       }
     },
   }
+}
+
+/** etcd refuses objects above 1.5 MiB; the API server's JSON writes some characters as six, and a kubelet may choose them. */
+const MAX_LINE_BYTES = 10 * 1024 * 1024
+
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  /** Empty for a bookmark. */
+  readonly name: string
+  readonly resourceVersion: string
+  /** The whole object, as received. */
+  readonly object: unknown
+}
+
+/** The watch has lost events: only a new list helps. */
+class BrokenWatchError extends Error {
+  override readonly name = 'BrokenWatchError'
+}
+
+const Envelope = v.object({
+  type: v.picklist(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
+  object: v.unknown(),
+})
+
+const Metadata = v.object({
+  metadata: v.object({
+    name: v.optional(v.string(), ''),
+    resourceVersion: v.pipe(v.string(), v.minLength(1)),
+  }),
+})
+
+/**
+ * Reads a watch's answer, one JSON object a line. Ends when the server ends it.
+ *
+ * @param what the request, for messages
+ * @throws {@link BrokenWatchError} for an ERROR event (the usual one is `410 Expired`) and for a line that is not an event;
+ *   otherwise what the stream threw
+ */
+async function* watchEvents(what: string, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+  try {
+    for await (const line of readLines(pieces, MAX_LINE_BYTES)) yield parseEvent(what, line)
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    throw new BrokenWatchError(`${what} sent more than one object can be: ${cause.message}`, { cause })
+  }
+}
+
+function parseEvent(what: string, line: string): WatchEvent {
+  const envelope = v.safeParse(Envelope, parseJson(what, line))
+  if (!envelope.success)
+    throw new BrokenWatchError(`${what} sent a line of ${line.length} characters that is not an event`)
+  const { type, object } = envelope.output
+  if (type === 'ERROR') throw new BrokenWatchError(`${what} ended with ${apiStatus(object)}`)
+  const parsed = v.safeParse(Metadata, object)
+  if (!parsed.success) throw new BrokenWatchError(`${what} sent an object without name and resourceVersion`)
+  return { type, ...parsed.output.metadata, object }
+}
+
+function parseJson(what: string, line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (cause) {
+    throw new BrokenWatchError(`${what} sent a line of ${line.length} characters that is not JSON`, { cause })
+  }
+}
+
+/**
+ * Cuts a stream of bytes into lines of UTF-8 text, without their newlines (10). Text after the last newline is dropped: a connection ended in the middle of a line.
+ *
+ * @throws RangeError as soon as a line is longer than `maxBytes`
+ */
+export async function* readLines(
+  pieces: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<string> {
+  let begun: Uint8Array[] = []
+  let length = 0
+  for await (const piece of pieces) {
+    let start = 0
+    for (let end = piece.indexOf(10); end !== -1; end = piece.indexOf(10, start)) {
+      length += end - start
+      if (length > maxBytes) throw tooLong(maxBytes)
+      begun.push(piece.subarray(start, end))
+      yield Buffer.concat(begun, length).toString('utf8')
+      begun = []
+      length = 0
+      start = end + 1
+    }
+    if (start < piece.length) {
+      length += piece.length - start
+      if (length > maxBytes) throw tooLong(maxBytes)
+      begun.push(piece.subarray(start))
+    }
+  }
+}
+
+function tooLong(maxBytes: number): RangeError {
+  return new RangeError(`a line is longer than ${maxBytes} bytes`)
 }

@@ -1,11 +1,7 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../lib/log.ts'
-import { createDeadline } from './deadline.ts'
-import type { LeaseStore } from './lease.ts'
-import { createLeaseRenewer, type LeaseRenewer, type LeaseRenewerOptions } from './lease-renewer.ts'
-import { createTerm, type Term } from './term.ts'
-
-export type { Term } from './term.ts'
+import { createDeadline } from './client.ts'
+import { createLeaseRenewer, type LeaseRenewer, type LeaseStore } from './lease.ts'
 
 /** Milliseconds; each must be well below the one before, so that a leader stops before another may start. */
 export interface ElectionTiming {
@@ -27,19 +23,6 @@ const RELEASE_TIMEOUT = 2_000
 /** How long past its lease a leader may take to stop before it counts as stuck. */
 const STUCK_AFTER = 20_000
 
-export interface LeaderElectionOptions {
-  readonly lease: LeaseStore
-  /** Unique to this process: the next process on the same host has another one. */
-  readonly identity: string
-  /** {@link DEFAULT_TIMING} by default. */
-  readonly timing?: ElectionTiming
-  /** See {@link LeaseRenewerOptions.onSlowPath}. */
-  readonly onSlowPath?: () => void
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-}
-
 /**
  * The leader's work. The signal aborts when leadership is lost or the election ends; the function then winds down and
  * returns. If it returns by itself, the election ends; if it throws, the election throws.
@@ -51,16 +34,14 @@ export interface LeaderElection {
   run(lead: Lead, signal: AbortSignal): Promise<void>
   /** While this replica leads; see {@link LeaseRenewer.annotate}. */
   readonly annotate: LeaseRenewer['annotate']
-  status(): LeadershipStatus
-}
-
-export interface LeadershipStatus {
-  /** Whether lead() is running. */
-  readonly leading: boolean
-  /** Who held the Lease when it was last read; empty for nobody. */
-  readonly holder: string
-  /** For a liveness probe: says so if this process still leads although it should long have stopped. */
-  readonly problem: string | undefined
+  status(): {
+    /** Whether lead() is running. */
+    readonly leading: boolean
+    /** Who held the Lease when it was last read; empty for nobody. */
+    readonly holder: string
+    /** For a liveness probe: says so if this process still leads although it should long have stopped. */
+    readonly problem: string | undefined
+  }
 }
 
 /**
@@ -73,12 +54,23 @@ export interface LeadershipStatus {
  * Unlike in client-go, the next leader tries at the very moment of expiry, so that a dead leader is replaced within 20 s.
  * At the end the Lease is renewed until lead() has returned, and only then released.
  */
-export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
+export function createLeaderElection(options: {
+  readonly lease: LeaseStore
+  /** Unique to this process: the next process on the same host has another one. */
+  readonly identity: string
+  /** {@link DEFAULT_TIMING} by default. */
+  readonly timing?: ElectionTiming
+  /** See {@link createLeaseRenewer}. */
+  readonly onSlowPath?: () => void
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}): LeaderElection {
   const { clock, random, logger, identity, timing = DEFAULT_TIMING } = options
   const { leaseDuration, renewDeadline, retryPeriod } = timing
   const renewer = createLeaseRenewer({ ...options, durationSeconds: Math.floor(leaseDuration / 1000) })
   let leading = false
-  let current: Term | undefined
+  let current: ReturnType<typeof createTerm> | undefined
 
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
   async function acquire(signal: AbortSignal): Promise<boolean> {
@@ -191,4 +183,88 @@ export function createLeaderElection(options: LeaderElectionOptions): LeaderElec
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** One uninterrupted period as leader, for work that must be sure to lead. */
+export interface Term {
+  /**
+   * Milliseconds from becoming leader to the last successful renewal, so that time in which it was frozen, cut off or late
+   * never counts. 0 when the term is over.
+   */
+  leadingFor(): number
+  /** Whether no other replica can lead yet, by both of this process's clocks. Costs nothing. */
+  holds(): boolean
+  /**
+   * Renews the Lease now and says whether that succeeded: to be called right before anything that cannot be undone. False
+   * too when no answer came in time, when the term is over, and when the signal aborts; never throws. Calls within a second
+   * of each other share the answer.
+   */
+  confirm(signal: AbortSignal): Promise<boolean>
+}
+
+/** For one confirmation, which takes up to three requests. */
+const CONFIRM_TIMEOUT = 4_000
+/** For how long calls share a confirmation, from its start: a hundred Nodes at once cost one write. */
+const SHARED_FOR = 1_000
+
+export function createTerm(options: {
+  readonly renewer: Pick<LeaseRenewer, 'holder' | 'renewedAt' | 'renewedAtWall'>
+  readonly identity: string
+  /** Milliseconds after the last renewal at which the term is over. */
+  readonly renewDeadline: number
+  /** One attempt to renew within `ms` milliseconds; resolves with whether it succeeded. Must not reject. */
+  readonly renew: (ms: number, signal: AbortSignal) => Promise<boolean>
+  readonly clock: Clock
+}): Term & {
+  /** Ends the term: nothing is confirmed any more. Resolves when no confirmation is under way. */
+  end(): Promise<void>
+} {
+  const { renewer, identity, renewDeadline, renew, clock } = options
+  const began = clock.monotonic()
+  const over = new AbortController()
+  /** The latest confirmation and its monotonic start time. */
+  let latest: { readonly at: number; readonly answer: Promise<boolean> } | undefined
+
+  function holds(): boolean {
+    if (over.signal.aborted || renewer.holder !== identity) return false
+    // The monotonic clock of a suspended machine stands still while a successor takes over. The wall clock may be set at any
+    // time, but that can only stop writes until the next renewal.
+    return (
+      clock.monotonic() - renewer.renewedAt < renewDeadline &&
+      Math.abs(clock.now() - renewer.renewedAtWall) < renewDeadline
+    )
+  }
+
+  function share(): Promise<boolean> {
+    const at = clock.monotonic()
+    if (latest === undefined || at - latest.at > SHARED_FOR)
+      latest = { at, answer: renew(CONFIRM_TIMEOUT, over.signal) }
+    return latest.answer
+  }
+
+  return {
+    holds,
+    leadingFor: () => (holds() ? Math.max(0, renewer.renewedAt - began) : 0),
+    async confirm(signal) {
+      // Not even tried when the term is over: a Lease that nobody took meanwhile could still be renewed.
+      if (signal.aborted || !holds()) return false
+      return (await unlessAborted(share(), signal)) && !signal.aborted && holds()
+    },
+    async end() {
+      over.abort()
+      await latest?.answer
+    },
+  }
+}
+
+/** Resolves with false as soon as the signal aborts; leaves no listener on it. */
+async function unlessAborted(answer: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  const aborted = Promise.withResolvers<boolean>()
+  const abort = () => aborted.resolve(false)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([answer, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import type { Lease, LeaseRecord, LeaseStore } from './lease.ts'
-import { createLeaseRenewer } from './lease-renewer.ts'
+import { createLeaseRenewer, type Lease, type LeaseRecord, type LeaseStore } from './lease.ts'
 
 t.test('a slow answer makes the term no longer', async (t) => {
   const clock = createHandClock()

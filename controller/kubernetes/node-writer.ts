@@ -10,10 +10,8 @@ import {
   PLURAL,
 } from '../../agent/shared/node-report.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
-import type { ContentType, KubeClient, KubeRequest } from './client.ts'
-import { NoAnswerError } from './deadline.ts'
-import { parseNode } from './parse-node.ts'
-import { parseNodeReport } from './parse-node-report.ts'
+import { type ContentType, type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
+import { parseNode, parseNodeReport } from './parse-node.ts'
 
 /** The exact object that a decision was made on: the API server rejects a write to any other version. */
 export interface ObjectVersion {

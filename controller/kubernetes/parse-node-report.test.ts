@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { parseNodeReport } from './parse-node-report.ts'
+import { parseNodeReport } from './parse-node.ts'
 
 const metadata = { name: 'worker-1', uid: 'u', resourceVersion: '7', generation: 3 }
 const spec = {

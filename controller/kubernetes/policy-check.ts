@@ -35,23 +35,6 @@ const DOUBT = 10_000
 /** Between checks otherwise: a policy takes effect some seconds after it was applied. */
 const RETRY = { base: 1_000, max: 30_000 }
 
-export interface PolicyCheckOptions {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  /** The name of any report that exists, undefined where there is none. */
-  readonly sample: () => string | undefined
-  /** Called after {@link RunningPolicyCheck.state} has changed. */
-  readonly onChange: () => void
-}
-
-export interface RunningPolicyCheck {
-  state(): PolicyState
-  /** Checks regularly until the signal aborts. Never rejects. */
-  run(signal: AbortSignal): Promise<void>
-}
-
 /** What an answer of the API server says about the policy. */
 type PolicyAnswer =
   | { readonly outcome: 'in-force' }
@@ -67,7 +50,16 @@ type PolicyAnswer =
  * What was found stays until the API server says otherwise. Inconclusive answers must go on for {@link DOUBT}, because an
  * API server that has just started rejects requests whose permissions and kinds it has not read yet.
  */
-export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyCheck {
+export function createPolicyCheck(options: {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  /** The name of any report that exists, undefined where there is none. */
+  readonly sample: () => string | undefined
+  /** Called after `state` has changed. */
+  readonly onChange: () => void
+}) {
   const { client, clock, random, logger, sample, onChange } = options
   const interval = createBackoff({ ...INTERVAL, random })
   const retry = createBackoff({ ...RETRY, random })
@@ -136,8 +128,9 @@ export function createPolicyCheck(options: PolicyCheckOptions): RunningPolicyChe
   }
 
   return {
-    state: () => state,
-    async run(signal) {
+    state: (): PolicyState => state,
+    /** Checks regularly until the signal aborts. Never rejects. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const answer = await ask(signal)
         if (signal.aborted) return

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
-import { createLeaseStore } from './lease.ts'
-import { createLeaseRenewer } from './lease-renewer.ts'
+import { createLeaseRenewer, createLeaseStore } from './lease.ts'
 import { adminClient } from './testing/cluster-client.ts'
 import { createLoginAttempts } from './vcenter-login-attempts.ts'
 

@@ -5,8 +5,8 @@ import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/world/service-account.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
+import { createVolumeAttachments } from './storage.ts'
 import { adminClient, eightAtOnce } from './testing/cluster-client.ts'
-import { createVolumeAttachments } from './volume-attachments.ts'
 
 const path = '/apis/storage.k8s.io/v1/volumeattachments'
 const signal = new AbortController().signal

@@ -3,7 +3,7 @@ import { sourceWatcher } from '../config/credentials/watch-source.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { type ConfigMetrics, createConfigWatch } from '../config/watch.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
-import type { RateLimiter } from '../kubernetes/flow-control.ts'
+import { createLeaderOnlyClient, type RateLimiter } from '../kubernetes/flow-control.ts'
 import {
   createLeaderElection,
   DEFAULT_TIMING,
@@ -11,7 +11,6 @@ import {
   type Lead,
   type LeaderElection,
 } from '../kubernetes/leader-election.ts'
-import { createLeaderOnlyClient } from '../kubernetes/leader-only-client.ts'
 import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
 import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
 import { runTogether, type Task } from '../lib/tasks.ts'

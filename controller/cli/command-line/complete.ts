@@ -1,4 +1,4 @@
-import type { CredentialFlags } from '../../kubernetes/find-credentials.ts'
+import type { CredentialFlags } from '../../kubernetes/credentials.ts'
 import {
   COMMANDS,
   type CommandName,

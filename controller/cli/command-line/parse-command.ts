@@ -1,6 +1,6 @@
 import { LOG_LEVELS, type LogLevel } from '../../../agent/shared/log-level.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
-import type { CredentialFlags } from '../../kubernetes/find-credentials.ts'
+import type { CredentialFlags } from '../../kubernetes/credentials.ts'
 import type {
   Command,
   DoctorFlags,

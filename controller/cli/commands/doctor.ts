@@ -21,8 +21,11 @@ import { lookAtVCenter } from '../../inspect/doctor/look-at-vcenter.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { createSharedAnnotations, shareLease } from '../../kubernetes/shared-annotations.ts'
-import { createLoginAttempts } from '../../kubernetes/vcenter-login-attempts.ts'
+import {
+  createLoginAttempts,
+  createSharedAnnotations,
+  shareLease,
+} from '../../kubernetes/vcenter-login-attempts.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { TIMINGS, type Timings } from '../../vcenter/timings.ts'

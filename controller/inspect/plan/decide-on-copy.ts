@@ -1,14 +1,21 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { type Config, type DecisionConfig, settingsOf } from '../../config/config.ts'
+import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
-import { type CSINode, readCSINodes, topologyKeysOf } from '../../kubernetes/csi-nodes.ts'
 import { heartbeatOf } from '../../kubernetes/kubelet-lease.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { createSharedAnnotations, shareLease } from '../../kubernetes/shared-annotations.ts'
-import { unread } from '../../kubernetes/unread.ts'
-import { createLoginAttempts } from '../../kubernetes/vcenter-login-attempts.ts'
-import { createVolumeAttachments } from '../../kubernetes/volume-attachments.ts'
+import {
+  type CSINode,
+  createVolumeAttachments,
+  readCSINodes,
+  topologyKeysOf,
+} from '../../kubernetes/storage.ts'
+import {
+  createLoginAttempts,
+  createSharedAnnotations,
+  shareLease,
+} from '../../kubernetes/vcenter-login-attempts.ts'
 import type { Logger } from '../../lib/log.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'

@@ -1,7 +1,11 @@
 /** The controllers' way to the API server: requests that take time, get lost on either way, and are given up. */
 import { ApiError } from '../../../agent/shared/api-error.ts'
-import { DEFAULT_TIMEOUT, type KubeClient, type KubeRequest } from '../../../controller/kubernetes/client.ts'
-import { NoAnswerError } from '../../../controller/kubernetes/deadline.ts'
+import {
+  DEFAULT_TIMEOUT,
+  type KubeClient,
+  type KubeRequest,
+  NoAnswerError,
+} from '../../../controller/kubernetes/client.ts'
 import type { Timeline } from '../timeline.ts'
 import { type ApiServer, kindAt, type Stored, type StoredChange } from './api-server.ts'
 import type { Process } from './process.ts'

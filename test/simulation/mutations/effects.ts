@@ -40,7 +40,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
         '',
       ),
       edit(
-        'controller/kubernetes/term.ts',
+        'controller/kubernetes/leader-election.ts',
         'Math.abs(clock.now() - renewer.renewedAtWall) < renewDeadline',
         'true',
       ),

@@ -1,15 +1,16 @@
+/** What `storage.k8s.io` says of a Node: its CSINode, and how many VolumeAttachments it has. */
+
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../lib/log.ts'
-import type { Task } from '../lib/tasks.ts'
 import type { Node } from '../types/node.ts'
 import { CSI_DRIVER, TOPOLOGY_LABELS } from '../types/well-known.ts'
 import type { KubeClient } from './client.ts'
 import { createInformer, type Informer, type Listed } from './informer.ts'
 import { readList } from './list.ts'
 
-const PATH = '/apis/storage.k8s.io/v1/csinodes'
+const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes'
 
 /** What the controller keeps of a CSINode. */
 export interface CSINode extends Listed {
@@ -55,36 +56,26 @@ export function topologyKeysOf(
   return (csiNode?.nodeUID ?? uid) === uid ? csiNode?.topologyKeys : undefined
 }
 
-/** By which labels of zone and region the vSphere CSI driver is registered on each Node. */
-export interface CSINodes {
-  /** Undefined where the driver is not registered, or CSINodes cannot be read. */
-  topologyKeysOf(node: Pick<Node, 'name' | 'uid'>): readonly string[] | undefined
-  /** Resolves once they are listed, or could not be: nobody waits for a right that is not there. */
-  readonly known: Promise<void>
-  /** What people should know, one line. */
-  remarks(): readonly string[]
-  readonly run: Task
-}
-
-export interface CSINodesOptions {
+/**
+ * Follows the CSINodes. A driver whose Pod is restarted, or whose registration is refused, is taken out of its CSINode, while
+ * its labels stay on the Node: what it was registered by last is remembered as long as there is that CSINode.
+ */
+export function createCSINodes({
+  onChange,
+  ...options
+}: {
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
   /** Other keys stand in the CSINode of this name. */
   readonly onChange: (name: string) => void
-}
-
-/**
- * Follows the CSINodes. A driver whose Pod is restarted, or whose registration is refused, is taken out of its CSINode, while
- * its labels stay on the Node: what it was registered by last is remembered as long as there is that CSINode.
- */
-export function createCSINodes({ onChange, ...options }: CSINodesOptions): CSINodes {
+}) {
   const known = Promise.withResolvers<void>()
   let failing = false
   const csiNodes: Informer<CSINode> = createInformer({
     ...options,
-    path: PATH,
+    path: CSI_NODES,
     parse(object) {
       const current = parseCSINode(object)
       if (current === undefined || current.topologyKeys !== undefined) return current
@@ -103,9 +94,15 @@ export function createCSINodes({ onChange, ...options }: CSINodesOptions): CSINo
     },
   })
   return {
-    topologyKeysOf: (node) => topologyKeysOf(csiNodes.get(node.name), node),
+    /**
+     * By which labels of zone and region the vSphere CSI driver is registered on a Node. Undefined where it is not, or CSINodes
+     * cannot be read.
+     */
+    topologyKeysOf: (node: Pick<Node, 'name' | 'uid'>) => topologyKeysOf(csiNodes.get(node.name), node),
+    /** Resolves once they are listed, or could not be: nobody waits for a right that is not there. */
     known: known.promise,
-    remarks: () =>
+    /** What people should know, one line. */
+    remarks: (): readonly string[] =>
       failing && !csiNodes.synced
         ? [
             'CSINodes cannot be read, so zone and region stay as they are where the vSphere CSI driver may have set them: see the rights in docs/security.md',
@@ -129,6 +126,48 @@ export async function readCSINodes(
     const parsed = parseCSINode(object)
     if (parsed !== undefined) found.set(parsed.name, parsed)
   }
-  await readList(client, { path: PATH }, keep, signal)
+  await readList(client, { path: CSI_NODES }, keep, signal)
   return found
+}
+
+const VOLUME_ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments'
+/** For how long calls share a list, from its start, milliseconds: a hundred Nodes at once cost one list. */
+const SHARED_FOR = 1_000
+
+const VolumeAttachment = v.object({ spec: v.object({ nodeName: v.string() }) })
+
+/**
+ * Counts the VolumeAttachments that name a Node, including those being deleted: as long as one exists, its driver may still
+ * have to detach the volume. The API server cannot select them by field, so all are listed, once for concurrent calls: the
+ * signal of the first ends that list for all.
+ *
+ * @throws as {@link readList}; Error for an item that is not a VolumeAttachment, as it could be one of this Node
+ */
+export function createVolumeAttachments(
+  client: KubeClient,
+  clock: Pick<Clock, 'monotonic'>,
+): (nodeName: string, signal: AbortSignal) => Promise<number> {
+  let latest: { readonly at: number; readonly counts: Promise<ReadonlyMap<string, number>> } | undefined
+  return async (nodeName, signal) => {
+    const at = clock.monotonic()
+    if (latest === undefined || at - latest.at > SHARED_FOR) latest = { at, counts: readAll(client, signal) }
+    return (await latest.counts).get(nodeName) ?? 0
+  }
+}
+
+async function readAll(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  await readList(
+    client,
+    { path: VOLUME_ATTACHMENTS },
+    (object) => {
+      const parsed = v.safeParse(VolumeAttachment, object)
+      if (!parsed.success)
+        throw new Error(`GET ${VOLUME_ATTACHMENTS} was answered with an item that is not a VolumeAttachment`)
+      const { nodeName } = parsed.output.spec
+      counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1)
+    },
+    signal,
+  )
+  return counts
 }
