@@ -30,10 +30,10 @@ const PATHS = {
 
 export const PUSHED_PATHS = Object.values(PATHS)
 
-export type Values = ReadonlyMap<string, XMLElement | undefined>
+export type PropertyValues = ReadonlyMap<string, XMLElement | undefined>
 
 /** From all of {@link PUSHED_PATHS}. */
-export function readPushed(values: Values): PushedProperties {
+export function readPushed(values: PropertyValues): PushedProperties {
   return {
     biosUUID: readUUID(values.get(PATHS.biosUUID)),
     connectionState: readConnectionState(values.get(PATHS.connectionState)),
@@ -84,12 +84,12 @@ export function applyUpdates<M extends PushedProperties>(
 }
 
 /** The VM after it entered the watch, with present values for all of {@link PUSHED_PATHS}. */
-export function enterMachine<M extends PushedProperties>(machine: M, values: Values): M {
+export function enterMachine<M extends PushedProperties>(machine: M, values: PropertyValues): M {
   return { ...machine, ...detach(readPushed(values)) }
 }
 
 /** The VM after some of {@link PUSHED_PATHS} changed. */
-export function changeMachine<M extends PushedProperties>(machine: M, values: Values): M {
+export function changeMachine<M extends PushedProperties>(machine: M, values: PropertyValues): M {
   return detach({ ...machine, ...choose(machine, readPushed(values), (key) => values.has(PATHS[key])) })
 }
 

@@ -16,7 +16,7 @@ import {
   readNumber,
   readUUID,
 } from './property-values.ts'
-import { PUSHED_PATHS, readPushed, type Values } from './pushed-properties.ts'
+import { type PropertyValues, PUSHED_PATHS, readPushed } from './pushed-properties.ts'
 
 /** Changes with each change of the configuration; opaque. */
 const CHANGE_VERSION_PATH = 'config.changeVersion'
@@ -70,7 +70,7 @@ export interface VMProperties
  */
 export function readMachine(
   moref: string,
-  values: Values,
+  values: PropertyValues,
   before: VMProperties | undefined,
   unreadable: readonly string[] = [],
 ): VMProperties {
@@ -103,7 +103,7 @@ export function readMachine(
  */
 export function refreshMachine(
   before: VMProperties,
-  values: Values,
+  values: PropertyValues,
   unreadable: readonly string[],
 ): VMProperties {
   const asked: readonly string[] = RESYNC_PATHS
@@ -123,14 +123,14 @@ export function refreshMachine(
  * Whether the configuration has changed since it was read: `config.changeVersion` "is a unique identifier for a given version
  * of the configuration" (vSphere API, VirtualMachineConfigInfo). If it cannot be read, it counts as unchanged.
  */
-export function isReconfigured(before: VMProperties, values: Values): boolean {
+export function isReconfigured(before: VMProperties, values: PropertyValues): boolean {
   if (values.get('config.uuid') === undefined) return false
   const version = values.get(CHANGE_VERSION_PATH)?.text
   return version === undefined || version !== before.changeVersion
 }
 
 /** Whether {@link READ_PATHS} cover all network cards; true as well where the configuration cannot be read. */
-export function hasAllCards(values: Values): boolean {
+export function hasAllCards(values: PropertyValues): boolean {
   if (values.get('config.uuid') === undefined) return true
   return readNumber(values.get(CARD_COUNT_PATH)) === readCards(values).length
 }
