@@ -72,8 +72,6 @@ export function operationOf(request: HTTPRequest): string {
   return /Body><(\w+)/.exec(request.body ?? '')?.[1] ?? ''
 }
 
-// HEADER controller/vcenter/testing/fake-soap.ts /** A SOAP client that answers as a test says, through the reader of XML. */
-
 export interface FakeSoap extends SoapClient {
   readonly calls: SoapCall[]
 }
