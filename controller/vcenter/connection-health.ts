@@ -3,16 +3,13 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 
 /** @param onChange called when the shown failure has changed */
-export function createConnectionHealth({
-  grace,
-  clock,
-  onChange,
-}: {
+export function createConnectionHealth(options: {
   /** Milliseconds. */
   readonly grace: number
   readonly clock: Clock
   readonly onChange: () => void
 }) {
+  const { grace, clock, onChange } = options
   let latest: VCenterFailure | undefined
   let shown: VCenterFailure | undefined
   let everAnswered = false

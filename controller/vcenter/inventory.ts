@@ -151,22 +151,11 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         logger.info({ vms: store.vms().size }, 'following')
         health.recovered()
       }
-      const context = {
-        soap: createWatchedSoap({ soap, ask: session.keepAlive, timings, clock }),
-        session,
-        content,
-        store,
-        locations,
-        tagReader,
-        prober,
-        triggers,
-        timings,
-        clock,
-        random,
-        logger,
-        metrics,
-      }
-      await listAndWatch({ ...context, onOpen, onDatacenters, onReady, onHeard }, signal)
+      const watched = createWatchedSoap({ soap, ask: session.keepAlive, timings, clock })
+      const parts = { soap: watched, session, content, store, locations, tagReader, prober, triggers }
+      const surroundings = { timings, clock, random, logger, metrics }
+      const events = { onOpen, onDatacenters, onReady, onHeard }
+      await listAndWatch({ ...parts, ...surroundings, ...events }, signal)
     }
 
     function failed(error: unknown): void {

@@ -58,21 +58,8 @@ export interface ListAndWatchOptions {
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
-  const {
-    soap,
-    session,
-    content,
-    store,
-    locations,
-    tagReader,
-    prober,
-    triggers,
-    timings,
-    clock,
-    random,
-    logger,
-    metrics,
-  } = options
+  const { soap, session, content, store, locations, tagReader, prober, triggers } = options
+  const { timings, clock, random, logger, metrics } = options
   const { propertyCollector } = content
   const collectors = createCollectors({ soap, propertyCollector, timings })
   const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })

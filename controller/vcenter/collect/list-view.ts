@@ -12,15 +12,12 @@ interface Change {
 }
 
 /** The members of an empty list view. */
-export function createMembers({
-  soap,
-  listView,
-  timings,
-}: {
+export function createMembers(options: {
   readonly soap: SoapClient
   readonly listView: ManagedObjectReference
   readonly timings: Timings
 }) {
+  const { soap, listView, timings } = options
   const members = new Set<string>()
   /** In order of the last attempt, so that those left over by one attempt come first in the next. */
   const refused = new Map<string, SoapFault>()

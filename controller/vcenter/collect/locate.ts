@@ -29,15 +29,12 @@ export interface AllVMs {
   destroy(signal: AbortSignal): Promise<void>
 }
 
-export function createAllVMs({
-  soap,
-  content,
-  timings,
-}: {
+export function createAllVMs(options: {
   readonly soap: SoapClient
   readonly content: ServiceContent
   readonly timings: Timings
 }): AllVMs {
+  const { soap, content, timings } = options
   let opening: Promise<ManagedObjectReference> | undefined
 
   async function open(signal: AbortSignal): Promise<ManagedObjectReference> {
@@ -82,14 +79,7 @@ export interface Locator {
   forget(uuids: Iterable<string>): void
 }
 
-export function createLocator({
-  soap,
-  reader,
-  allVMs,
-  content,
-  timings,
-  clock,
-}: {
+export function createLocator(options: {
   readonly soap: SoapClient
   readonly reader: PropertyReader
   readonly allVMs: AllVMs
@@ -97,6 +87,7 @@ export function createLocator({
   readonly timings: Timings
   readonly clock: Clock
 }): Locator {
+  const { soap, reader, allVMs, content, timings, clock } = options
   let index: Map<string, string[]> | undefined
   let indexed = -Infinity
 

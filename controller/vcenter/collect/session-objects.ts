@@ -47,15 +47,12 @@ export interface Collectors {
 }
 
 /** `propertyCollector` is the session's own, which creates others. Small reads of one page may share it. */
-export function createCollectors({
-  soap,
-  propertyCollector,
-  timings,
-}: {
+export function createCollectors(options: {
   readonly soap: SoapClient
   readonly propertyCollector: ManagedObjectReference
   readonly timings: Timings
 }): Collectors {
+  const { soap, propertyCollector, timings } = options
   const free: ManagedObjectReference[] = []
 
   const create = (signal: AbortSignal) =>

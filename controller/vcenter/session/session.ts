@@ -202,18 +202,14 @@ function readContent(server: string, response: XMLElement): ServiceContent {
  * A client whose big calls, which may take long, fail as soon as vCenter does not answer small calls either, with the error of
  * the small call.
  */
-export function createWatchedSoap({
-  soap,
-  ask,
-  timings,
-  clock,
-}: {
+export function createWatchedSoap(options: {
   readonly soap: SoapClient
   /** A small call; throws where vCenter does not answer. */
   readonly ask: (signal: AbortSignal) => Promise<void>
   readonly timings: Timings
   readonly clock: Clock
 }): SoapClient {
+  const { soap, ask, timings, clock } = options
   async function watch(signal: AbortSignal, dead: AbortController): Promise<void> {
     for (;;) {
       await clock.sleep(timings.doubt, signal)

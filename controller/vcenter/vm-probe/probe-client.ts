@@ -22,6 +22,9 @@ export interface ProbeClient extends SessionAccess {
   failure(error: unknown): VCenterFailure
 }
 
+const ENDED = 'the session with vCenter ended during the probe of a VM; the next session repeats it'
+const CANCELED = 'the probe of a VM was canceled before vCenter answered'
+
 export function createProbeClient(options: {
   readonly vCenter: string
   readonly access: SessionAccess
@@ -41,8 +44,8 @@ export function createProbeClient(options: {
 
   function understand(error: unknown): VCenterError {
     if (broken !== undefined) return broken
-    if (period.aborted) broken = sessionEnded()
-    else if (signal.aborted) broken = givenUp()
+    if (period.aborted) broken = new VCenterError('SessionLost', ENDED)
+    else if (signal.aborted) broken = new VCenterError('TimedOut', CANCELED)
     else if (!(error instanceof VCenterError)) throw error
     else if (isSessionLost(error)) {
       broken = error
@@ -58,7 +61,13 @@ export function createProbeClient(options: {
     parameters: string,
   ): Promise<XMLElement> {
     const left = end - clock.monotonic()
-    if (left <= 0) throw tooLong(timings.readDeadline)
+    if (left <= 0) {
+      const seconds = timings.readDeadline / 1000
+      throw new VCenterError(
+        'TimedOut',
+        `vCenter did not answer the probe of a VM within ${seconds} s; check the state of its services`,
+      )
+    }
     const deadline = Math.min(timings.callDeadline, left)
     const response = await access.soap.call({ operation, target, parameters, deadline, signal: either })
     // An empty answer to something else must not pass for "there is none".
@@ -81,22 +90,4 @@ export function createProbeClient(options: {
     },
     failure: (error) => toFailure(vCenter, understand(error)),
   }
-}
-
-function sessionEnded(): VCenterError {
-  return new VCenterError(
-    'SessionLost',
-    'the session with vCenter ended during the probe of a VM; the next session repeats it',
-  )
-}
-
-function givenUp(): VCenterError {
-  return new VCenterError('TimedOut', 'the probe of a VM was canceled before vCenter answered')
-}
-
-function tooLong(milliseconds: number): VCenterError {
-  return new VCenterError(
-    'TimedOut',
-    `vCenter did not answer the probe of a VM within ${milliseconds / 1000} s; check the state of its services`,
-  )
 }

@@ -109,13 +109,7 @@ export function createProber(options: {
  * after the other; each result is evidence by itself. A binding without an instance UUID is
  * searched for by BIOS UUID alone, and that result stands for both. Throws only for a defect.
  */
-export async function probeVM({
-  client,
-  vCenter,
-  vm,
-  own,
-  canary: options,
-}: {
+export async function probeVM(options: {
   readonly client: ProbeClient
   readonly vCenter: string
   readonly vm: BoundVM
@@ -123,6 +117,7 @@ export async function probeVM({
   readonly own: boolean
   readonly canary: Parameters<typeof proveCanary>[2]
 }): Promise<Pick<VCenterProbe, 'moref' | 'instanceUUID' | 'biosUUID' | 'privileges' | 'canary'>> {
+  const { client, vCenter, vm, own } = options
   const existence = async (ask: () => Promise<VMExistence>): Promise<VMExistence> => {
     try {
       return await ask()
@@ -167,7 +162,7 @@ export async function probeVM({
   const biosUUID = await existence(() => byUUID(vm.biosUUID, 'bios'))
   const parents = own ? (vm.parents ?? []) : []
   const privileges = await proof(() => provePrivileges(client, vCenter, parents))
-  const canary = await proof(() => proveCanary(client, vm, options))
+  const canary = await proof(() => proveCanary(client, vm, options.canary))
   return { moref, instanceUUID: instance ?? biosUUID, biosUUID, privileges, canary }
 }
 
