@@ -61,7 +61,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Why something cannot be read from the API server, in one sentence with the next step, for whoever runs a command. */
+/** Why something cannot be read from the API server, in one sentence with the next step, for the person who runs a command. */
 export function unread(what: string, error: unknown): string {
   const said = error instanceof Error ? error.message : String(error)
   return `${what} cannot be read: ${said}${next(said, error)}`

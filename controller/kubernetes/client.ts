@@ -47,7 +47,8 @@ export interface KubeClient {
   /**
    * One request and its JSON answer, which the caller parses.
    *
-   * @throws ApiError for an unsuccessful answer; AnswerTooLongError; Error with a NoAnswerError as its cause when no answer came in time
+   * @throws ApiError for an unsuccessful answer; AnswerTooLongError; Error with a NoAnswerError as its cause when no answer came
+   *   in time
    */
   request(request: KubeRequest): Promise<unknown>
   /**

@@ -33,7 +33,7 @@ interface Identity {
 export interface CurrentCredentials {
   readonly headers: Readonly<Record<string, string>>
   readonly agent: Agent
-  /** To be called where the API server does not know whose they are. */
+  /** To be called where the API server does not accept them. */
   readonly refuse: () => void
 }
 
@@ -158,7 +158,7 @@ function bytes(value: unknown): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.from(String(value))
 }
 
-/** What the command line says of the credential for the API server. */
+/** What the command line says about the credential for the API server. */
 export interface CredentialFlags {
   readonly kubeconfig: string | undefined
   /** Of the kubeconfig; without it the current one. */
@@ -178,7 +178,7 @@ export function controllerCredentials(
 }
 
 /**
- * The credential of whoever runs a command, found as kubectl finds it: `--kubeconfig`, `$KUBECONFIG`, that of the Pod,
+ * The credential of the person who runs a command, found as kubectl finds it: `--kubeconfig`, `$KUBECONFIG`, that of the Pod,
  * `~/.kube/config`.
  */
 export function operatorCredentials(

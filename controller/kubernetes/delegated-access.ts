@@ -27,7 +27,7 @@ export interface ClientCertificate {
 /** Why a request gets no answer. */
 export interface Denial {
   readonly status: 401 | 403 | 503
-  /** For whoever asked: says nothing about anybody else. */
+  /** For the client: says nothing about anybody else. */
   readonly line: string
 }
 
@@ -64,8 +64,8 @@ const BUSY: Denial = { status: 503, line: 'too many requests at once: try again'
 const UNKNOWN: Denial = { status: 503, line: 'the API server does not say who may see this: try again' }
 
 /**
- * Has the API server say whether somebody may ask for a path (SubjectAccessReview), as Kubernetes' own servers do. Who it is
- * their certificate says, as to the API server itself (CN the user, O the groups); else it says whose token that is (TokenReview).
+ * Has the API server say whether somebody may ask for a path (SubjectAccessReview), as Kubernetes' own servers do. A client is
+ * identified by its certificate, as by the API server itself (CN the user, O the groups), or else by its token (TokenReview).
  */
 export function createDelegatedAccess(options: {
   /** Whose account has the ClusterRole `system:auth-delegator`; the second asks whether a user may. */

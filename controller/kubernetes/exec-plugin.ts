@@ -19,7 +19,7 @@ export interface ExecPluginOptions {
   readonly args: readonly string[]
   /** In addition to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
-  /** What the plugin is told of the cluster; undefined where the kubeconfig does not provide it. */
+  /** What the plugin is told about the cluster; undefined where the kubeconfig does not provide it. */
   readonly cluster: ExecCluster | undefined
 }
 
@@ -68,7 +68,7 @@ const Output = v.object({
 /**
  * Runs an exec plugin by client-go's rules, but for two: a run has a time limit, and what the plugin says on stderr is shown
  * nowhere. It is meant for a terminal, which a controller does not have, and some plugins print the requests that failed, with
- * their tokens. kubectl shows it to whoever is to look.
+ * their tokens. kubectl shows it to a person who looks.
  *
  * @param limit milliseconds of each run
  */
@@ -107,7 +107,7 @@ export function createExecPlugin(options: ExecPluginOptions, clock: Clock, limit
   }
 }
 
-/** The ExecCredential that a plugin is told of its task by. It is never interactive: its stdin is closed. */
+/** The ExecCredential that tells a plugin its task. It is never interactive: its stdin is closed. */
 function execInfo({ apiVersion, cluster }: ExecPluginOptions): string {
   return JSON.stringify({
     apiVersion,

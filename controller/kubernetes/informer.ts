@@ -251,7 +251,8 @@ function parseJson(what: string, line: string): unknown {
 }
 
 /**
- * Cuts a stream of bytes into lines of UTF-8 text, without their newlines (10). Text after the last newline is dropped: a connection ended in the middle of a line.
+ * Cuts a stream of bytes into lines of UTF-8 text, without their newlines (10). Text after the last newline is dropped: a
+ * connection ended in the middle of a line.
  *
  * @throws RangeError as soon as a line is longer than `maxBytes`
  */

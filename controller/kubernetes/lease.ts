@@ -106,9 +106,9 @@ export function createLeaseStore(
 }
 
 /**
- * Milliseconds for which another's Lease is believed without a renewal, whatever duration it names: whoever may create Leases
- * could otherwise stop this controller for 68 years with one request. A holder that lives renews it far more often, as the
- * CPI does with its 15 s.
+ * Milliseconds for which another's Lease is believed without a renewal, whatever duration it names: anybody who may create
+ * Leases could otherwise stop this controller for 68 years with one request. A holder that lives renews it far more often, as
+ * the CPI does with its 15 s.
  */
 export const LONGEST_BELIEVED = 300_000
 
@@ -157,7 +157,7 @@ function parseLease(path: string, object: unknown): Lease {
 
 export type EditAnnotations = (annotations: Annotations) => Annotations | undefined
 
-/** Acquires, renews and releases a Lease, one request at a time, and knows what was last seen of it. The election has the loops. */
+/** Acquires, renews and releases a Lease, one request at a time, and knows its last seen state. The election has the loops. */
 export interface LeaseRenewer {
   /** Who held the Lease when it was last read. */
   readonly holder: string

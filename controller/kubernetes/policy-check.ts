@@ -47,7 +47,7 @@ type PolicyAnswer =
  * a new report and then an existing one. Both must be rejected by that policy and nothing else. The reports are otherwise
  * valid, so that no other rule of the policy rejects them.
  *
- * What was found stays until the API server says otherwise. Inconclusive answers must go on for {@link DOUBT}, because an
+ * What was found stays until the API server says otherwise. Inconclusive answers must continue for {@link DOUBT}, because an
  * API server that has just started rejects requests whose permissions and kinds it has not read yet.
  */
 export function createPolicyCheck(options: {

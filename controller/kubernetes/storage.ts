@@ -48,7 +48,7 @@ export function parseCSINode(object: unknown): CSINode | undefined {
   }
 }
 
-/** The keys that stand in a Node's CSINode; undefined where it is another Node's of the same name. */
+/** The topology keys in a Node's CSINode; undefined where that belongs to another Node of the same name. */
 export function topologyKeysOf(
   csiNode: CSINode | undefined,
   { uid }: Pick<Node, 'uid'>,
@@ -68,7 +68,7 @@ export function createCSINodes({
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-  /** Other keys stand in the CSINode of this name. */
+  /** The keys in the CSINode of this name have changed. */
   readonly onChange: (name: string) => void
 }) {
   const known = Promise.withResolvers<void>()

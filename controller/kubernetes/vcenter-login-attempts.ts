@@ -123,8 +123,8 @@ const MAX_SKEW = 60_000
  * together do not lock an account. Who holds the Lease, and since when, stays as it is; a leader that renews it meanwhile
  * reads it once more.
  *
- * Where there is no such Lease (undefined: no API server), or it may not be written, what was read counts, and what is added is seen
- * here alone. `annotate` throws WrongClock, and edits nothing, where this machine's clock is off by more than a minute.
+ * Where there is no such Lease (undefined: no API server), or it may not be written, what was read counts, and only this process
+ * sees what is added. `annotate` throws WrongClock, and edits nothing, where this machine's clock is off by more than a minute.
  */
 export function createSharedAnnotations(shared: SharedLease | undefined) {
   let alone: string | undefined

@@ -29,8 +29,8 @@ import { createSoapClient } from './wire/soap.ts'
 
 export interface InventoryOptions {
   /**
-   * A changed user, address or trust needs a new inventory, as does a credential that was not known. The password is read at each login, so it may change during a
-   * session.
+   * A changed user, address or trust needs a new inventory, as does a credential that was not known. The password is read at
+   * each login, so it may change during a session.
    */
   readonly config: VCenterConfig
   /** Names of the tag categories of interest; others are not read. */
@@ -137,7 +137,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       openedIn = undefined
       instanceUUID = content.instanceUUID
       store.wantAll(heardAt)
-      // All is read now; what vanishes while that goes on is told by the watch.
+      // All is read now; the watch reports what vanishes meanwhile.
       onHeard()
       triggers.provability.trigger()
       const onOpen: ListAndWatchOptions['onOpen'] = (made) => {

@@ -48,7 +48,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   const seen = sightings.take()
   for (const uuid of seen.keys()) store.want(uuid)
   locator.forget(seen.keys())
-  // Those that were seen last: whoever makes his VM take one UUID after the other must not keep new Nodes waiting.
+  // Those that were seen come last: a VM that keeps taking new UUIDs must not keep new Nodes waiting.
   const uuids = store.wanted().toSorted((a, b) => Number(seen.has(a)) - Number(seen.has(b)))
   if (uuids.length === 0) return
   const located = await locator.locate(uuids, signal)

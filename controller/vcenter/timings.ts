@@ -17,7 +17,7 @@ export interface Timings {
   readonly keepAlive: number
   /** Some changes are never pushed: everything is read again this often. */
   readonly resync: number
-  /** How losses are collected: when a VM vanishes all are read again, for others may have vanished with it. */
+  /** How losses are collected: when a VM vanishes all are read again, because others may have vanished with it. */
   readonly lost: Pace
   /** How often UUIDs are located again whose VMs could not be read, for example for lack of a privilege. */
   readonly failed: number

@@ -94,7 +94,7 @@ function unreadable(reference: ManagedObjectReference): AncestorNode {
 /** Joins ancestors and tags: where a VM is. */
 export interface VMLocations {
   readonly tree: AncestorTree
-  /** Replaces the tree by one that was read anew. */
+  /** Replaces the tree by one that was just read. */
   replaceTree(tree: AncestorTree): void
   /** Sets the tags of these objects. */
   putTags(tags: ReadonlyMap<string, ObjectTags>): void

@@ -20,7 +20,7 @@ interface VMStoreOptions {
   readonly vCenter: () => VCenterIdentity
   readonly place: VMLocations['place']
   readonly onChange: (uuids: ReadonlySet<string>) => void
-  /** A UUID has lost its last VM: all others are to be read again, for push may not have told of all that vanished. */
+  /** A UUID has lost its last VM: all others are to be read again, because push may not have reported all that vanished. */
   readonly onLost?: () => void
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number
@@ -90,8 +90,7 @@ export class VMStore {
   }
 
   /**
-   * Marks the UUIDs whose search failed, or did not tell all, in the order in which it did. Returns whether any UUID is
-   * marked.
+   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches. Returns whether any UUID is marked.
    */
   wantFailed(): boolean {
     for (const [uuid, { state, incomplete }] of this.#entries)

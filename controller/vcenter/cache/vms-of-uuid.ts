@@ -106,7 +106,7 @@ export interface VMCandidates {
   readonly fresh: boolean
 }
 
-/** Chooses which VMs are read for a UUID. Whoever makes copies must not keep those from before from it, nor expected ones. */
+/** Chooses which VMs are read for a UUID. Copies must not crowd out those that had it before, nor expected ones. */
 export function chooseCandidates(
   known: {
     readonly before: readonly string[]
@@ -133,7 +133,7 @@ export function chooseCandidates(
 /**
  * The VMs with this UUID, or an error where none is known, or `stale` where the search result is out of date, or `unread`
  * where some were not read this time. One that may no longer be read is among them as it was, provided that another may, and
- * one that never was read makes the answer incomplete: whoever takes a VM out of our sight must not hide the others.
+ * one that never was read makes the answer incomplete: hiding one VM from us must not hide the others.
  */
 export function judgeCandidates(
   uuid: string,
@@ -153,7 +153,7 @@ export function judgeCandidates(
     const key = keyOf(vmReference(vm))
     const machine = machines.get(vm)
     const matches = machine?.biosUUID === uuid
-    // One that was only seen with the UUID counts where it has it still, and is no reason to fail.
+    // A VM that was only seen with the UUID counts if it still has it, and is not a reason to fail.
     if (!matches && !before.has(vm) && !found.has(vm)) continue
     const isLeft = left.has(key)
     let refusal = isLeft ? earlier.refusedBefore(vm) : denied.get(key)

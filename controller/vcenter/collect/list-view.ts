@@ -22,7 +22,7 @@ export function createMembers(options: {
   /** In order of the last attempt, so that those left over by one attempt come first in the next. */
   const refused = new Map<string, SoapFault>()
   let retrying = false
-  /** Members that vCenter has not told of yet, and those that it had not told of at the last call of `overdue`. */
+  /** Members that vCenter has not reported yet, and those that it had not reported at the last call of `overdue`. */
   const entering = new Set<string>()
   let enteringBefore: ReadonlySet<string> = new Set()
 

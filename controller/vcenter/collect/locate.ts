@@ -18,7 +18,7 @@ import { createObject, destroyObject } from './session-objects.ts'
 
 /** Up to this many UUIDs are searched for one by one; a sweep of a thousand VMs costs about three calls. */
 const SEARCH_SINGLY = 8
-/** What is longer is no UUID, and is not kept. */
+/** Anything longer is not a UUID and is not kept. */
 const UUID_LENGTH = 36
 
 /** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */

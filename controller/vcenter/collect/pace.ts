@@ -89,8 +89,8 @@ const MAX_AT_ONCE = 100
 const EMPTY_ANSWER_PAUSE = 1_000
 
 /**
- * How long to wait after an answer with this number of objects, `truncated` where there are more, so that no server can make us poll constantly. While answers are few there is no wait,
- * because it would delay the next change.
+ * How long to wait after an answer with this number of objects, `truncated` where there are more, so that no server can make us
+ * poll constantly. While answers are few there is no wait, because it would delay the next change.
  */
 export function createPollPace(
   clock: Clock,

@@ -1,6 +1,6 @@
 /**
- * What vCenter refuses: calls about many objects, as a whole for the sake of one, and properties of a VM that the account may
- * not read.
+ * What vCenter refuses: whole calls about many objects because of a single one, and properties of a VM that the account may not
+ * read.
  */
 
 import type { UnreadableProperty } from '../../types/virtual-machine.ts'
@@ -99,8 +99,8 @@ const ESSENTIAL = [
 ]
 
 /**
- * Why nothing can be concluded from what was read of this VM; undefined where all essential properties may be read, even if they are not set. vCenter may
- * refuse single properties in an otherwise good answer (vSphere API, MissingProperty).
+ * Why nothing can be concluded from what was read of this VM; undefined where all essential properties may be read, even if
+ * they are not set. vCenter may refuse single properties in an otherwise good answer (vSphere API, MissingProperty).
  */
 export function refusalOf(
   { reference, properties, missing }: ObjectContent,

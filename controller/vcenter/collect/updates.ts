@@ -201,7 +201,7 @@ export function createUpdates(options: {
 
 const NOTHING: PushedChanges = { updates: [], sightings: [] }
 
-/** The list view is gone, with or without its session: everything must be created anew. */
+/** The list view is gone, with or without its session: everything must be created again. */
 function lostStart(start: XMLElement | undefined): SoapFault {
   return new SoapFault('ManagedObjectNotFound', '', toReference(start))
 }

@@ -3,7 +3,7 @@
  * with many clusters (the CPI's docs/book/vc_shared_sessions.md; its package vclib, v1.36.0): GET with a bearer token, and
  * as answer `{"token": "cst-..."}`, the ticket, good for one SessionManager.CloneSession.
  *
- * Its URL stands in a Secret, and nobody has checked it: messages name its host alone.
+ * Its URL comes from a Secret, unchecked: messages name its host alone.
  */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Trust } from '../../config/config.ts'

@@ -114,7 +114,7 @@ export function createKnownAccounts(clock: Clock, once: boolean) {
 }
 
 /**
- * The account to log in with, or the session manager that stands for it. The password is the one configured now; that of a
+ * The account to log in with, or the session manager in its place. The password is the one configured now; that of a
  * session manager is its token.
  */
 export type Account = Pick<
@@ -169,7 +169,7 @@ export function ownNameOf(account: Account, instanceUUID: string | undefined): s
 }
 
 /**
- * What its attempts are counted under besides, at `place`, a server or a vCenter's own identity. Each is shared with other
+ * Further names under which its attempts are counted, at `place`, a server or a vCenter's own identity. Each is shared with other
  * accounts:
  * - the user without a domain, however that is spelled. A name without one belongs to a domain that only vCenter knows, and a
  *   NetBIOS name does not tell the DNS name of its domain;

@@ -64,7 +64,7 @@ export function createLoginLimiter(options: {
   readonly clock: Clock
   readonly random: () => number
   readonly logger: Logger
-  /** Whether the process ends before the next attempt, so that messages promise none; by default it goes on. */
+  /** Whether the process ends before the next attempt, so that messages promise none; by default it does not. */
   readonly once?: boolean
 }): LoginLimiter {
   const { attempts, timings, clock, random, logger, once = false } = options
@@ -233,7 +233,7 @@ export function recent(attempts: readonly LoginAttempt[], now: number): readonly
   return attempts.filter(({ at }) => Math.abs(now - at) < REMEMBERED)
 }
 
-/** The attempts on an account that is known by several names: one that stands under two of them counts once. */
+/** The attempts on an account that is known by several names: one that is recorded under two of them counts once. */
 export function mergeAttempts(lists: readonly (readonly LoginAttempt[])[]): readonly LoginAttempt[] {
   const merged = new Map<number, readonly LoginAttempt[]>()
   for (const list of lists) {

@@ -56,7 +56,7 @@ export function soap(content: string): string {
     xmlns:x="http://www.w3.org/2001/XMLSchema-instance"><e:Body>${content}</e:Body></e:Envelope>`
 }
 
-/** A SOAP fault of this type, with what else stands in its detail. */
+/** A SOAP fault of this type, with what else its detail contains. */
 export function fault(type: string, inside = '', text = ''): FakeAnswer {
   const detail = `<${type}Fault xmlns="urn:vim25" x:type="v:${type}" xmlns:v="urn:vim25">${inside}</${type}Fault>`
   return {
@@ -76,7 +76,7 @@ export interface FakeSoap extends SoapClient {
   readonly calls: SoapCall[]
 }
 
-/** `answer` gives what stands in the response element. */
+/** `answer` gives the content of the response element. */
 export function fakeSoap(answer: (call: SoapCall) => string): FakeSoap {
   const calls: SoapCall[] = []
   return {

@@ -97,7 +97,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     end.abort()
     await running
   }
-  // Before the simulator's own teardown, for they run in reverse order.
+  // Before the simulator's own teardown, because they run in reverse order.
   t.teardown(stop)
   return { vCenter, inventory, changes, corrections, unwatched, log, stop }
 }
@@ -115,7 +115,7 @@ export function answered({ inventory }: Lab, uuid: string, count = 1): Promise<r
   })
 }
 
-/** Waits until no more is to be told of these VMs: what is above them is known, and what the account could prove of them. */
+/** Waits until all about these VMs has been reported: what is above them is known, and what the account could prove of them. */
 export async function told({ inventory }: Lab, ...uuids: readonly string[]): Promise<void> {
   await until(`all is known of ${uuids.length} VM(s)`, () =>
     uuids.every((uuid) => {

@@ -202,8 +202,8 @@ async function* readable(server: string, inflated: Readable): AsyncGenerator<Uin
 }
 
 /**
- * Reads a body as text, of at most so many bytes after inflation. Throws what `tooLong` makes for a longer one, of which no
- * more is read then.
+ * Reads a body as text, of at most so many bytes after inflation. Throws what `tooLong` makes for a longer one, and
+ * reads no more of it.
  */
 export async function readText(
   body: AsyncIterable<Uint8Array>,

@@ -140,7 +140,7 @@ export function isSessionLost(error: unknown): boolean {
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
 
 /**
- * Whether the collector, its filter or a view is gone, or its wait was canceled. They must be created anew; it says nothing
+ * Whether the collector, its filter or a view is gone, or its wait was canceled. They must be created again; it says nothing
  * about any VM.
  */
 export function isRebuild(error: unknown): boolean {

@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT = 10_000
 
 /**
  * Also for a server that is not the vCenter itself: the CAs of this system count there, and those of the vCenter's `caFile`
- * besides. A thumbprint is the vCenter's own, and whoever checks no certificate of the vCenter has said so of that alone.
+ * besides. A thumbprint is the vCenter's own, and `insecure` is said of the vCenter alone.
  */
 export type ServerTrust = Trust | { readonly kind: 'system and CA'; readonly pem: string | undefined }
 
