@@ -1,3 +1,4 @@
+/** Clients that hold requests back: until there is a turn, or for good where another replica may lead. */
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { KubeClient } from './client.ts'
 import type { Term } from './leader-election.ts'

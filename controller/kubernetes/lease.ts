@@ -268,9 +268,8 @@ export function createLeaseRenewer(options: {
   }
 
   /** Whether it is the same term, not another one of ours with its own work. */
-  function isSameTerm(term: LeaseRecord | undefined): (found: LeaseRecord) => boolean {
-    return (found) => found.holder === identity && found.transitions === term?.transitions
-  }
+  const isSameTerm = (term: LeaseRecord | undefined) => (found: LeaseRecord) =>
+    found.holder === identity && found.transitions === term?.transitions
 
   return {
     get holder() {
@@ -299,6 +298,4 @@ export function createLeaseRenewer(options: {
   }
 }
 
-function unchanged(annotations: Annotations): Annotations {
-  return annotations
-}
+const unchanged: EditAnnotations = (annotations) => annotations
