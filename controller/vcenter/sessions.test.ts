@@ -177,7 +177,7 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
     // Where one alone is followed, others are looked for at each resync, and would meet the fault first.
     const third = await vmAt(lab, 2)
     for (const each of [uuid, second.uuid, third.uuid]) lab.inventory.follow(each)
-    await told(lab, uuid)
+    await told(lab, uuid, second.uuid, third.uuid)
     await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
     const before = lab.changes.length
     await lab.vCenter.fault({ operation, kind: 'fault', fault, times: 1 })
