@@ -6,12 +6,15 @@ import {
   type IdentityLevel,
   KIND,
   MAX_PARENTS,
+  MAX_UNMET,
   type NodeAddress,
   NodeReportSpec,
   PLURAL,
   parseSpec,
 } from '../agent/shared/node-report.ts'
 import { MAX_MESSAGE } from '../controller/loops/node/decide/condition-value.ts'
+import { PROOFS } from '../controller/loops/node/decide/lifecycle/absence-proofs.ts'
+import { PRECONDITIONS } from '../controller/loops/node/decide/lifecycle/deletion-rules.ts'
 import { manifestFiles, readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
 import { nodeReportSchema, type StructuralSchema } from './testing/schema.ts'
@@ -164,6 +167,11 @@ await t.test('the limits of the status in schema and contract are the same', asy
   t.equal(status.properties?.vm?.properties?.parents?.maxItems, MAX_PARENTS)
   const { message } = status.properties?.conditions?.items?.properties ?? {}
   t.ok((message?.maxLength ?? 0) >= MAX_MESSAGE, 'each message that the controller writes has room')
+  const { deletionUnmet } = status.properties ?? {}
+  t.equal(deletionUnmet?.maxItems, MAX_UNMET)
+  const names = [...PROOFS, ...PRECONDITIONS].map(({ name }) => name)
+  t.ok(names.length <= MAX_UNMET, 'all that a deletion may wait for has room')
+  t.ok(names.every(({ length }) => length <= (deletionUnmet?.items?.maxLength ?? 0)))
 })
 
 await t.test('the complete report of these tests fits the contract', async (t) => {

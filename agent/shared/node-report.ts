@@ -162,6 +162,9 @@ export const MAX_PARENTS = 16
 /** Most former VMs that a status remembers. */
 export const MAX_FORMER_VMS = 4
 
+/** Longest list of what a deletion waits for. */
+export const MAX_UNMET = 32
+
 /** Largest Fault Tolerance group that a binding records. */
 export const MAX_GROUP = 8
 
@@ -219,6 +222,11 @@ export interface NodeReportStatus {
   readonly brakeEngagedAt?: string
   /** ... from this vCenter, by its name in the configuration. Both stand, or neither. */
   readonly brakeEngagedFor?: string
+  /**
+   * Names of what must hold before the Node is deleted and does not yet, in the order of the condition DeletionPending,
+   * with which it is written. Absent where that was not found out.
+   */
+  readonly deletionUnmet?: readonly string[]
   readonly topology?: { readonly zone?: string; readonly region?: string }
   readonly instanceType?: string
   readonly addresses?: readonly NodeAddress[]

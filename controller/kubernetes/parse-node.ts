@@ -5,6 +5,7 @@ import {
   MAX_FORMER_VMS,
   MAX_GROUP,
   MAX_PARENTS,
+  MAX_UNMET,
   type NodeReportStatus,
   parseSpec,
 } from '../../agent/shared/node-report.ts'
@@ -188,6 +189,7 @@ const fields = {
   absentSince: v.pipe(v.string(), v.isoTimestamp()),
   brakeEngagedAt: v.pipe(v.string(), v.isoTimestamp()),
   brakeEngagedFor: text,
+  deletionUnmet: v.pipe(v.array(v.string()), v.maxLength(MAX_UNMET)),
   topology: v.object({ zone: text, region: text }),
   instanceType: v.string(),
   addresses: v.array(Address),

@@ -38,7 +38,10 @@ const RETRY = { base: 1_000, max: 30_000 }
 /** What an answer of the API server says about the policy. */
 type PolicyAnswer =
   | { readonly outcome: 'in-force' }
-  | { readonly outcome: 'open' | 'unproven'; readonly message: string; readonly cause?: string }
+  | (Omit<Extract<PolicyState, { readonly state: 'not-in-force' }>, 'state'> & {
+      readonly outcome: 'open' | 'unproven'
+      readonly cause?: string
+    })
   /** It says nothing about the policy. */
   | { readonly outcome: 'none'; readonly cause: string }
 
@@ -119,9 +122,10 @@ export function createPolicyCheck(options: {
       state = { state: 'in-force' }
       logger.info({ policy: POLICY }, 'policy is in force')
     } else {
-      const { message, cause } = answer
+      const { outcome: _, cause, ...found } = answer
+      const { message } = found
       if (state.state === 'not-in-force' && state.message === message) return
-      state = { state: 'not-in-force', message }
+      state = { state: 'not-in-force', ...found }
       logger.error({ policy: POLICY, error: message, cause }, 'policy is not in force')
     }
     onChange()
@@ -170,12 +174,17 @@ function answerOf(error: unknown): PolicyAnswer {
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(REJECTED_BY_POLICY)) return { outcome: 'in-force' }
   const message = `whether reports can be forged is unknown: ${obstacle(error)}`
-  return { outcome: 'unproven', message, cause }
+  return { outcome: 'unproven', message, cause, ...(mayNotImpersonate(error) ? { mayNotTry: true } : {}) }
+}
+
+function mayNotImpersonate({ status, message }: ApiError): boolean {
+  return status === 403 && message.includes('cannot impersonate')
 }
 
 /** What keeps the check from reaching the policy, and how to remove it. */
-function obstacle({ status, reason, message }: ApiError): string {
-  if (status === 403 && message.includes('cannot impersonate')) {
+function obstacle(error: ApiError): string {
+  const { status, reason, message } = error
+  if (mayNotImpersonate(error)) {
     return 'kube-system/rollcall-controller may not impersonate kube-system/rollcall-agent; apply rbac.yaml'
   }
   if (status === 403 && message.includes(`User "${AGENT}" cannot`)) {

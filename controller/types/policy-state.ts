@@ -4,4 +4,9 @@ export type PolicyState =
   | { readonly state: 'pending' }
   | { readonly state: 'in-force' }
   /** Reports may be forged, or nobody can tell; the message says which, and what to do. */
-  | { readonly state: 'not-in-force'; readonly message: string }
+  | {
+      readonly state: 'not-in-force'
+      readonly message: string
+      /** This account may not try it: it may not impersonate the agents' account. */
+      readonly mayNotTry?: true
+    }

@@ -105,6 +105,7 @@ export const completeStatus: Complete<NodeReportStatus> = {
   absentSince: '2026-11-21T09:44:00Z',
   brakeEngagedAt: '2026-11-21T09:50:00Z',
   brakeEngagedFor: 'main',
+  deletionUnmet: ['BrakeReleased'],
   topology: { zone: 'zone-a', region: 'region-1' },
   instanceType: 'vsphere-vm.cpu-2.mem-4gb.os-ubuntu',
   addresses: [

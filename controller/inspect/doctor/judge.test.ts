@@ -336,6 +336,7 @@ t.test('policies: what is missing, and what an older API server cannot have', as
   const cannotTry = {
     state: 'not-in-force',
     message: 'x may not impersonate y',
+    mayNotTry: true,
   } as const
   t.match(judged({ policies: unseen, ownReportPolicy: cannotTry }), [{ status: 'skip' }])
 })

@@ -26,7 +26,7 @@ export const REPORT_FIELDS: readonly string[] = `
   status.formerVMs.parents.moref status.formerVMs.parents.name status.lastClaim
   status.obeyedAnnotation
   status.identityLevel status.provenUntil status.absentSince status.brakeEngagedAt
-  status.brakeEngagedFor status.topology status.topology.zone status.topology.region
+  status.brakeEngagedFor status.deletionUnmet status.topology status.topology.zone status.topology.region
   status.instanceType status.addresses status.addresses.type status.addresses.address
   status.conditions status.conditions.type status.conditions.status status.conditions.reason
   status.conditions.message status.conditions.lastTransitionTime

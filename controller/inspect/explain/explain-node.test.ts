@@ -5,6 +5,7 @@ import {
   BIOS_UUID,
   decide,
   facts,
+  fleet,
   NODE_UID,
   NOW,
   node,
@@ -13,6 +14,7 @@ import {
   spec,
   vm,
 } from '../../../test/fixtures/facts.ts'
+import { gone, LACKING } from '../../../test/fixtures/gone.ts'
 import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
 import { planOf } from '../plan/node-plan.ts'
 import { explainNode } from './explain-node.ts'
@@ -64,14 +66,19 @@ const missing = (changes: Partial<NodeFacts> = {}) => {
 const step = ({ chain }: Explanation, name: string) => chain.find((each) => each.name === name)
 const item = ({ deletion }: Explanation, name: string) => deletion?.find((each) => each.name === name)
 
-/** With the condition DeletionPending as it is here. */
-function pending(status: 'True' | 'Unknown' | 'False', reason: string, message: string) {
+/** With the condition DeletionPending as it is here, and what the leader found unmet. */
+function pending(
+  status: 'True' | 'Unknown' | 'False',
+  reason: string,
+  message: string,
+  deletionUnmet: readonly string[] = [],
+) {
   const before = missing()
   const { report: of } = decided(before)
   const conditions = (of?.status.conditions ?? []).map((each) =>
     each.type === 'DeletionPending' ? { ...each, status, reason, message } : each,
   )
-  return { node: before.node, report: of && { ...of, status: { ...of.status, conditions } } }
+  return { node: before.node, report: of && { ...of, status: { ...of.status, conditions, deletionUnmet } } }
 }
 
 t.test('a verified Node: every link holds, and what would change that', async (t) => {
@@ -166,33 +173,81 @@ t.test('vCenter was asked, and nothing was probed', async (t) => {
       t.match(item(each, name), { state: 'unknown', why: /^nothing was probed: a vCenter has not answered/ })
 })
 
-t.test('a VM that is proven gone: what comes before the first reason holds', async (t) => {
-  const found = explain(pending('True', 'BrakeEngaged', 'the deletion brake is engaged: ...'))
+t.test('a VM that is proven gone: what the leader does not list holds', async (t) => {
+  const found = explain(
+    pending('True', 'BrakeEngaged', 'the deletion brake is engaged: ...', ['BrakeReleased']),
+  )
   t.equal(found.summary, 'is kept for now, although its VM is gone: BrakeEngaged')
   t.match(step(found, 'deletion'), { state: 'no' })
-  for (const name of ['CanaryFound', 'BIOSUUIDNowhere', 'DeletionOn', 'SeenOrWanted'])
+  for (const name of ['CanaryFound', 'BIOSUUIDNowhere', 'DeletionOn', 'SeenOrWanted', 'LeaderSettled'])
     t.match(item(found, name), { state: 'ok' }, name)
   t.match(item(found, 'BrakeReleased'), { state: 'no', why: /BrakeEngaged/ })
-  const undecided = explain(pending('True', 'BrakeUndecided', 'the deletion brake has not engaged, and ...'))
-  t.match(item(undecided, 'BrakeReleased'), { state: 'no', why: /BrakeUndecided/ })
-  t.match(item(found, 'LeaderSettled'), { state: 'unknown' })
-  t.match(item(explain(pending('True', 'NotConfirmed', '')), 'Confirmed'), {
-    why: /NotConfirmed.*may be this/,
-  })
+  t.match(item(found, 'ConfirmedJustNow'), { state: 'unknown', why: 'only the leader knows' })
+  t.match(item(found, 'OthersCounted'), { state: 'unknown' }, 'it was not tried')
+  const undecided = explain(
+    pending('True', 'NotConfirmed', 'it takes 3 ...', ['Confirmed', 'RateAllows', 'BrakeReleased']),
+  )
+  t.match(item(undecided, 'Confirmed'), { state: 'no', why: 'NotConfirmed, as the leader says above' })
+  for (const name of ['BrakeReleased', 'RateAllows'])
+    t.match(item(undecided, name), { state: 'no', why: 'as the leader says above' }, name)
   t.ok(explain(pending('True', 'VMGone', '')).deletion?.every(({ state }) => state === 'ok'))
   t.equal(explain(pending('False', 'VMExists', 'it is there')).deletion, undefined)
 })
 
+/** Where explain says of a precondition what the leader did not find. */
+function contradictions(before: NodeFacts): readonly string[] {
+  const decision = decide(before)
+  const unmet = decision.deletionUnmet?.map(({ name }) => name) ?? []
+  const { deletion = [] } = explain(after(before, decision))
+  return deletion.flatMap(({ name, state, why }) =>
+    state === 'unknown' || (state === 'no') === unmet.includes(name) ? [] : [`${name}: ${state} (${why})`],
+  )
+}
+
+t.test('each precondition that is unmet alone is said to be, with the reason', async (t) => {
+  for (const [name, [changes, reason]] of Object.entries(LACKING)) {
+    const before = gone(changes)
+    t.same(contradictions(before), [], name)
+    // Of a VM that is found nothing is missing: the Node is kept.
+    if (reason === 'VMExists') continue
+    const found = explain(after(before, decide(before)))
+    t.match(item(found, name), { state: 'no', why: /./ }, name)
+    const others = found.deletion?.filter((each) => each.state === 'no' && each.name !== name)
+    t.same(others, [], `${name} alone`)
+  }
+})
+
+t.test('of several that are unmet together none is said to hold', async (t) => {
+  const rows = Object.entries(LACKING)
+  let pairs = 0
+  for (const [index, [one, [changes]]] of rows.entries())
+    for (const [other, [more]] of rows.slice(index + 1)) {
+      // Two that change the same fact do not go together.
+      if (Object.keys(changes).some((key) => Object.hasOwn(more, key))) continue
+      pairs++
+      t.same(contradictions(gone({ ...changes, ...more })), [], `${one} and ${other}`)
+    }
+  t.ok(pairs > 100)
+  // A brake that has not engaged comes last, so the reason is of what comes after it in the list of preconditions.
+  const uncertain = () => fleet({ pendingSince: Array(4).fill(facts().monotonic) })
+  const undecided = gone({ fleet: uncertain, leadingFor: 0 })
+  t.same(contradictions(undecided), [])
+  t.match(item(explain(after(undecided, decide(undecided))), 'BrakeReleased'), {
+    state: 'no',
+    why: 'as the leader says above',
+  })
+})
+
 t.test('what the cluster shows decides on the annotation and on Ready', async (t) => {
-  const gone = pending('True', 'DeletionHeld', '')
-  const held = explain({ ...gone, node: { ...gone.node, deletionAnnotation: 'hold' } })
+  const kept = pending('True', 'DeletionHeld', '')
+  const held = explain({ ...kept, node: { ...kept.node, deletionAnnotation: 'hold' } })
   t.match(item(held, 'NotHeld'), { state: 'no', why: /rollcall\.dev\/deletion=hold keeps it/ })
   const ready = { status: 'True', lastHeartbeatTime: '' }
-  t.match(item(explain({ ...gone, node: { ...gone.node, ready } }), 'NodeNotReady'), { state: 'no' })
+  t.match(item(explain({ ...kept, node: { ...kept.node, ready } }), 'NodeNotReady'), { state: 'no' })
 })
 
 t.test('one look at vCenter answers for each proof, and for no more than that', async (t) => {
-  const gone = pending('True', 'NotConfirmed', 'it takes 3 such answers in a row, over 5m')
+  const kept = pending('True', 'NotConfirmed', 'all other VMs are read again first', ['OthersRead'])
   const lacks = (names: readonly string[]) => {
     const fresh = look(missing())
     const deletionUnmet = names.map(
@@ -200,20 +255,13 @@ t.test('one look at vCenter answers for each proof, and for no more than that', 
     )
     return fresh && { ...fresh, decision: fresh.decision && { ...fresh.decision, deletionUnmet } }
   }
-  const found = explain(gone, { fresh: lacks(['PrivilegesProven', 'DeletionOn', 'Confirmed']) })
+  const found = explain(kept, { fresh: lacks(['PrivilegesProven', 'DeletionOn', 'Confirmed']) })
   t.match(item(found, 'PrivilegesProven'), { state: 'no', why: 'PrivilegesProven lacks' })
   t.match(item(found, 'CanaryFound'), { state: 'ok' })
   t.match(item(found, 'DeletionOn'), { state: 'no' })
-  t.match(
-    item(found, 'Confirmed'),
-    { state: 'unknown' },
-    'a first look never confirms, and the leader had more',
-  )
+  t.match(item(found, 'Confirmed'), { state: 'ok' }, 'a first look never confirms, and the leader had more')
   t.match(item(found, 'KubeletSilent'), { state: 'ok' }, 'the leader says so')
-  const said = {
-    ...gone,
-    report: pending('True', 'NotConfirmed', 'gone, and kept for now: Confirmed lacks').report,
-  }
+  const said = pending('True', 'NotConfirmed', 'gone, and kept for now: Confirmed lacks', ['Confirmed'])
   t.match(
     item(explain(said, { fresh: lacks(['Confirmed']) }), 'Confirmed'),
     { state: 'no' },

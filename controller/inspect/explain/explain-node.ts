@@ -9,7 +9,8 @@ import type { ExplainFacts, Explanation } from './facts.ts'
 export function explainNode(facts: ExplainFacts): Explanation {
   const { node, report, asked, fresh, leader, assumed, unknown, reportsRead } = facts
   const status = statusOf(node, report)
-  const pending = previousStatus(report, node).conditions?.find(({ type }) => type === 'DeletionPending')
+  const { conditions, deletionUnmet: listed } = previousStatus(report, node)
+  const pending = conditions?.find(({ type }) => type === 'DeletionPending')
   const written = pending?.status === 'False' ? undefined : pending
   const missing = written !== undefined || fresh?.decision?.probePlan?.missing === true
   return {
@@ -19,7 +20,15 @@ export function explainNode(facts: ExplainFacts): Explanation {
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing
-      ? { deletion: deletionItems({ node, leader: written, asked, fresh: fresh?.decision?.deletionUnmet }) }
+      ? {
+          deletion: deletionItems({
+            node,
+            leader: written,
+            listed,
+            asked,
+            fresh: fresh?.decision?.deletionUnmet,
+          }),
+        }
       : {}),
     changes: reportsRead ? changesOf(status, missing) : [],
     leader,

@@ -49,10 +49,18 @@ export function begin(
   }
 }
 
-/** The draft with these conditions, which are worth an Event. */
-export function say(draft: Draft, conditions: ConditionValues): Draft {
+/**
+ * The draft with these conditions, which are worth an Event.
+ *
+ * @param unmet what DeletionPending lists: it is written with that condition, and goes with it
+ */
+export function say(draft: Draft, conditions: ConditionValues, unmet?: readonly string[]): Draft {
+  const { DeletionPending: pending } = conditions
+  const { deletionUnmet: _, ...status } = draft.status
+  const lists = unmet !== undefined && pending?.status !== 'False'
   return {
     ...draft,
+    ...(pending === undefined ? {} : { status: { ...status, ...(lists ? { deletionUnmet: unmet } : {}) } }),
     conditions: { ...draft.conditions, ...conditions },
     told: { ...draft.told, ...conditions },
   }

@@ -24,6 +24,8 @@ export interface Precondition<Facts> {
   readonly holds: string
   /** Tried only where nothing before it keeps the Node, or only its volumes do. */
   readonly costly?: true
+  /** It comes and goes with each result, or with each heartbeat of a Ready Node: listed only where it alone is unmet. */
+  readonly fleeting?: 'always' | 'while Ready'
   /** Undefined where it holds. */
   unmet(facts: Facts): Unmet | undefined
 }

@@ -57,11 +57,13 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'NoLifeSign',
     holds: 'since then its agent has not reported, nor its kubelet written Ready',
+    fleeting: 'while Ready',
     unmet: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
   },
   {
     name: 'KubeletSilent',
     holds: 'its kubelet does not renew its Lease',
+    fleeting: 'while Ready',
     unmet: ({ evidence }) => heartbeat(evidence),
   },
   {
@@ -92,6 +94,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'ConfirmedJustNow',
     holds: 'the last answer came just now',
+    fleeting: 'always',
     unmet: ({ evidence, monotonic, now }) =>
       !isFresh(evidence, { monotonic, now })
         ? { reason: 'NotConfirmed', message: 'vCenter is asked once more right before the deletion' }
@@ -186,6 +189,32 @@ export function unmetPreconditions(facts: DeletionFacts): readonly UnmetPrecondi
     kept ||= found !== undefined && name !== 'VolumesDetached'
     return found === undefined ? [] : [{ name, ...found }]
   })
+}
+
+/** The unmet preconditions that are listed: the status is not written each time that a fleeting one comes or goes. */
+export function withoutFleeting(unmet: readonly UnmetPrecondition[]): readonly UnmetPrecondition[] {
+  const names = unmet.map(({ name }) => name)
+  return unmet.filter(({ name }) => isListed(name, names))
+}
+
+function isListed(name: string, unmet: readonly string[]): boolean {
+  const fleeting = PRECONDITIONS.find((each) => each.name === name)?.fleeting
+  if (fleeting === undefined || unmet.every((each) => each === name)) return true
+  return fleeting === 'while Ready' && !unmet.includes('NodeNotReady')
+}
+
+/**
+ * Whether a proof or a precondition holds, by the list in the report's status; undefined where the list does not say: it
+ * would not be listed beside those that are, or was not tried.
+ */
+export function holdsByList(
+  list: readonly string[],
+  { name, costly }: Pick<Precondition<never>, 'name' | 'costly'>,
+): boolean | undefined {
+  if (list.includes(name)) return false
+  const others = PRECONDITIONS.map((each) => each.name).filter((each) => list.includes(each))
+  if (costly && others.length > 0) return undefined
+  return isListed(name, [...others, name]) ? true : undefined
 }
 
 /** Why an annotation keeps the Node; undefined where none does. */

@@ -9,19 +9,25 @@ import {
   facts,
   fleet,
   NOW,
-  node,
   report,
   SETTINGS,
   settled,
-  spec,
   vm,
 } from '../../../../../test/fixtures/facts.ts'
+import {
+  failure,
+  gone,
+  LACKING,
+  NO_VM,
+  OTHER_UUID,
+  settings,
+  takenOver,
+  unready,
+} from '../../../../../test/fixtures/gone.ts'
 import { absence, answered, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import { migrated } from '../../../../../test/fixtures/unseen.ts'
-import type { LifecycleConfig } from '../../../../config/config.ts'
 import type { Taint } from '../../../../types/node.ts'
 import type { VCenterProbe } from '../../../../types/vcenter-probe.ts'
-import { machinesOf } from '../../facts/machines.ts'
 import { agentlessReport } from '../../facts/previous-status.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -31,32 +37,7 @@ import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { SHUTDOWN } from './shutdown-taint.ts'
 
 const { lifecycle } = SETTINGS
-const unready = node({ taints: [], ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:59:55Z' } })
-const OTHER_UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
 const NOBODY = '420e3f74-ea84-f9a2-7736-6106bb5dbf6d'
-const NO_VM = { state: 'answered', vms: [] } as const
-const failure = { vCenter: 'vc1', reason: 'NoPermission' as const, message: 'it may not be read' }
-
-/** A Node whose VM is gone beyond doubt, but for what is changed. */
-function gone(changes: Partial<NodeFacts> = {}): NodeFacts {
-  const before = settled({ vms: [] })
-  const { providerID, labels } = before.node
-  return {
-    ...before,
-    node: { ...unready, providerID, labels },
-    ...changes,
-    ...(changes.node === undefined ? {} : { node: { ...changes.node, providerID, labels } }),
-    evidence:
-      'evidence' in changes
-        ? changes.evidence
-        : absence({ ...before, now: changes.now ?? before.now, node: unready }),
-  }
-}
-
-function settings(changes: Partial<LifecycleConfig>): Partial<NodeFacts> {
-  return { settings: { ...SETTINGS, lifecycle: { ...lifecycle, ...changes } } }
-}
-
 function pending(decision: Decision): Condition | undefined {
   return decision.status?.conditions?.find(({ type }) => type === 'DeletionPending')
 }
@@ -90,87 +71,6 @@ t.test('while a CPI handles Nodes, none is deleted, and one that was to go says 
   t.ok(decide(after(before, held)).deletion, 'and goes on when that is over')
 })
 
-/** A Node that the kubelet of another machine took over, which no vCenter has shown; its report names that one, too. */
-function takenOver(changes: Partial<LifecycleConfig> = {}, absentFor = 6 * lifecycle.absentFor): NodeFacts {
-  const changed = settings(changes)
-  const reported = report({
-    ...settled().report,
-    spec: { ok: true, value: spec({ machine: { serialUUID: OTHER_UUID } }) },
-  })
-  const other = machinesOf(gone().node, reported)?.machines[1]
-  const evidence = absence(
-    { ...gone(), ...changed, report: reported },
-    { others: other === undefined ? [] : [other], absentFor },
-  )
-  return gone({
-    ...changed,
-    report: reported,
-    lookups: [...settled({ vms: [] }).lookups, { vCenter: 'vc1', uuid: OTHER_UUID, lookup: NO_VM }],
-    evidence,
-  })
-}
-
-/** For each precondition, facts that lack it alone. */
-const LACKING: Record<string, [Partial<NodeFacts>, string]> = {
-  OwnVCenterAnswers: [answered([probe({ vCenterInstanceUUID: 'another' })]), 'VCenterOfBindingMissing'],
-  ReferenceNotFound: [answered([probe({ moref: { state: 'found', vm: seenVM() } })]), 'VMExists'],
-  InstanceUUIDNowhere: [answered([probe({ instanceUUID: { state: 'unknown', failure } })]), 'NoPermission'],
-  BIOSUUIDNowhere: [
-    answered([
-      probe(),
-      probe({ vCenter: 'vc2', vCenterInstanceUUID: 'two', biosUUID: { state: 'found', vm: seenVM() } }),
-    ]),
-    'VMExists',
-  ],
-  PrivilegesProven: [
-    answered([
-      probe({ privileges: { state: 'unproven', failure: { ...failure, reason: 'PrivilegeMissing' } } }),
-    ]),
-    'PrivilegeMissing',
-  ],
-  CanaryFound: [
-    answered([probe({ canary: { state: 'unproven', failure: { ...failure, reason: 'CanaryNotFound' } } })]),
-    'CanaryNotFound',
-  ],
-  DeletionOn: [settings({ deletion: 'off' }), 'DeletionOff'],
-  NotHeld: [{ node: { ...unready, deletionAnnotation: 'hold' } }, 'DeletionHeld'],
-  BrakeReleased: [{ fleet: () => fleet({ latched: 1 }) }, 'BrakeEngaged'],
-  NodeNotReady: [
-    { node: { ...unready, ready: { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' } } },
-    'NodeReady',
-  ],
-  SeenOrWanted: [takenOver(), 'NotBound'],
-  NoLifeSign: [
-    { node: { ...unready, ready: { status: 'Unknown', lastHeartbeatTime: '2026-03-01T10:00:00Z' } } },
-    'SignOfLife',
-  ],
-  LeaderSettled: [{ leadingFor: lifecycle.leaderAge - 1 }, 'LeaderTooYoung'],
-  Confirmed: [{ evidence: absence(gone(), { times: lifecycle.confirmations - 1 }) }, 'NotConfirmed'],
-  ConfirmedJustNow: [{ evidence: absence(gone(), { ago: 10_001 }) }, 'NotConfirmed'],
-  OthersRead: [
-    {
-      lookups: gone().lookups.map((each) => ({ ...each, lookup: { ...NO_VM, othersUnread: true } }) as const),
-    },
-    'NotConfirmed',
-  ],
-  OthersCounted: [{ uncounted: () => 'worker-2' }, 'NotConfirmed'],
-  VolumesDetached: [
-    {
-      ...settings({ waitForVolumes: 3_600_000 }),
-      node: { ...unready, taints: [{ ...OUT_OF_SERVICE, timeAdded: '2026-03-01T10:00:00Z' }] },
-      evidence: absence(gone(), { attachments: 2 }),
-    },
-    'VolumesAttached',
-  ],
-  RateAllows: [
-    { fleet: () => fleet({ deleted: Array(10).fill({ ago: 59_999, vanished: undefined }) }) },
-    'RateLimited',
-  ],
-  KubeletSilent: [{ evidence: absence(gone(), { beats: true }) }, 'SignOfLife'],
-  NotRefused: [{ deletionRefused: 'admission webhook "w" denied the request' }, 'DeletionRefused'],
-  NotDryRun: [settings({ deletion: 'dry-run' }), 'DryRun'],
-}
-
 t.test('each precondition keeps the Node, by itself, and says why', async (t) => {
   t.strictSame(
     Object.keys(LACKING).sort(),
@@ -195,6 +95,26 @@ t.test('each precondition keeps the Node, by itself, and says why', async (t) =>
     t.same(again.events, [], `${name} is said once`)
     t.same(again.status, decision.status, `${name} is written once`)
   }
+})
+
+t.test('what is unmet stands in the status by its name, as long as the condition says so', async (t) => {
+  const before = gone({ leadingFor: 0, evidence: absence(gone(), { times: 1, ago: 10_001 }) })
+  const decision = decide(before)
+  t.match(pending(decision), { status: 'True', reason: 'LeaderTooYoung' })
+  t.same(decision.status?.deletionUnmet, ['LeaderSettled', 'Confirmed'], 'without what comes and goes')
+  const next = after(before, decision)
+  const unanswered = decide({ ...next, lookups: [] })
+  t.same(unanswered.status?.deletionUnmet, decision.status?.deletionUnmet, 'it stays with the condition')
+  const back = settled()
+  const there = decide({ ...next, lookups: back.lookups, node: { ...next.node, ready: back.node.ready } })
+  t.match(pending(there), { status: 'False' })
+  t.equal(there.status?.deletionUnmet, undefined)
+  const left = decide({ ...next, interlock: { state: 'held', message: 'stop the CPI' } })
+  t.match(pending(left), { status: 'Unknown', reason: 'CPIRuns' })
+  t.equal(left.status?.deletionUnmet, undefined)
+  t.same(decide(gone()).status?.deletionUnmet, [], 'nothing is missing')
+  const exists = decide(gone(answered([probe({ moref: { state: 'found', vm: seenVM() } })])))
+  t.equal(exists.status?.deletionUnmet, undefined)
 })
 
 t.test('the condition tells what is known of the VM', async (t) => {

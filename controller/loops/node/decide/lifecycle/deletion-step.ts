@@ -6,7 +6,7 @@ import { describeBound } from '../describe-vm.ts'
 import type { Unmet, UnmetPrecondition } from './absence-proofs.ts'
 import type { DeletionFacts } from './deletion-facts.ts'
 import { waitForRate } from './deletion-rate-limit.ts'
-import { absenceOf, unmetPreconditions } from './deletion-rules.ts'
+import { absenceOf, unmetPreconditions, withoutFleeting } from './deletion-rules.ts'
 import { quietTime } from './disruption-limit.ts'
 import { unmetProofsOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
@@ -17,6 +17,8 @@ export interface DeletionStep {
   readonly condition: ConditionValue
   /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
   readonly unmet: readonly UnmetPrecondition[]
+  /** The names of those that the condition lists, in its order. */
+  readonly listed: readonly string[]
   /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
   /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
@@ -76,14 +78,16 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const others = unmetPreconditions(facts)
   const deletes = proofs.length === 0 && others.length === 0
   const names = others.map(({ name }) => name)
+  const shown = [...proofs, ...inOrder(withoutFleeting(others))]
   const dueIn = evidence.askedAt + probeInterval(facts, names) - monotonic
   // All that is missing is a newer result.
   const detaches =
     proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
-    condition: judge(facts, proofs, others),
+    condition: judge(facts, proofs, shown),
     unmet: [...proofs, ...others],
+    listed: shown.map(({ name }) => name),
     deletes,
     detaches,
     probeDue: !deletes && (stale || dueIn <= 0),
@@ -91,22 +95,20 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   }
 }
 
+/**
+ * A brake that has not engaged comes last. If it came first, an Event would say that it holds a Node that will soon be
+ * deleted.
+ */
+function inOrder(unmet: readonly UnmetPrecondition[]): readonly UnmetPrecondition[] {
+  const isLast = ({ reason }: Unmet): boolean => reason === 'BrakeUndecided'
+  return [...unmet.filter((each) => !isLast(each)), ...unmet.filter(isLast)]
+}
+
 function judge(
   { evidence }: DeletionFacts,
   proofs: readonly Unmet[],
-  others: ReturnType<typeof unmetPreconditions>,
+  unmet: readonly UnmetPrecondition[],
 ): ConditionValue {
-  const ready = others.some(({ name }) => name === 'NodeNotReady')
-  // Told only where nothing else is missing: these come and go with each result and each heartbeat.
-  const lasting = others.filter(
-    ({ name }) =>
-      others.length === 1 ||
-      (name !== 'ConfirmedJustNow' && !(ready && (name === 'NoLifeSign' || name === 'KubeletSilent'))),
-  )
-  // A brake that has not engaged comes last. If it came first, an Event would say that it holds a Node that will soon be
-  // deleted.
-  const isFirst = ({ reason }: UnmetPrecondition): boolean => reason !== 'BrakeUndecided'
-  const unmet = [...proofs, ...lasting.filter(isFirst), ...lasting.filter((each) => !isFirst(each))]
   const [first] = unmet
   const { names, are } = describeAll([evidence.request.vm, ...evidence.request.others])
   const gone = are === 'it is' ? `${names} is gone` : `${names} are gone`

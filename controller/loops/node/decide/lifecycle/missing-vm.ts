@@ -59,7 +59,7 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
       events: brakeEvents(node, bound, brake.engages, condition),
     }
   }
-  const { condition, unmet, deletes, detaches, probeDue, requeueAfter } = judgeDeletion({
+  const { condition, unmet, listed, deletes, detaches, probeDue, requeueAfter } = judgeDeletion({
     node,
     vm: bound,
     bound: nodeMachines.bound,
@@ -80,7 +80,7 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
     there?.machine === evidence.request.vm ? { VMFound: existsThoughNotFound(bound, there.vm) } : {}
   const searches = there !== undefined || (evidence.absent !== undefined && !probeDue)
   return {
-    ...say(recorded, { ...found, DeletionPending: condition }),
+    ...say(recorded, { ...found, DeletionPending: condition }, listed),
     deletionUnmet: unmet,
     ...(deletes ? { deletion: deletionOf(bound, brake, condition, node.name) } : {}),
     ...(detaches ? { taints: outOfService(recorded.taints, now) } : {}),
