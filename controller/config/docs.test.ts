@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { optionsOf } from '../cli/command-line/table.ts'
+import { optionsOf } from '../cli/commands/table.ts'
 import { OTHER_SECTIONS, SECTIONS } from './settings/all-sections.ts'
 import type { AnySection } from './settings/row.ts'
 import { file, load, loaded } from './testing/load.ts'

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import t from 'tap'
+import { completionScript, SHELLS } from '../commands/completion.ts'
+import { COMMANDS } from '../commands/table.ts'
 import { complete } from './complete.ts'
-import { completionScript } from './completion-script.ts'
-import { COMMANDS, SHELLS } from './table.ts'
 
 /** The words of a line, of which the last is being typed. */
 const words = (line: string) => {

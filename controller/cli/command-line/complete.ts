@@ -1,18 +1,12 @@
-import type { CredentialFlags } from '../../kubernetes/credentials.ts'
-import {
-  COMMANDS,
-  type CommandName,
-  type CommandRow,
-  isCommand,
-  isOption,
-  OPTIONS,
-  type OptionName,
-  type OptionRow,
-  optionsOf,
-} from './table.ts'
+import { attempt } from '../../../agent/shared/result.ts'
+import { type CredentialFlags, operatorCredentials } from '../../kubernetes/credentials.ts'
+import { parseNode } from '../../kubernetes/parse-node.ts'
+import { readAll, type Surroundings, withClient } from '../commands/command.ts'
+import { COMMANDS, type CommandName, isCommand, optionsOf } from '../commands/table.ts'
+import { type OptionName, optionRow } from './options.ts'
 
 /** What may stand at the end of a command line. */
-export type Completion =
+type Completion =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'files' }
   /** The names of Nodes that begin with this. */
@@ -38,7 +32,7 @@ function completeFor(command: CommandName, words: readonly string[]): Completion
   if (before.at(-1)?.startsWith('--') && takesValue(option)) return valuesOf(option, word, '')
   const [, assigned, value] = /^--([a-z-]+)=(.*)$/.exec(word) ?? []
   if (assigned !== undefined && value !== undefined) return valuesOf(assigned, value, `--${assigned}=`)
-  const { operand }: CommandRow = COMMANDS[command]
+  const { operand } = COMMANDS[command]
   if (operand !== undefined && !word.startsWith('-') && !hasOperand(before)) {
     return operand.words === undefined
       ? {
@@ -57,12 +51,11 @@ function completeFor(command: CommandName, words: readonly string[]): Completion
 }
 
 function takesValue(name: string): boolean {
-  const row: OptionRow | undefined = isOption(name) ? OPTIONS[name] : undefined
-  return row?.value !== undefined
+  return optionRow(name)?.value !== undefined
 }
 
 function valuesOf(name: string, begun: string, prefix: string): Completion {
-  const row: OptionRow | undefined = isOption(name) ? OPTIONS[name] : undefined
+  const row = optionRow(name)
   if (row?.value === 'FILE') return { kind: 'files' }
   return beginning(
     `${prefix}${begun}`,
@@ -87,4 +80,44 @@ function hasOperand(words: readonly string[]): boolean {
 
 function beginning(begun: string, words: readonly string[]): Completion {
   return { kind: 'words', words: words.filter((word) => word.startsWith(begun)) }
+}
+
+/** What the API server lets be a name; a shell is shown nothing else. */
+const NAME = /^[a-z0-9.-]+$/
+
+/**
+ * Candidates for the end of a command line, in the format that the shells' scripts read: one a line, then `:0` for files or
+ * `:4` for nothing else. Errors would only be in the way of what is being typed, so there are fewer candidates instead.
+ */
+export async function candidates(
+  words: readonly string[],
+  surroundings: Surroundings,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = complete(words)
+  switch (found.kind) {
+    case 'files':
+      return ':0\n'
+    case 'words':
+      return lines(found.words)
+    case 'nodes': {
+      const names = await attempt(() => listNodeNames(found, surroundings, signal))
+      return lines(names.ok ? names.value.filter((name) => name.startsWith(found.prefix)) : [])
+    }
+  }
+}
+
+const lines = (candidates: readonly string[]) => `${[...candidates, ':4'].join('\n')}\n`
+
+async function listNodeNames(
+  flags: CredentialFlags,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const nodes = await withClient(
+    operatorCredentials(flags, surroundings.environment),
+    surroundings,
+    (client) => readAll(client, { path: '/api/v1/nodes' }, parseNode, signal),
+  )
+  return nodes.map(({ name }) => name).filter((name) => NAME.test(name))
 }

@@ -1,10 +1,13 @@
-import { COMMANDS, type CommandRow, OPTIONS, type OptionName, type OptionRow } from './table.ts'
+import type { CommandRow } from '../commands/command.ts'
+import { COMMANDS } from '../commands/table.ts'
+import { OPTIONS, type OptionName, type OptionRow } from './options.ts'
 
 const WIDTH = 118
 /** With more options than these the usage does not list them. */
 const MAX_LISTED = 6
 
-const commands = Object.entries<CommandRow>(COMMANDS)
+const commands =
+  Object.entries<Pick<CommandRow<never>, 'does' | 'operand' | 'required' | 'optional'>>(COMMANDS)
 const options = Object.entries<OptionRow>(OPTIONS)
 
 /** The text of `--help`, from the table. */
@@ -24,7 +27,10 @@ ${columns([
 ])}
 `
 
-function usage(name: string, { operand, required, optional }: CommandRow): string {
+function usage(
+  name: string,
+  { operand, required, optional }: Omit<CommandRow<never>, 'parse' | 'start'>,
+): string {
   const given = required.map((option) => labelOf(option, OPTIONS[option]))
   const may = optional.map((option) => `[${choicesOf(option)}]`)
   return [
@@ -36,8 +42,7 @@ function usage(name: string, { operand, required, optional }: CommandRow): strin
 }
 
 function choicesOf(name: OptionName): string {
-  const row: OptionRow = OPTIONS[name]
-  return name === 'output' ? `--${name} ${row.words?.join('|')}` : labelOf(name, row)
+  return name === 'output' ? `--${name} ${OPTIONS.output.words.join('|')}` : labelOf(name, OPTIONS[name])
 }
 
 function labelOf(name: string, { value }: OptionRow): string {

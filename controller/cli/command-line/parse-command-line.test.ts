@@ -1,9 +1,10 @@
 import t from 'tap'
 import { DEFAULT_TIMING } from '../../kubernetes/leader-election.ts'
-import type { RunFlags } from '../options.ts'
+import type { RunFlags } from '../commands/run.ts'
+import { COMMANDS } from '../commands/table.ts'
 import { HELP } from './help.ts'
+import { OPTIONS } from './options.ts'
 import { parseCommandLine } from './parse-command-line.ts'
-import { COMMANDS, OPTIONS } from './table.ts'
 
 const DEFAULT: RunFlags = {
   config: '/c',
@@ -49,7 +50,7 @@ t.match(parseCommandLine(['plan', '--from-cpi', '--config', '/c']), { options: {
 
 const explained = parseCommandLine(['explain', '--output', 'json', 'node/worker-1.example', '--config=/c'])
 t.match(explained, { kind: 'explain', options: { node: 'worker-1.example', config: '/c', output: 'json' } })
-t.same(parseCommandLine(['completion', 'zsh']), { kind: 'completion', shell: 'zsh' })
+t.same(parseCommandLine(['completion', 'zsh']), { kind: 'completion', options: { shell: 'zsh' } })
 t.same(parseCommandLine(['__complete', 'plan', '--help']), { kind: 'complete', words: ['plan', '--help'] })
 t.same(parseCommandLine(['status', '--watch', '--context=c', '--lease-name', 'l']), {
   kind: 'status',

@@ -1,14 +1,15 @@
+import { parseArgs } from 'node:util'
 import type { CommandLine } from '../../../agent/shared/command-line.ts'
-import { ok, type Result } from '../../../agent/shared/result.ts'
+import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
+import { printable } from '../../../agent/shared/printable.ts'
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { type CpiArguments, parseCpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
 import { FLAGS } from '../../cpi/arguments/table.ts'
-import type { Command, RunFlags } from '../options.ts'
-import { parseCommand } from './parse-command.ts'
-import { checkLease, parseListen } from './parse-values.ts'
-import { optionName, shortened, suggestion } from './read-options.ts'
-import { COMMANDS, isCommand, isOption, OPTIONS, optionsOf } from './table.ts'
+import type { RunFlags } from '../commands/run.ts'
+import { COMMANDS, type Command, type CommandName, isCommand, optionsOf } from '../commands/table.ts'
+import { checkLease, type GivenOptions, isOption, OPTIONS, optionRow, parseListen } from './options.ts'
 
-export type ControllerCommandLine = CommandLine<
+type ControllerCommandLine = CommandLine<
   | Command
   /** The words that a shell wants completed. */
   | { readonly kind: 'complete'; readonly words: readonly string[] }
@@ -65,7 +66,7 @@ function asRun({
   notices,
   ...said
 }: CpiArguments): Result<RunFlags> {
-  const listen = parseListen(said.listen ?? OPTIONS.listen.default)
+  const listen = parseListen(said.listen)
   if (!listen.ok) return listen
   const lease = checkLease(said.leaseNamespace, said.leaseName ?? OPTIONS['lease-name'].default, {
     namespace: '--leader-elect-resource-namespace',
@@ -82,6 +83,85 @@ function asRun({
     logLevel: verbosity >= 4 ? 'debug' : 'info',
     cpi: { timing, apiLimit, secure: secure && { ...secure, host: bindAddress }, given, notices },
   })
+}
+
+function parseCommand<Name extends CommandName>(name: Name, args: readonly string[]): Result<Command<Name>> {
+  const read = readOptions(name, args)
+  if (!read.ok) return read
+  const options = COMMANDS[name].parse(read.value)
+  return options.ok ? ok({ kind: name, options: options.value }) : options
+}
+
+function readOptions(command: CommandName, args: readonly string[]): Result<GivenOptions> {
+  const known = optionsOf(command)
+  // Not strict: its messages run over several lines and suggest no option that is spelled alike.
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(known.map((name) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }])),
+    strict: false,
+    tokens: true,
+  })
+  const { operand } = COMMANDS[command]
+  const values = new Map<(typeof known)[number] | 'operand', string>()
+  for (const token of tokens) {
+    if (token.kind === 'positional') {
+      if (operand === undefined)
+        return failed(`unexpected argument "${shortened(token.value)}": every option begins with --`)
+      if (values.has('operand'))
+        return failed(`unexpected argument "${shortened(token.value)}": expected one ${operand.name}`)
+      values.set('operand', token.value)
+      continue
+    }
+    if (token.kind === 'option-terminator')
+      return failed('unexpected argument "--": there is nothing that could follow it')
+    const { name, value, inlineValue } = token
+    if (!isOption(name) || !known.includes(name))
+      return failed(`unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`)
+    if (values.has(name)) return failed(`--${name}: given twice, expected once`)
+    if (isSwitch(name)) {
+      if (value !== undefined) return failed(`--${name}: takes no value`)
+      values.set(name, name)
+      continue
+    }
+    if (value === undefined || value === '' || (!inlineValue && value.startsWith('--'))) {
+      return failed(`--${name}: its value is missing`)
+    }
+    const words = optionRow(name)?.words
+    if (words?.includes(value) === false) return failed(`--${name}: expected one of ${words.join(', ')}`)
+    values.set(name, value)
+  }
+  if (operand !== undefined && !values.has('operand'))
+    return failed(
+      `${operand.name} is missing: expected ${operand.words?.join(', ') ?? `"${command} ${operand.name}"`}`,
+    )
+  const given = values.get('operand')
+  if (given !== undefined && operand?.words?.includes(given) === false)
+    return failed(`${operand.name}: expected one of ${operand.words.join(', ')}`)
+  return ok(values)
+}
+
+function isSwitch(name: string): boolean {
+  return optionRow(name)?.value === undefined
+}
+
+/** Options of ours by the name that the CPI has for them. */
+const CPI_NAMES: ReadonlyMap<string, string> = new Map([['cloud-config', 'config']])
+
+/** What may be said after the name of something that nobody knows. */
+function suggestion(word: string, known: readonly string[], prefix: string): string {
+  const called = CPI_NAMES.get(word)
+  const near = called !== undefined && known.includes(called) ? called : didYouMean(word, known)
+  return near === undefined ? ': see --help' : `: did you mean ${prefix}${near}?`
+}
+
+/** Without what may follow a "=". */
+function optionName(arg: string): string {
+  return shortened(arg.split('=', 1)[0] ?? '')
+}
+
+/** An argument, as short as errors may be. */
+function shortened(text: string): string {
+  return printable(text, 60)
 }
 
 function wrong(message: string): ControllerCommandLine {

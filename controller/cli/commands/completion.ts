@@ -1,58 +1,86 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
-import { attempt } from '../../../agent/shared/result.ts'
-import { createKubeClient } from '../../kubernetes/client.ts'
-import { type CredentialLocation, operatorCredentials } from '../../kubernetes/credentials.ts'
-import { readList } from '../../kubernetes/list.ts'
-import { parseNode } from '../../kubernetes/parse-node.ts'
-import type { Completion } from '../command-line/complete.ts'
-
-export interface CompletionOptions {
-  readonly env: NodeJS.ProcessEnv
-  readonly version: string
-  readonly clock: Clock
-  /** Aborts when a person has waited long enough for the names of Nodes. */
-  readonly signal: AbortSignal
-}
-
-/** What the API server lets be a name; a shell is shown nothing else. */
-const NAME = /^[a-z0-9.-]+$/
+import { ok } from '../../../agent/shared/result.ts'
+import { command } from './command.ts'
 
 /**
- * Candidates for the end of a command line, in the format that the shells' scripts read: one a line, then `:0` for files or
- * `:4` for nothing else. Errors would only be in the way of what is being typed, so there are fewer candidates instead.
+ * Each hands the words to the program itself (`__complete`), which answers with a candidate a line and, as the last line,
+ * what else there is: `:0` files, `:4` nothing. kubectl reads the same (cobra's ShellCompDirective).
  */
-export async function completion(found: Completion, options: CompletionOptions): Promise<string> {
-  switch (found.kind) {
-    case 'files':
-      return ':0\n'
-    case 'words':
-      return lines(found.words)
-    case 'nodes': {
-      const credentials = operatorCredentials(found, options.env)
-      const names = credentials.ok
-        ? await attempt(() => listNodeNames(credentials.value, options))
-        : credentials
-      return lines(names.ok ? names.value.filter((name) => name.startsWith(found.prefix)) : [])
-    }
-  }
+const SCRIPTS = {
+  bash: `# source <(rollcall-controller completion bash)
+_rollcall_controller() {
+  local -a found
+  mapfile -t found < <("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  COMPREPLY=()
+  ((\${#found[@]})) || return
+  if [[ "\${found[-1]}" == :0 ]]; then
+    local word="\${COMP_WORDS[COMP_CWORD]}"
+    [[ "$word" == = ]] && word=
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  else
+    COMPREPLY=("\${found[@]:0:\${#found[@]}-1}")
+  fi
+}
+complete -F _rollcall_controller rollcall-controller kubectl-rollcall
+`,
+  zsh: `#compdef rollcall-controller kubectl-rollcall
+# source <(rollcall-controller completion zsh), or as _rollcall-controller in a folder of fpath
+_rollcall_controller() {
+  local -a found
+  found=("\${(@f)$("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ "\${found[-1]}" == :0 ]]; then
+    [[ -prefix --*= ]] && compset -P '*='
+    _files
+  else
+    compadd -- "\${(@)found[1,-2]}"
+  fi
+}
+if [[ "\${funcstack[1]}" == _rollcall-controller ]]; then
+  _rollcall_controller "$@"
+else
+  compdef _rollcall_controller rollcall-controller kubectl-rollcall
+fi
+`,
+  fish: `# rollcall-controller completion fish | source
+function __rollcall_controller
+  set -l words (commandline -opc) (commandline -ct)
+  set -l found ($words[1] __complete $words[2..-1] 2>/dev/null)
+  test (count $found) -gt 0; or return
+  if test "$found[-1]" = :0
+    # Of --config=FILE a candidate is the whole.
+    set -l option (string match -r '^--[a-z-]+=' -- (commandline -ct))
+    for path in (__fish_complete_path (string replace -r '^--[a-z-]+=' '' -- (commandline -ct)))
+      echo "$option$path"
+    end
+  else if test (count $found) -gt 1
+    printf '%s\\n' $found[1..-2]
+  end
+end
+complete -c rollcall-controller -f -a '(__rollcall_controller)'
+complete -c kubectl-rollcall -f -a '(__rollcall_controller)'
+`,
+  kubectl: `#!/bin/sh
+# As kubectl_complete-rollcall on PATH, beside kubectl-rollcall.
+exec kubectl-rollcall __complete "$@"
+`,
 }
 
-const lines = (candidates: readonly string[]) => `${[...candidates, ':4'].join('\n')}\n`
-
-async function listNodeNames(
-  credentials: CredentialLocation,
-  { version, clock, signal }: CompletionOptions,
-): Promise<readonly string[]> {
-  const client = createKubeClient({ credentials, clock, userAgent: `rollcall-controller/${version}` })
-  const names: string[] = []
-  const keep = (object: unknown): void => {
-    const name = parseNode(object)?.name
-    if (name !== undefined && NAME.test(name)) names.push(name)
-  }
-  try {
-    await readList(client, { path: '/api/v1/nodes' }, keep, signal)
-  } finally {
-    await client.close()
-  }
-  return names
+/** The script that a shell reads, or the executable that kubectl asks. */
+export function completionScript(shell: keyof typeof SCRIPTS): string {
+  return SCRIPTS[shell]
 }
+
+/** Whom completion is for. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const
+
+export const COMPLETION = command({
+  does: 'prints the completion script for a shell, or for kubectl the executable kubectl_complete-rollcall',
+  operand: { name: 'SHELL', words: SHELLS },
+  required: [],
+  optional: [],
+  parse: (values) => ok({ shell: SHELLS.find((known) => known === values.get('operand')) ?? 'bash' }),
+  async start({ shell }, { stdout }) {
+    stdout.write(completionScript(shell))
+    return 0
+  },
+})

@@ -1,12 +1,13 @@
+import { existsSync } from 'node:fs'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { Line } from '../../../agent/shared/diagnosis.ts'
+import { hasFailed, type Line, linesJSON, printLines } from '../../../agent/shared/diagnosis.ts'
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
 import { readCredentials } from '../../config/credentials/read-credentials.ts'
 import { ConfigError } from '../../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
-import { type ConfigSecret, configOfCluster } from '../../inspect/doctor/config-of-cluster.ts'
+import { type ConfigSecret, configOfCluster, MOUNTED_CONFIG } from '../../inspect/doctor/config-of-cluster.ts'
 import type {
   ClusterFacts,
   ConfigurationFacts,
@@ -20,6 +21,7 @@ import { lookAtCluster, type SeenCluster } from '../../inspect/doctor/look-at-cl
 import { lookAtVCenter } from '../../inspect/doctor/look-at-vcenter.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
+import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import {
   createLoginAttempts,
@@ -29,8 +31,51 @@ import {
 import type { Logger } from '../../lib/log.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { TIMINGS, type Timings } from '../../vcenter/timings.ts'
+import { checkNames, OPTIONS, peopleFlags } from '../command-line/options.ts'
+import { command, configSource, partsOf } from './command.ts'
 
-export interface DoctorOptions {
+/** Prints what is wrong. */
+export const DOCTOR = command({
+  does: 'checks everything that Rollcall needs, and says what is wrong and what to do; exit code 1 if a check fails',
+  required: [],
+  optional: [
+    'config',
+    'namespace',
+    'config-secret',
+    'kubeconfig',
+    'context',
+    'lease-namespace',
+    'lease-name',
+    'output',
+  ],
+  parse(values) {
+    const namespace = values.get('namespace') ?? OPTIONS.namespace.default
+    const name = values.get('config-secret') ?? OPTIONS['config-secret'].default
+    const secret = checkNames({ namespace, name }, { namespace: '--namespace', name: '--config-secret' })
+    if (!secret.ok) return secret
+    const flags = peopleFlags(values)
+    if (!flags.ok) return flags
+    return ok({ ...flags.value, config: values.get('config'), configSecret: secret.value })
+  },
+  async start(flags, surroundings, signal) {
+    const { environment, stdout } = surroundings
+    const path = flags.config ?? (existsSync(MOUNTED_CONFIG) ? MOUNTED_CONFIG : undefined)
+    const lines = await doctor(
+      {
+        // Everything that is wrong is in the lines.
+        ...partsOf(flags, surroundings, 'silent'),
+        config: path === undefined ? undefined : configSource(path, environment),
+        configSecret: flags.configSecret,
+        credentials: operatorCredentials(flags, environment),
+      },
+      signal,
+    )
+    stdout.write(flags.output === 'json' ? linesJSON(lines) : printLines(lines))
+    return hasFailed(lines) ? 1 : 0
+  },
+})
+
+interface DoctorOptions {
   /** Without one it is read from {@link configSecret}. */
   readonly config: ConfigSource | undefined
   readonly configSecret: ConfigSecret
@@ -54,7 +99,7 @@ const CREDENTIALS_WITHIN = 15_000
  *
  * @throws the signal's reason when it aborts; whatever else goes wrong is a line
  */
-export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<readonly Line[]> {
+async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<readonly Line[]> {
   const { clock } = options
   const client = connect(options)
   try {

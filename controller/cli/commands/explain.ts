@@ -1,40 +1,34 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
+import type { LogLevel } from '../../../agent/shared/log-level.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/read-credentials.ts'
-import type { ConfigSource, LoadedConfig } from '../../config/load.ts'
 import { firstLook } from '../../cpi/interlock/first-look.ts'
 import { ownControllers } from '../../cpi/interlock/judge-interlock.ts'
 import { explainNode } from '../../inspect/explain/explain-node.ts'
 import type { Explanation, FreshLook } from '../../inspect/explain/facts.ts'
+import { explanationJSON, printExplanation } from '../../inspect/explain/print-explanation.ts'
 import { suggestNode } from '../../inspect/explain/suggest-node.ts'
 import { DEADLINE, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'
 import { planOf } from '../../inspect/plan/node-plan.ts'
 import { readLeader } from '../../inspect/status/read-leader.ts'
 import { unread } from '../../kubernetes/api-error.ts'
-import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
-import type { CredentialLocation } from '../../kubernetes/credentials.ts'
-import { createLeaseStore, type LeaseName } from '../../kubernetes/lease.ts'
-import { type ListQuery, readList } from '../../kubernetes/list.ts'
+import type { KubeClient } from '../../kubernetes/client.ts'
+import { operatorCredentials } from '../../kubernetes/credentials.ts'
+import { createLeaseStore } from '../../kubernetes/lease.ts'
+import type { ListQuery } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
-import type { Logger } from '../../lib/log.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
+import { createMetrics } from '../../telemetry/metrics.ts'
 import type { Node } from '../../types/node.ts'
-
-export interface ExplainOptions {
-  readonly node: string
-  /** To ask vCenter as well; without it what the leader wrote is explained. */
-  readonly config: (ConfigSource & { readonly loaded: LoadedConfig }) | undefined
-  readonly credentials: CredentialLocation
-  readonly lease: LeaseName
-  readonly version: string
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  readonly metrics: Metrics
-  /** As of {@link decideOnCopy}. */
-  readonly warn: (message: string) => void
-}
+import { logLevelOf, type PeopleFlags, peopleFlags } from '../command-line/options.ts'
+import {
+  command,
+  configSource,
+  loadOrWarn,
+  partsOf,
+  readAll,
+  type Surroundings,
+  withClient,
+} from './command.ts'
 
 /** How the leader was started cannot be seen from here. */
 const ASSUMED =
@@ -53,22 +47,47 @@ const CPI_UNKNOWN = 'it could not be determined whether a vSphere CPI handles No
  *
  * @throws where the Node cannot be read or there is none, with what was probably meant; where the signal aborts
  */
-export async function explain(options: ExplainOptions, signal: AbortSignal): Promise<Explanation> {
-  const { clock, version, credentials } = options
-  const client = createKubeClient({ credentials, clock, userAgent: `rollcall-controller/${version}` })
-  try {
-    return await explainWith(client, options, signal)
-  } finally {
-    await client.close()
-  }
-}
+export const EXPLAIN = command({
+  does: 'explains one Node, from its report to vCenter to the decision, and what would change it; with --config it asks vCenter now; exit code 1 if something could not be found out',
+  operand: { name: 'NODE' },
+  required: [],
+  optional: ['config', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name', 'log-level'],
+  parse(values) {
+    const flags = peopleFlags(values)
+    if (!flags.ok) return flags
+    // As "kubectl -o name" writes it.
+    const node = (values.get('operand') ?? '').replace(/^nodes?\//, '')
+    // What is wrong is in the explanation itself.
+    const logLevel = logLevelOf(values, 'error')
+    return ok({ ...flags.value, node, config: values.get('config'), logLevel })
+  },
+  async start(flags, surroundings, signal) {
+    const { environment, stdout, warn } = surroundings
+    const source = flags.config === undefined ? undefined : configSource(flags.config, environment)
+    const config = source && (await loadOrWarn(source, warn))
+    if (source !== undefined && config === undefined) return 1
+    for (const warning of config?.loaded.warnings ?? []) warn(warning)
+    const credentials = operatorCredentials(flags, environment)
+    const explanation = await withClient(credentials, surroundings, (client) =>
+      explain(client, config, flags, surroundings, signal),
+    )
+    stdout.write(flags.output === 'json' ? explanationJSON(explanation) : printExplanation(explanation))
+    return explanation.unknown.length === 0 ? 0 : 1
+  },
+})
 
-async function explainWith(
+type Loaded = Awaited<ReturnType<typeof loadOrWarn>>
+
+async function explain(
   client: KubeClient,
-  options: ExplainOptions,
+  config: Loaded,
+  flags: PeopleFlags & { readonly node: string; readonly logLevel: LogLevel },
+  surroundings: Surroundings,
   signal: AbortSignal,
 ): Promise<Explanation> {
-  const { node: name, lease, clock } = options
+  const { node: name } = flags
+  const parts = partsOf(flags, surroundings, flags.logLevel)
+  const { lease, clock } = parts
   const node = await findNode(client, name, signal)
   const [reports, kubelet, leader, fresh] = await Promise.all([
     attempt(() =>
@@ -76,7 +95,7 @@ async function explainWith(
     ),
     attempt(() => createLeaseStore(client, 'kube-node-lease', name).get(signal)),
     attempt(() => readLeader(client, lease, clock.now(), signal)),
-    attempt(() => lookNow(client, options, signal)),
+    attempt(async () => config && lookNow(name, config, { ...parts, client }, signal)),
   ])
   signal.throwIfAborted()
   return explainNode({
@@ -85,9 +104,9 @@ async function explainWith(
     reportsRead: reports.ok,
     kubelet: kubelet.ok ? kubelet.value?.record : 'unread',
     leader: leader.ok ? leader.value : 'the leader is not known',
-    asked: options.config !== undefined,
+    asked: config !== undefined,
     fresh: fresh.ok ? fresh.value?.look : undefined,
-    assumed: options.config?.loaded.requireGiven === false ? [ASSUMED] : [],
+    assumed: config?.loaded.requireGiven === false ? [ASSUMED] : [],
     unknown: [
       ...unreadOf('NodeReports', reports),
       ...unreadOf('the Lease of its kubelet', kubelet),
@@ -122,46 +141,31 @@ async function findNode(client: KubeClient, name: string, signal: AbortSignal): 
   )
 }
 
-async function readAll<T>(
-  client: KubeClient,
-  query: ListQuery,
-  parse: (object: unknown) => T | undefined,
-  signal: AbortSignal,
-): Promise<readonly T[]> {
-  const found: T[] = []
-  const keep = (object: unknown): void => {
-    const parsed = parse(object)
-    if (parsed !== undefined) found.push(parsed)
-  }
-  await readList(client, query, keep, signal)
-  return found
-}
-
-/** Undefined without a configuration. */
 async function lookNow(
-  client: KubeClient,
-  options: ExplainOptions,
+  name: string,
+  { loaded, ...sources }: NonNullable<Loaded>,
+  parts: ReturnType<typeof partsOf> & { readonly client: KubeClient },
   signal: AbortSignal,
-): Promise<{ readonly look: FreshLook | undefined; readonly remarks: readonly string[] } | undefined> {
-  if (options.config === undefined) return undefined
-  const { loaded, ...sources } = options.config
+): Promise<{ readonly look: FreshLook | undefined; readonly remarks: readonly string[] }> {
   const config = await readCredentials(
-    { ...options, ...sources, config: loaded.config, client, within: DEADLINE },
+    { ...parts, ...sources, config: loaded.config, within: DEADLINE },
     signal,
   )
-  const own = { lease: options.lease, controllers: ownControllers(config) }
-  const { state, remarks } = await firstLook({ ...options, client, own }, signal)
+  const own = { lease: parts.lease, controllers: ownControllers(config) }
+  const { state, remarks } = await firstLook({ ...parts, own }, signal)
+  // Nobody reads these metrics: no port is opened, and the Lease is not taken.
+  const metrics = createMetrics({ ...parts, lease: '' })
   const interlock = state ?? { state: 'open' }
-  const decided = await decideOnCopy({ ...options, config, client, interlock, probed: options.node }, signal)
+  const decided = await decideOnCopy({ ...parts, config, metrics, interlock, probed: name }, signal)
   const { before, nodes, reports, decisions, settings } = decided
-  const node = before.get(options.node)
+  const node = before.get(name)
   const said = [...(state === undefined ? [CPI_UNKNOWN] : remarks), ...decided.remarks]
   if (node === undefined) return { look: undefined, remarks: said }
-  const decision = decisions.get(node.name)
+  const decision = decisions.get(name)
   const plan = planOf({
     before: node,
-    after: nodes.get(node.name) ?? node,
-    report: reports.get(node.name),
+    after: nodes.get(name) ?? node,
+    report: reports.get(name),
     decision,
     settings,
   })

@@ -1,72 +1,74 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
+import { ok } from '../../../agent/shared/result.ts'
+import type { GivenArguments } from '../../config/apply-arguments.ts'
 import { readCredentials } from '../../config/credentials/read-credentials.ts'
-import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
+import { loadConfig } from '../../config/load.ts'
 import { environmentOf, givenBy, handOver } from '../../cpi/hand-over.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
-import { DEADLINE, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'
+import { DEADLINE, type DecideOnCopyOptions, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'
 import { planOf } from '../../inspect/plan/node-plan.ts'
-import type { Plan } from '../../inspect/plan/print-plan.ts'
-import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
-import type { CredentialLocation } from '../../kubernetes/credentials.ts'
-import type { LeaseName } from '../../kubernetes/lease.ts'
-import type { Logger } from '../../lib/log.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
-import type { Timings } from '../../vcenter/timings.ts'
+import { changesSomething, isWhole, type Plan, planJSON, printPlan } from '../../inspect/plan/print-plan.ts'
+import type { KubeClient } from '../../kubernetes/client.ts'
+import { operatorCredentials } from '../../kubernetes/credentials.ts'
+import { createMetrics } from '../../telemetry/metrics.ts'
+import { configOf, logLevelOf, peopleFlags } from '../command-line/options.ts'
+import { command, configSource, loadOrWarn, partsOf, withClient } from './command.ts'
 
-export interface PlanOptions {
-  readonly config: ConfigSource & { readonly loaded: LoadedConfig }
-  readonly credentials: CredentialLocation
-  /** That the replicas compete for. */
-  readonly lease: LeaseName
-  /** Whether to look for the CPI as well, and to plan by its arguments and environment. */
-  readonly fromCPI: boolean
-  readonly version: string
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  readonly metrics: Metrics
-  readonly timings?: Timings
-  /** As of {@link decideOnCopy}. */
-  readonly warn: (message: string) => void
-}
+/** The CPI's arguments, as if none of them concerned Nodes. */
+const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLabels: {} }
 
 /**
- * Says what `run` would make of the cluster as it is now, by the same code on a copy in memory: nothing is written to the
+ * Prints what `run` would make of the cluster as it is now, by the same code on a copy in memory: nothing is written to the
  * cluster but the attempts to log in, which are counted in the Lease, and the Lease is not taken. What only time can prove is not waited for, so a Node
  * whose VM is missing is named and nothing more.
  *
  * It takes for granted that Rollcall's manifests are applied: without the CRD there are no reports, and Nodes count as
  * without an agent.
- *
- * @throws where the API server does not answer, or the signal aborts
  */
-export async function plan(options: PlanOptions, signal: AbortSignal): Promise<Plan> {
-  const { clock, version } = options
-  const client = createKubeClient({
-    credentials: options.credentials,
-    clock,
-    userAgent: `rollcall-controller/${version}`,
-  })
-  try {
-    if (!options.fromCPI) return await planWith(client, options, signal)
-    const findings = await readCPI(client, signal)
-    const environment = { ...options.config.environment, ...environmentOf(findings) }
-    const config = { ...options.config, environment }
-    const loaded = await loadConfig({ ...config, given: givenBy(findings) })
-    const plan = await planWith(client, { ...options, config: { ...config, loaded } }, signal)
-    return { ...plan, handOver: handOver(findings) }
-  } finally {
-    await client.close()
-  }
-}
+export const PLAN = command({
+  does: 'says what that would change, and changes nothing; exit code 0 if nothing would change, 2 if something would, 1 if no plan is possible',
+  required: ['config'],
+  optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'lease-namespace', 'lease-name', 'log-level'],
+  parse(values) {
+    const [config, flags] = [configOf(values), peopleFlags(values)]
+    if (!config.ok) return config
+    if (!flags.ok) return flags
+    // What is wrong is in the plan itself.
+    const logLevel = logLevelOf(values, 'error')
+    return ok({ ...flags.value, config: config.value, logLevel, fromCPI: values.has('from-cpi') })
+  },
+  async start(flags, surroundings, signal) {
+    const { environment, stdout, warn } = surroundings
+    const { fromCPI } = flags
+    const source = configSource(flags.config, environment, fromCPI ? AS_THE_CPI : undefined)
+    const config = await loadOrWarn(source, warn)
+    if (config === undefined) return 1
+    for (const warning of config.loaded.warnings) warn(warning)
+    const plan = await withClient(operatorCredentials(flags, environment), surroundings, async (client) => {
+      // Nobody reads these metrics: no port is opened, and the Lease is not taken.
+      const metrics = createMetrics({ ...surroundings, lease: '' })
+      const options = { ...partsOf(flags, surroundings, flags.logLevel), metrics, client }
+      if (!fromCPI) return planWith(config, options, signal)
+      const findings = await readCPI(client, signal)
+      const asCPI = { ...config, environment: { ...environment, ...environmentOf(findings) } }
+      const loaded = await loadConfig({ ...asCPI, given: givenBy(findings) })
+      return { ...(await planWith({ ...asCPI, loaded }, options, signal)), handOver: handOver(findings) }
+    })
+    stdout.write(flags.output === 'json' ? planJSON(plan) : printPlan(plan))
+    if (!isWhole(plan)) return 1
+    return changesSomething(plan) ? 2 : 0
+  },
+})
 
-async function planWith(client: KubeClient, options: PlanOptions, signal: AbortSignal): Promise<Plan> {
-  const { loaded, ...sources } = options.config
+async function planWith(
+  { loaded, ...sources }: NonNullable<Awaited<ReturnType<typeof loadOrWarn>>>,
+  options: Omit<DecideOnCopyOptions, 'config' | 'interlock'> & { readonly client: KubeClient },
+  signal: AbortSignal,
+): Promise<Plan> {
   const config = await readCredentials(
-    { ...options, ...sources, config: loaded.config, client, within: DEADLINE },
+    { ...options, ...sources, config: loaded.config, within: DEADLINE },
     signal,
   )
-  const decided = await decideOnCopy({ ...options, config, client, interlock: { state: 'open' } }, signal)
+  const decided = await decideOnCopy({ ...options, config, interlock: { state: 'open' } }, signal)
   const { before, nodes, reports, decisions, settings, remarks } = decided
   return {
     nodes: [...before.values()].map((node) =>

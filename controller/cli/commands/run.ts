@@ -1,33 +1,67 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { createKubeClient } from '../../kubernetes/client.ts'
+import type { LogLevel } from '../../../agent/shared/log-level.ts'
+import { ok } from '../../../agent/shared/result.ts'
+import type { GivenArguments } from '../../config/apply-arguments.ts'
+import type { CpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
+import type { SecureServing } from '../../cpi/arguments/secure-serving.ts'
+import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
+import { controllerCredentials } from '../../kubernetes/credentials.ts'
+import { createDelegatedAccess } from '../../kubernetes/delegated-access.ts'
 import { createEventRecorder } from '../../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kubernetes/flow-control.ts'
 import { type CandidateOptions, createCandidate } from '../../leader/candidate.ts'
 import type { LeaderWork } from '../../leader/leader-work.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type ProcessMemory, releaseMemory } from '../../lib/release-memory.ts'
-import { runTogether } from '../../lib/tasks.ts'
+import { runTogether, type Task } from '../../lib/tasks.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
+import { loadClientCA } from '../../telemetry/client-ca.ts'
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
 import { openPlainPort } from '../../telemetry/plain-port.ts'
-import type { HealthStatus } from '../../telemetry/server.ts'
+import {
+  createTelemetryServer,
+  type HealthStatus,
+  type ServingTLS,
+  type TelemetryServerOptions,
+} from '../../telemetry/server.ts'
+import { loadServingCertificate } from '../../telemetry/serving-certificate.ts'
 import { openInventory } from '../../vcenter/inventory.ts'
 import { TIMINGS, type Timings } from '../../vcenter/timings.ts'
-import { openSecurePort, type SecurePort, type SecurePortOptions } from './secure-port.ts'
+import { configOf, type LeaseFlags, leaseOf, logLevelOf, parseListen } from '../command-line/options.ts'
+import { command, configSource, loadOrWarn, partsOf } from './command.ts'
+
+/** What the command line says. */
+export interface RunFlags extends LeaseFlags {
+  /** The CPI's configuration file. */
+  readonly config: string
+  /** Without it the service account of the Pod. */
+  readonly kubeconfig: string | undefined
+  /** The plain port; undefined where it is turned off. */
+  readonly listen: { readonly host: string; readonly port: number } | undefined
+  /** This replica's name in the Lease, to which each process adds a suffix of its own; without it the host's. */
+  readonly identity: string | undefined
+  readonly logLevel: LogLevel
+  /** What only the CPI's arguments can say. */
+  readonly cpi?: Pick<CpiArguments, 'timing' | 'apiLimit' | 'notices'> & {
+    /** The HTTPS port, on the same address as the plain one; undefined where it is turned off. */
+    readonly secure: ControllerOptions['secure']
+    /** What the configuration depends on. */
+    readonly given: GivenArguments
+  }
+}
 
 export interface ControllerOptions {
   readonly config: CandidateOptions['config']
   readonly credentials: CredentialLocation
   readonly lease: CandidateOptions['lease']
   /** Of requests to the API server, but for those of the Lease; none by default. */
-  readonly apiLimit?: RateLimit
+  readonly apiLimit?: RateLimit | undefined
   /** Unique to this process. */
   readonly identity: string
-  /** The plain port; none where it is turned off. */
-  readonly listen?: { readonly host: string; readonly port: number }
+  readonly listen?: RunFlags['listen']
   /** The HTTPS port; none by default. */
-  readonly secure?: SecurePortOptions['serving']
+  readonly secure?: (SecureServing & { readonly host: string }) | undefined
   readonly version: string
   readonly clock: Clock
   readonly random: () => number
@@ -41,6 +75,75 @@ const COMPONENT = 'rollcall-controller'
 const NO_PORT = "no port is open: metrics cannot be scraped, and the kubelet's probes fail"
 /** What remains of a five second grace period after logging out and releasing the Lease. */
 const FLUSH_MS = 500
+
+/** Runs until it is told to end. */
+export const RUN = command<RunFlags>({
+  does: "initializes the cluster's Nodes with what vCenter knows of their VMs, and keeps them current",
+  required: ['config'],
+  optional: ['kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
+  parse(values) {
+    const [config, listen, lease] = [configOf(values), parseListen(values.get('listen')), leaseOf(values)]
+    if (!config.ok) return config
+    if (!listen.ok) return listen
+    if (!lease.ok) return lease
+    return ok({
+      config: config.value,
+      kubeconfig: values.get('kubeconfig'),
+      listen: listen.value,
+      ...lease.value,
+      identity: values.get('identity'),
+      logLevel: logLevelOf(values, 'info'),
+    })
+  },
+  async start(flags, surroundings, signal) {
+    const { environment, hostname, suffix, warn } = surroundings
+    const { cpi } = flags
+    const { lease, ...parts } = partsOf(flags, surroundings, flags.logLevel)
+    const { logger, version } = parts
+    const config = await loadOrWarn(configSource(flags.config, environment, cpi?.given), warn)
+    if (config === undefined) return 1
+    const credentials = controllerCredentials(flags, environment)
+    if (!credentials.ok) {
+      warn(`rollcall-controller: ${credentials.message}`)
+      return 2
+    }
+    for (const { isWarning, message } of cpi?.notices ?? [])
+      logger[isWarning ? 'warn' : 'info']({ notice: message }, 'command line')
+    const { warnings, config: loaded } = config.loaded
+    for (const warning of warnings) logger.warn({ warning }, 'configuration')
+    signal.addEventListener(
+      'abort',
+      () => logger.info({ signal: String(signal.reason?.message) }, 'ending'),
+      {
+        once: true,
+      },
+    )
+    logger.info({ version, vCenters: loaded.vCenters.map(({ name }) => name) }, 'starting')
+    try {
+      await run(
+        {
+          ...parts,
+          config,
+          credentials: credentials.value,
+          lease: { ...lease, ...(cpi === undefined ? {} : { timing: cpi.timing }) },
+          apiLimit: cpi?.apiLimit,
+          // A Pod keeps its name, but a restarted process must not take the old process's Lease for its own.
+          identity: `${flags.identity ?? hostname}_${suffix}`,
+          listen: flags.listen,
+          secure: cpi?.secure,
+          metrics: createMetrics({ ...parts, lease: lease.name }),
+          memory: surroundings.memory,
+        },
+        signal,
+      )
+    } catch (error) {
+      logger.error({ err: error }, 'failed')
+      return 1
+    }
+    logger.info('ended')
+    return 0
+  },
+})
 
 /**
  * Runs the controller: serves its port, takes part in the leader election, and works while it leads. Resolves when the
@@ -102,21 +205,16 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
   }
   const { listen, secure } = options
+  const shown = { metrics, healthy, ready, logger }
   if (listen === undefined && secure === undefined) logger.warn(NO_PORT)
-  const server = listen && (await openPlainPort({ ...listen, metrics, healthy, ready, logger }))
-  const securePort = await openIfWanted(secure, {
-    client: unlimited,
-    userAgent,
-    metrics,
-    healthy,
-    ready,
-    clock,
-    random,
-    logger,
-  }).catch(async (error: unknown) => {
-    await server?.close()
-    throw error
-  })
+  const server = listen && (await openPlainPort({ ...listen, ...shown }))
+  const securePort = await (secure &&
+    openSecurePort(secure, shown, { ...options, client: unlimited, userAgent }).catch(
+      async (error: unknown) => {
+        await server?.close()
+        throw error
+      },
+    ))
 
   const writing = new AbortController()
   const recorder = events.run(writing.signal)
@@ -139,9 +237,60 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
   }
 }
 
-async function openIfWanted(
-  serving: SecurePortOptions['serving'] | undefined,
-  options: Omit<SecurePortOptions, 'serving'>,
-): Promise<SecurePort | undefined> {
-  return serving && openSecurePort({ serving, ...options })
+/**
+ * Opens the HTTPS port: what the plain one serves, for those whom the API server lets see it.
+ *
+ * @throws where the certificate or the file of the client CA cannot be read, a credential is no credential, or the port cannot be opened
+ */
+async function openSecurePort(
+  serving: NonNullable<ControllerOptions['secure']>,
+  shown: Pick<TelemetryServerOptions, 'metrics' | 'healthy' | 'ready' | 'logger'>,
+  {
+    client,
+    userAgent,
+    clock,
+    random,
+    logger,
+  }: Pick<ControllerOptions, 'clock' | 'random' | 'logger'> & {
+    /** The credential that does all else. */
+    readonly client: KubeClient
+    readonly userAgent: string
+  },
+) {
+  const { host, port, alwaysAllow, ttl } = serving
+  const certificate = await loadServingCertificate(serving.certificate, { clock, random, logger })
+  const own: KubeClient[] = []
+  const clientOf = (path: string | undefined): KubeClient => {
+    if (path === undefined) return client
+    const other = createKubeClient({ credentials: { kind: 'kubeconfig', path }, clock, userAgent })
+    own.push(other)
+    return other
+  }
+  const authentication = clientOf(serving.authenticationKubeconfig)
+  const clientCA = loadClientCA(serving.clientCA, { client: authentication, clock, random, logger })
+  const access = createDelegatedAccess({
+    authentication,
+    authorization: clientOf(serving.authorizationKubeconfig),
+    alwaysAllow,
+    ttl,
+    clock,
+    logger,
+  })
+  let tls: ServingTLS = { ...serving.tls, ...certificate.pair, clientCAs: clientCA.certificates }
+  const server = createTelemetryServer({ ...shown, host, port, secure: { tls, judge: access.judge } })
+  await server.listen()
+  const change = (changed: Partial<ServingTLS>): void => {
+    tls = { ...tls, ...changed }
+    server.setTLS(tls)
+  }
+  /** Keeps the certificate and the CA of client certificates current. */
+  const run: Task = (signal) =>
+    runTogether([certificate.watch(change), clientCA.watch((clientCAs) => change({ clientCAs }))], signal)
+  return {
+    run,
+    async close() {
+      await server.close()
+      await Promise.all(own.map((each) => each.close()))
+    },
+  }
 }
