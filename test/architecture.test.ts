@@ -150,11 +150,7 @@ t.test('each room imports the rooms that it is drawn with, and no other', async 
 t.test(
   'what gathers, decides and judges imports no package that could make a call, however indirectly',
   async (t) => {
-    const judging = [
-      'controller/inspect/doctor/judge.ts',
-      'controller/inspect/status/node-status.ts',
-      'agent/report.ts',
-    ]
+    const judging = ['controller/inspect/status/node-status.ts', 'agent/report.ts']
     const reached = new Set([
       ...(await sources('controller/{types,loops/node/{facts,gather,decide}}')),
       ...judging,

@@ -6,12 +6,8 @@ import type { ConfigSource } from '../../config/load.ts'
 import { Secret } from '../../config/secret.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
+import type { LeaseName } from '../../kubernetes/lease.ts'
 import { listed } from '../../lib/listed.ts'
-
-export interface ConfigSecret {
-  readonly namespace: string
-  readonly name: string
-}
 
 /** Where the manifests mount it. */
 export const MOUNTED_CONFIG = '/etc/rollcall/vsphere.conf'
@@ -29,7 +25,7 @@ const Answer = v.object({ data: v.nullish(v.record(v.string(), v.string()), {}) 
  */
 export async function configOfCluster(
   client: Result<KubeClient>,
-  { namespace, name }: ConfigSecret,
+  { namespace, name }: LeaseName,
   signal: AbortSignal,
 ): Promise<Result<ConfigSource>> {
   if (!client.ok)

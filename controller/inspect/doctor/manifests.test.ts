@@ -3,7 +3,7 @@ import t from 'tap'
 import { rbacObjects, rightsOf, sentences } from '../../../manifests/testing/rights.ts'
 import { nodeReportSchema } from '../../../manifests/testing/schema.ts'
 import { manifestFiles, readManifests } from '../../../test/servers/manifests.ts'
-import { POLICIES } from './look-at-policies.ts'
+import { POLICIES } from './cluster.ts'
 import { fieldsOf, REPORT_FIELDS } from './report-fields.ts'
 import { AGENT_RIGHTS, controllerRights, type Right } from './rights.ts'
 

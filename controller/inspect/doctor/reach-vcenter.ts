@@ -2,88 +2,128 @@
 import { lookup } from 'node:dns/promises'
 import { connect, isIP } from 'node:net'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { fine, warn } from '../../../agent/shared/diagnosis.ts'
 import type { VCenterConfig } from '../../config/config.ts'
+import { listed } from '../../lib/listed.ts'
 import { trustConnector } from '../../vcenter/wire/trust.ts'
-import { within } from './look.ts'
+import { checkOf, within } from './check.ts'
 
 /** Milliseconds: more than a resolver with three servers, of which two are dead, takes. */
 const DNS_TIMEOUT = 12_000
 const TCP_TIMEOUT = 10_000
+const DAY = 24 * 3_600_000
+/** Days before its expiry that a certificate should be renewed. */
+const RENEW_WITHIN = 30
 
-type Address = Pick<VCenterConfig, 'server' | 'port'>
-
-/**
- * The addresses of its name, as the system resolves it; those of an IP address are itself.
- *
- * @throws Error with the next step
- */
-export async function resolveName(
-  { server }: Address,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  if (isIP(server) !== 0) return [server]
-  try {
-    const found = await within(DNS_TIMEOUT, 'DNS', lookup(server, { all: true }), clock, signal)
-    return found.map(({ address }) => address)
-  } catch (cause) {
-    throw new Error(
-      `the name ${server} cannot be resolved (${codeOf(cause)}); correct "server", or the DNS of this machine or Pod`,
-      { cause },
-    )
-  }
+/** What is known of a vCenter without a look. */
+export interface VCenterGiven {
+  /** As `host:port`. */
+  readonly server: string
+  readonly trust: VCenterConfig['trust']['kind']
+  /** Milliseconds since the epoch, by the clock of this machine. */
+  readonly now: number
 }
 
-/**
- * Opens a connection and closes it again.
- *
- * @throws Error with the next step
- */
-export async function openPort({ server, port }: Address, signal: AbortSignal): Promise<undefined> {
-  const failure = await new Promise<string | undefined>((resolve) => {
-    const socket = connect({ host: server, port, timeout: TCP_TIMEOUT, signal })
-    const settle = (code: string | undefined) => {
-      socket.destroy()
-      resolve(code)
-    }
-    socket
-      .once('connect', () => settle(undefined))
-      .once('timeout', () => settle('ETIMEDOUT'))
-      .on('error', (error) => settle(codeOf(error)))
-  })
-  if (failure === undefined) return undefined
-  const next =
-    failure === 'ECONNREFUSED'
-      ? 'nothing listens there: correct "server" or "port", or start the vCenter'
-      : 'check routes and firewalls between this machine or Pod and the vCenter'
-  throw new Error(`no connection to port ${port} of ${server} (${failure}); ${next}`)
+const check = checkOf<
+  { readonly config: VCenterConfig; readonly server: string; readonly clock: Clock },
+  VCenterGiven
+>()
+
+export const REACH = {
+  dns: check({
+    name: 'DNS',
+    /** The addresses of its name, as the system resolves it; those of an IP address are itself. */
+    async look({ config: { server }, clock }, signal): Promise<readonly string[]> {
+      if (isIP(server) !== 0) return [server]
+      try {
+        const found = await within(DNS_TIMEOUT, 'DNS', lookup(server, { all: true }), clock, signal)
+        return found.map(({ address }) => address)
+      } catch (cause) {
+        throw new Error(
+          `the name ${server} cannot be resolved (${codeOf(cause)}); correct "server", or the DNS of this machine or Pod`,
+          { cause },
+        )
+      }
+    },
+    judge(found, { server }) {
+      const [only = ''] = found
+      return fine(
+        server.includes(only) ? 'an IP address: there is no name to resolve' : `resolves to ${listed(found)}`,
+      )
+    },
+  }),
+  tcp: check({
+    name: 'TCP',
+    after: 'dns',
+    async look({ config: { server, port } }, signal): Promise<undefined> {
+      const failure = await new Promise<string | undefined>((resolve) => {
+        const socket = connect({ host: server, port, timeout: TCP_TIMEOUT, signal })
+        const settle = (code: string | undefined) => {
+          socket.destroy()
+          resolve(code)
+        }
+        socket
+          .once('connect', () => settle(undefined))
+          .once('timeout', () => settle('ETIMEDOUT'))
+          .on('error', (error) => settle(codeOf(error)))
+      })
+      if (failure === undefined) return undefined
+      const next =
+        failure === 'ECONNREFUSED'
+          ? 'nothing listens there: correct "server" or "port", or start the vCenter'
+          : 'check routes and firewalls between this machine or Pod and the vCenter'
+      throw new Error(`no connection to port ${port} of ${server} (${failure}); ${next}`)
+    },
+    judge: () => fine('the port is open'),
+  }),
+  tls: check({
+    name: 'TLS',
+    after: 'tcp',
+    /** Makes the handshake and judges the certificate as every connection to vCenter does. */
+    async look({ config: { server, port, trust }, server: authority }, signal) {
+      let expiresAt: number | undefined
+      const onCertificate = (at: number) => {
+        expiresAt = at
+      }
+      const open = trustConnector({ trust, server: authority, signal, onCertificate })
+      await new Promise<void>((resolve, reject) => {
+        open({ hostname: server, port: String(port), protocol: 'https:' }, (error, socket) => {
+          socket?.destroy()
+          if (error === null) resolve()
+          else reject(asWords(error, authority))
+        })
+      })
+      return { expiresAt }
+    },
+    judge({ expiresAt }, { trust, now }) {
+      const days = expiresAt === undefined ? undefined : Math.floor((expiresAt - now) / DAY)
+      const until = days === undefined ? '' : `, and expires in ${days} days`
+      if (trust === 'insecure')
+        return warn(
+          `the certificate is not checked${until}: anyone in between can read the password; configure caFile or thumbprint`,
+        )
+      const how =
+        trust === 'thumbprint' ? 'has the configured thumbprint' : 'is trusted and valid for this name'
+      if (days !== undefined && days < RENEW_WITHIN)
+        return warn(
+          `the certificate ${how}, ${days < 0 ? `but expired ${-days} days ago` : `but expires in ${days} days`}; renew it in vCenter${trust === 'thumbprint' ? ', but first add the new thumbprint beside the old one' : ''}`,
+        )
+      return fine(`the certificate ${how}${until}`)
+    },
+  }),
+  credential: check({
+    name: 'credential',
+    after: 'tls',
+    async look({ config: { noCredential } }): Promise<undefined> {
+      if (noCredential !== undefined)
+        throw new Error(noCredential.state === 'pending' ? NOT_READ : noCredential.message)
+    },
+    judge: () => fine('user and password are there'),
+  }),
 }
 
-/**
- * Makes the handshake and judges the certificate as every connection to vCenter does.
- *
- * @returns when the certificate expires, milliseconds since the epoch; undefined where it does not say so
- * @throws VCenterError
- */
-export async function checkCertificate(
-  { server, port, trust }: Address & Pick<VCenterConfig, 'trust'>,
-  authority: string,
-  signal: AbortSignal,
-): Promise<{ readonly expiresAt: number | undefined }> {
-  let expiresAt: number | undefined
-  const onCertificate = (at: number) => {
-    expiresAt = at
-  }
-  const open = trustConnector({ trust, server: authority, signal, onCertificate })
-  await new Promise<void>((resolve, reject) => {
-    open({ hostname: server, port: String(port), protocol: 'https:' }, (error, socket) => {
-      socket?.destroy()
-      if (error === null) resolve()
-      else reject(asWords(error, authority))
-    })
-  })
-  return { expiresAt }
-}
+const NOT_READ =
+  'user and password are not known, because their Secret or folder was not read in time; see the line "API server"'
 
 /** The system's and TLS's own messages name neither the server nor a next step. */
 function asWords(error: Error, authority: string): Error {

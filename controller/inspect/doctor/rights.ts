@@ -1,6 +1,12 @@
 /** The rights that the manifests give, to check that they are there. */
-import type { VCenterCredentials } from '../../config/config.ts'
+import { fail, fine } from '../../../agent/shared/diagnosis.ts'
+import type { Config } from '../../config/config.ts'
 import { DEFAULT_LEASE } from '../../cpi/interlock/find-cpi.ts'
+import { type ResourceAttributes, reviewAccess, type User } from '../../kubernetes/access-review.ts'
+import type { KubeClient } from '../../kubernetes/client.ts'
+import type { LeaseName } from '../../kubernetes/lease.ts'
+import { listed } from '../../lib/listed.ts'
+import { clusterCheck } from './cluster.ts'
 
 /** One verb on one resource. */
 export interface Right {
@@ -13,20 +19,15 @@ export interface Right {
   readonly namespace?: string
 }
 
-type Row = Omit<Right, 'verb'> & { readonly verbs: readonly string[] }
-
 /** The namespace of both accounts. */
-export const NAMESPACE = 'kube-system'
-export const CONTROLLER_ACCOUNT = 'rollcall-controller'
-export const AGENT_ACCOUNT = 'rollcall-agent'
+const NAMESPACE = 'kube-system'
+const CONTROLLER_ACCOUNT = 'rollcall-controller'
+const AGENT_ACCOUNT = 'rollcall-agent'
 
 const LEASES = 'leases.coordination.k8s.io'
 
 /** What `rbac.yaml` gives the controller, for the Lease that it competes for. */
-export function controllerRights(lease: {
-  readonly namespace: string
-  readonly name: string
-}): readonly Right[] {
+export function controllerRights(lease: LeaseName): readonly Right[] {
   return flat([
     { verbs: ['list', 'watch', 'patch', 'delete'], on: 'nodes' },
     { verbs: ['patch'], on: 'nodes/status' },
@@ -49,9 +50,9 @@ export function controllerRights(lease: {
 export const AGENT_RIGHTS = flat([{ verbs: ['create', 'patch'], on: 'nodereports.rollcall.dev' }])
 
 /** What `credentials.example.yaml` gives for the Secrets that `vsphere.conf` names. */
-export function secretRights(sources: readonly VCenterCredentials[]): readonly Right[] {
+function secretRights({ credentials }: Pick<Config, 'credentials'>): readonly Right[] {
   return flat(
-    sources.flatMap((source) =>
+    Object.values(credentials).flatMap((source) =>
       source.kind === 'secret'
         ? [{ verbs: ['list', 'watch'], on: 'secrets', namespace: source.namespace, name: source.name }]
         : [],
@@ -59,12 +60,74 @@ export function secretRights(sources: readonly VCenterCredentials[]): readonly R
   )
 }
 
-function flat(rows: readonly Row[]): readonly Right[] {
+function flat(
+  rows: readonly (Omit<Right, 'verb'> & { readonly verbs: readonly string[] })[],
+): readonly Right[] {
   return rows.flatMap(({ verbs, ...row }) => verbs.map((verb) => ({ verb, ...row })))
 }
 
 /** As `patch nodes/status in the cluster`. */
-export function describeRight({ verb, on, name, namespace }: Right): string {
+function describeRight({ verb, on, name, namespace }: Right): string {
   const where = namespace === undefined ? 'in the cluster' : `in ${namespace}`
   return `${verb} ${on}${name === undefined ? '' : ` ${name}`} ${where}`
+}
+
+/** Asks the API server for each right that the manifests give whether the account has it. */
+async function missingOf(
+  client: KubeClient,
+  rights: readonly Right[],
+  { account, user }: { readonly account: string; readonly user?: User },
+  signal: AbortSignal,
+) {
+  const allowed = await Promise.all(
+    rights.map((right) => reviewAccess(client, user, attributesOf(right), signal)),
+  )
+  return { account, missing: rights.filter((_, index) => allowed[index] !== true) }
+}
+
+function judge({ account, missing }: Awaited<ReturnType<typeof missingOf>>) {
+  if (missing.length === 0) return fine(`${account} has all rights of the manifests`)
+  const secrets = missing.some(({ on }) => on === 'secrets')
+  const next = secrets ? 'rbac.yaml, and for Secrets the Role of credentials.example.yaml' : 'rbac.yaml'
+  return fail(`${account} may not ${listed(missing.map(describeRight))}; apply ${next}`)
+}
+
+export const RIGHTS = {
+  controllerRights: clusterCheck({
+    name: 'RBAC of the controller',
+    look({ client, user, inCluster, lease, config }, signal) {
+      const account = serviceAccount(CONTROLLER_ACCOUNT)
+      // Of its own rights an account may ask without a user.
+      const whose = inCluster || user === account.user.user ? { account: user } : account
+      const secrets = config === undefined ? [] : secretRights(config)
+      return missingOf(client, [...controllerRights(lease), ...secrets], whose, signal)
+    },
+    judge,
+  }),
+  agentRights: clusterCheck({
+    name: 'RBAC of the agents',
+    look: ({ client }, signal) => missingOf(client, AGENT_RIGHTS, serviceAccount(AGENT_ACCOUNT), signal),
+    judge,
+  }),
+}
+
+function serviceAccount(name: string) {
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`, 'system:authenticated']
+  return {
+    account: `${NAMESPACE}/${name}`,
+    user: { user: `system:serviceaccount:${NAMESPACE}:${name}`, groups },
+  }
+}
+
+function attributesOf({ verb, on, name, namespace }: Right): ResourceAttributes {
+  const [resources = '', subresource] = on.split('/')
+  const [resource = '', ...group] = resources.split('.')
+  return {
+    verb,
+    resource,
+    group: group.join('.'),
+    ...(subresource === undefined ? {} : { subresource }),
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+  }
 }

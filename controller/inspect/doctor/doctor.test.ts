@@ -6,11 +6,11 @@ import { findManagers, parseWorkload } from '../../cpi/interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../../cpi/interlock/testing/cpi-object.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
-import type { ClusterFacts, DoctorFacts, VCenterFacts } from './facts.ts'
-import { judge } from './judge.ts'
-import type { Looked } from './look.ts'
-import { POLICIES } from './look-at-policies.ts'
+import type { Looked } from './check.ts'
+import { POLICIES } from './cluster.ts'
+import { type ClusterFacts, type DoctorFacts, judge } from './doctor.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
+import type { VCenterFacts } from './vcenter.ts'
 
 const NOW = Date.parse('2026-11-23T12:00:00Z')
 const DAY = 24 * 3_600_000
@@ -64,8 +64,8 @@ const vCenter: VCenterFacts = {
   dns: seen(['192.0.2.1']),
   tcp: seen(undefined),
   tls: seen({ expiresAt: NOW + 200 * DAY }),
-  noCredential: undefined,
-  login: seen({ alone: undefined }),
+  credential: seen(undefined),
+  login: seen({ alone: undefined, identity: { instanceUUID: '', server: '' } }),
   sessions: seen({ all: 12, own: 2 }),
   privileges: seen([{ state: 'proven' } as const]),
   datacenters: seen({ wanted: ['dc-1'], seen: [{ moref: 'datacenter-1', path: ['dc-1'] }] }),
@@ -73,7 +73,25 @@ const vCenter: VCenterFacts = {
   skew: seen(0),
 }
 const noCPI = { cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [] }
-const cluster: ClusterFacts = {
+type Seen = ClusterFacts['seen']
+type SeenBy<Name extends keyof Seen> = Extract<Seen[Name], { ok: true }>['value']
+
+/** What may be changed of a cluster. */
+interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'skew'> {
+  readonly version: Looked<string>
+  readonly reportFields: NonNullable<Seen['reportFields']>
+  readonly ownReportPolicy: SeenBy<'policies'>['tried']
+  readonly policies: SeenBy<'policies'>['policies']
+  readonly controllerRights: NonNullable<Seen['controllerRights']>
+  readonly agentRights: NonNullable<Seen['agentRights']>
+  readonly lease: { readonly name: string; readonly record: Looked<SeenBy<'lease'>['record']> }
+  readonly nodes: NonNullable<Seen['nodes']>
+  readonly interlock: SeenBy<'cpi'>['interlock']
+  readonly interlockRemarks: readonly string[]
+  readonly cpi: NonNullable<Seen['routes']>
+}
+
+const cluster: ClusterChanges = {
   user: 'admin',
   skew: 400,
   version: seen('v1.36.1'),
@@ -95,6 +113,26 @@ const cluster: ClusterFacts = {
   interlockRemarks: [],
   cpi: seen(noCPI),
 }
+/** What is seen of it, by the checks. */
+function clusterOf(changes: ClusterChanges): ClusterFacts {
+  const { user, skew, version, policies, ownReportPolicy: tried, lease, cpi, ...others } = changes
+  const { interlock, interlockRemarks: remarks, ...more } = others
+  const { name, record } = lease
+  return {
+    user,
+    skew,
+    seen: {
+      ...more,
+      skew: seen(undefined),
+      version,
+      policies: seen({ tried, policies, version: version.ok ? version.value : '' }),
+      lease: record.ok ? seen({ name, record: record.value }) : record,
+      cpi: seen({ interlock, remarks, cpi: cpi.ok ? cpi.value : undefined }),
+      loadBalancers: cpi,
+      routes: cpi,
+    },
+  }
+}
 const good: DoctorFacts = {
   now: NOW,
   configuration: seen({
@@ -104,7 +142,7 @@ const good: DoctorFacts = {
     identity: { require: 'reported', exempt: undefined },
     requireGiven: true,
   }),
-  cluster: seen(cluster),
+  cluster: seen(clusterOf(cluster)),
   vCenters: [vCenter],
 }
 
@@ -126,12 +164,16 @@ t.test(
   'two servers that say they are one vCenter are told, and several accounts of one are not',
   async (t) => {
     const instanceUUID = '5c9a0000-0000-4000-8000-00000000000e'
-    const one = { ...vCenter, identity: { instanceUUID, server: 'vc.example.com 443' } }
+    const login = (identity: { readonly instanceUUID: string; readonly server: string }) => ({
+      login: seen({ alone: undefined, identity }),
+    })
+    const [own, clone] = ['vc.example.com 443', 'clone.example.com 443'] as const
+    const one = { ...vCenter, ...login({ instanceUUID, server: own }) }
     const twin = {
       ...one,
       name: 'twin',
       server: 'clone.example.com:443',
-      identity: { instanceUUID, server: 'clone.example.com 443' },
+      ...login({ instanceUUID, server: clone }),
     }
     t.match(wrong({ ...good, vCenters: [one, twin] }), [
       {
@@ -140,8 +182,11 @@ t.test(
         message: /main \(vc\.example\.com:443\), twin \(clone\.example\.com:443\) say that they are one/,
       },
     ])
-    for (const identity of [one.identity, { ...twin.identity, instanceUUID: 'another' }])
-      t.same(wrong({ ...good, vCenters: [one, { ...twin, identity }] }), [])
+    for (const identity of [
+      { instanceUUID, server: own },
+      { instanceUUID: 'another', server: clone },
+    ])
+      t.same(wrong({ ...good, vCenters: [one, { ...twin, ...login(identity) }] }), [])
   },
 )
 
@@ -151,7 +196,7 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
   [{ tls: seen({ expiresAt: NOW + 12 * DAY }) }, 'TLS', 'warn', /expires in 12 days; renew it/],
   [{ trust: 'thumbprint', tls: seen({ expiresAt: NOW - 2 * DAY }) }, 'TLS', 'warn', /expired 2 days ago/],
   [{ trust: 'insecure' }, 'TLS', 'warn', /not checked.*configure caFile or thumbprint/],
-  [{ login: { ok: false, message: 'refused' } }, 'login', 'fail', /refused/],
+  [{ login: broken('refused') }, 'login', 'fail', /refused/],
   [{ sessions: noPermission('no') }, 'sessions', 'skip', /^the vCenter account .*does not need to/],
   [{ sessions: seen({ all: 500, own: 450 }) }, 'sessions', 'warn', /450 of this account.*of its own/],
   [{ sessions: seen({ all: 2500, own: 1 }) }, 'sessions', 'warn', /2500 are open/],
@@ -211,7 +256,7 @@ for (const [change, check, status, message] of ofVCenter)
     t.equal(lines.length, 1)
   })
 
-const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
+const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
   [{ reportFields: seen(undefined) }, 'CRD', 'fail', /apply crd\.yaml/],
   [{ reportFields: seen(REPORT_FIELDS.slice(1)) }, 'CRD', 'fail', /lacks spec\.nodeUID/],
   [{ reportFields: seen([...REPORT_FIELDS, 'spec.new']) }, 'CRD', 'warn', /newer/],
@@ -312,7 +357,7 @@ const ofCluster: readonly (readonly [Partial<ClusterFacts>, ...Row])[] = [
 ]
 for (const [change, check, status, message] of ofCluster)
   t.test(`cluster: ${check} ${message.source}`, async (t) => {
-    const lines = wrong({ ...good, cluster: seen({ ...cluster, ...change }) })
+    const lines = wrong({ ...good, cluster: seen(clusterOf({ ...cluster, ...change })) })
     t.match(lines, [{ check, status, message }])
     t.equal(lines.length, 1)
   })
@@ -320,8 +365,8 @@ for (const [change, check, status, message] of ofCluster)
 t.test('policies: what is missing, and what an older API server cannot have', async (t) => {
   const without = (name: string, state: 'missing' | 'only warns') =>
     cluster.policies.map((each) => (each.name === name ? { ...each, state: seen(state) } : each))
-  const judged = (change: Partial<ClusterFacts>) =>
-    wrong({ ...good, cluster: seen({ ...cluster, ...change }) })
+  const judged = (change: Partial<ClusterChanges>) =>
+    wrong({ ...good, cluster: seen(clusterOf({ ...cluster, ...change })) })
   t.match(judged({ policies: without('delete-node.rollcall.dev', 'missing') }), [
     { status: 'fail', message: /delete-node\.rollcall\.dev is missing; apply/ },
   ])
@@ -344,13 +389,18 @@ t.test('policies: what is missing, and what an older API server cannot have', as
 t.test('a machine whose clock is wrong does not make the cluster look silent', async (t) => {
   for (const minutes of [-30, 30]) {
     const skew = minutes * 60_000
-    const lines = wrong({ ...good, now: NOW - skew, vCenters: [], cluster: seen({ ...cluster, skew }) })
+    const lines = wrong({
+      ...good,
+      now: NOW - skew,
+      vCenters: [],
+      cluster: seen(clusterOf({ ...cluster, skew })),
+    })
     t.match(lines, [{ check: "API server's clock", status: 'fail' }])
     t.equal(lines.length, 1)
   }
   const checks = judge(good).map(({ check }) => check)
   t.ok(checks.indexOf("API server's clock") < checks.indexOf('Lease'), 'what is to be mended comes first')
-  const silent = seen({ ...cluster, skew: 30 * 60_000 })
+  const silent = seen(clusterOf({ ...cluster, skew: 30 * 60_000 }))
   t.match(wrong({ ...good, vCenters: [], cluster: silent }), [{}, { check: 'Lease' }, { check: 'agents' }])
 })
 
@@ -366,7 +416,7 @@ t.test(
         message: /^1 of 1 Nodes with an agent that reports; every Node needs one unless/,
       },
     ])
-    const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
+    const silent = seen(clusterOf({ ...cluster, nodes: nodesSeen([node], []) }))
     t.match(wrong({ ...good, cluster: silent, configuration }), [
       {
         check: 'agents',
@@ -386,20 +436,20 @@ t.test('Nodes that need no agent', async (t) => {
       identity: { require, exempt: undefined },
       requireGiven: true,
     })
-  const silent = seen({ ...cluster, nodes: nodesSeen([node], []) })
+  const silent = seen(clusterOf({ ...cluster, nodes: nodesSeen([node], []) }))
   t.same(wrong({ ...good, cluster: silent, configuration: configured('asserted') }), [])
   for (const other of [
     { ...node, providerID: 'aws://i-1' },
     { ...node, providerID: undefined },
     { ...node, deleting: true },
   ])
-    t.same(wrong({ ...good, cluster: seen({ ...cluster, nodes: nodesSeen([other], []) }) }), [])
+    t.same(wrong({ ...good, cluster: seen(clusterOf({ ...cluster, nodes: nodesSeen([other], []) })) }), [])
   const waiting = {
     ...node,
     providerID: undefined,
     taints: [{ key: TAINT_UNINITIALIZED, effect: 'NoSchedule' }],
   }
-  t.match(wrong({ ...good, cluster: seen({ ...cluster, nodes: nodesSeen([waiting], []) }) }), [
+  t.match(wrong({ ...good, cluster: seen(clusterOf({ ...cluster, nodes: nodesSeen([waiting], []) })) }), [
     { check: 'agents', status: 'fail' },
   ])
 })
@@ -411,19 +461,22 @@ t.test('a CPI that serves Services is no stray', async (t) => {
     loadBalancers: ['a/b'],
     routedNodes: ['n'],
   }
-  t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(beside) }) }), [])
+  t.same(wrong({ ...good, cluster: seen(clusterOf({ ...cluster, cpi: seen(beside) })) }), [])
   const idle = { ...beside, ...cpi(['--controllers=-cloud-node,-cloud-node-lifecycle']) }
-  t.match(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen(idle) }) }), [
+  t.match(wrong({ ...good, cluster: seen(clusterOf({ ...cluster, cpi: seen(idle) })) }), [
     { check: 'LoadBalancer Services', status: 'warn', message: /nothing serves/ },
     { check: 'routes', status: 'warn', message: /nothing maintains/ },
   ])
   const fromElsewhere = cpi(['--controllers=service,route'], { envFrom: [{ configMapRef: { name: 'own' } }] })
-  t.same(wrong({ ...good, cluster: seen({ ...cluster, cpi: seen({ ...noCPI, ...fromElsewhere }) }) }), [])
+  t.same(
+    wrong({ ...good, cluster: seen(clusterOf({ ...cluster, cpi: seen({ ...noCPI, ...fromElsewhere }) })) }),
+    [],
+  )
 })
 
 t.test('what depends on a line that fails is skipped because of it', async (t) => {
-  const { name, server, trust, noCredential } = vCenter
-  const away = { name, server, trust, noCredential, dns: broken('no such name') }
+  const { name, server, trust } = vCenter
+  const away = { name, server, trust, dns: broken('no such name') }
   const lines = wrong({ ...good, vCenters: [away] })
   t.equal(lines.filter(({ status }) => status === 'fail').length, 1)
   t.equal(lines.filter(({ message }) => message.includes('because of "vCenter main: DNS"')).length, 9)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { apiError } from '../../kubernetes/api-error.ts'
 import { RESTError } from '../../vcenter/session/rest.ts'
-import { look } from './look.ts'
+import { look } from './check.ts'
 
 t.test('who refuses to let an account look', async (t) => {
   const refusal = async (error: Error) =>

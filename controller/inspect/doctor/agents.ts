@@ -1,0 +1,79 @@
+import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
+import { requiredLevel } from '../../config/identity-level.ts'
+import { listed } from '../../lib/listed.ts'
+import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
+import { isAgentless } from '../../loops/node/facts/previous-status.ts'
+import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import { clusterCheck } from './cluster.ts'
+
+/** An agent reports every five minutes at the latest, unless configured otherwise. */
+const SILENT_AFTER = 15 * 60_000
+
+const NEXT = 'look at the agent\'s Pod or unit there, and run "rollcall-agent doctor"'
+/** How the controller is started cannot be seen from here. */
+const UNLESS =
+  'unless the controller is started with the CPI\'s arguments, for which "identity.require" is asserted by default: write "require: reported" or "require: asserted" under "identity"'
+
+export const AGENTS = {
+  nodes: clusterCheck({
+    name: 'agents',
+    look: ({ nodes }) => nodes(),
+    /** Whether each Node that needs an agent has one that reports. */
+    judge({ nodes, reports }, { configured, now }) {
+      const ours = nodes.filter(isOurs)
+      const needing = ours.filter(
+        (node) => configured === undefined || requiredLevel(node, configured.identity) !== 'asserted',
+      )
+      const isSure = configured?.requireGiven !== false
+      const silent = needing.filter(({ name }) => !isFromAgent(reports.get(name)))
+      if (silent.length > 0) {
+        const what = `${share(silent, ours)} without a report from an agent ${namesOf(silent)}`
+        return isSure
+          ? fail(`${what}; ${NEXT}`)
+          : warn(`${what}; every Node needs one ${UNLESS}; then ${NEXT}`)
+      }
+      const former = needing.filter((node) => isOfFormerNode(node, reports.get(node.name)))
+      if (former.length > 0)
+        return fail(
+          `${share(former, ours)} with a report about former Nodes of those names ${namesOf(former)}; restart the agents there`,
+        )
+      const stale = needing.filter((node) => isStale(node, reports.get(node.name), now))
+      if (stale.length > 0)
+        return warn(
+          `${share(stale, ours)} that are Ready but have not reported for 15 minutes ${namesOf(stale)}; ${NEXT}`,
+        )
+      const without = ours.length - needing.length
+      const exempt = without === 0 ? '' : `; the configuration does not require one on ${without}`
+      const all = `${share(needing, ours)} with an agent that reports${exempt}`
+      return isSure ? fine(all) : warn(`${all}; every Node needs one ${UNLESS}`)
+    },
+  }),
+}
+
+function share(some: readonly Node[], all: readonly Node[]): string {
+  return `${some.length} of ${all.length} Nodes`
+}
+
+function namesOf(nodes: readonly Node[]): string {
+  return `(${listed(nodes.map(({ name }) => name))})`
+}
+
+function isOurs(node: Node): boolean {
+  const scheme = judgeProviderID(node.providerID, undefined)
+  return !node.deleting && scheme !== 'foreign' && (scheme === 'ours' || hasUninitializedTaint(node))
+}
+
+function isFromAgent(report: NodeReport | undefined): boolean {
+  return report !== undefined && !(report.spec.ok && isAgentless(report.spec.value))
+}
+
+function isOfFormerNode({ uid }: Node, report: NodeReport | undefined): boolean {
+  return report?.spec.ok === true && report.spec.value.nodeUID !== uid
+}
+
+/** A machine that is off cannot report. */
+function isStale({ ready }: Node, report: NodeReport | undefined, now: number): boolean {
+  const at = Date.parse(report?.reportedAt ?? '')
+  return ready?.status === 'True' && now - at > SILENT_AFTER
+}

@@ -1,0 +1,236 @@
+import type { Clock } from '../../../agent/shared/clock.ts'
+import { chain, fail, fine, type Line, warn } from '../../../agent/shared/diagnosis.ts'
+import type { ParentObject } from '../../../agent/shared/node-report.ts'
+import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
+import type { Config } from '../../config/config.ts'
+import { readCredentials } from '../../config/credentials/read-credentials.ts'
+import { ConfigError } from '../../config/findings.ts'
+import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
+import { readCPI } from '../../cpi/read-cpi.ts'
+import { reviewSelf } from '../../kubernetes/access-review.ts'
+import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
+import type { CredentialLocation } from '../../kubernetes/credentials.ts'
+import type { LeaseName } from '../../kubernetes/lease.ts'
+import {
+  createLoginAttempts,
+  createSharedAnnotations,
+  shareLease,
+} from '../../kubernetes/vcenter-login-attempts.ts'
+import { count, listed } from '../../lib/listed.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
+import { TIMINGS } from '../../vcenter/timings.ts'
+import { createClusterCopy } from '../plan/cluster-copy.ts'
+import { readCluster } from '../plan/read-cluster.ts'
+import { AGENTS } from './agents.ts'
+import { type FactsOf, judgeAll, type Looked, look, lookAll, once } from './check.ts'
+import { CLUSTER, type ClusterAround, type ClusterGiven } from './cluster.ts'
+import { configOfCluster } from './config-of-cluster.ts'
+import { CPI } from './cpi.ts'
+import { RIGHTS } from './rights.ts'
+import { judgeTwins, judgeVCenter, lookAtVCenter, type VCenterFacts } from './vcenter.ts'
+
+const { skew, reportFields, ...others } = CLUSTER
+/** The checks of the cluster, in the order of their lines. */
+const CHECKS = { skew, reportFields, ...RIGHTS, ...others, ...AGENTS, ...CPI }
+
+/** What `doctor` has seen. */
+export interface DoctorFacts {
+  /** Milliseconds since the epoch, by the clock of this machine. */
+  readonly now: number
+  readonly configuration: Result<
+    Pick<LoadedConfig, 'warnings' | 'requireGiven'> & {
+      readonly path: string
+      readonly vCenters: readonly string[]
+    } & Pick<Config, 'identity'>,
+    { readonly problems: readonly string[] }
+  >
+  readonly cluster: Looked<ClusterFacts>
+  /** In the order of the configuration; none where that is wrong. */
+  readonly vCenters: readonly VCenterFacts[]
+}
+
+export interface ClusterFacts extends Pick<ClusterGiven, 'user' | 'skew'> {
+  readonly seen: FactsOf<typeof CHECKS>
+}
+
+export interface DoctorOptions {
+  /** Without one it is read from {@link configSecret}. */
+  readonly config: ConfigSource | undefined
+  readonly configSecret: LeaseName
+  /** Or why there is none. */
+  readonly credentials: Result<CredentialLocation>
+  /** That the replicas compete for. */
+  readonly lease: LeaseName
+  readonly version: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+const API_SERVER = 'API server'
+/** Milliseconds for the Secrets and folders that hold credentials. */
+const CREDENTIALS_WITHIN = 15_000
+
+/**
+ * Looks at everything that Rollcall needs, and says of each thing whether it is as it should be. Nothing is changed, but
+ * that an attempt to log in is counted in the Lease, as the leader's are, where that may be written.
+ *
+ * @throws the signal's reason when it aborts; whatever else goes wrong is a line
+ */
+export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<readonly Line[]> {
+  const { credentials, clock } = options
+  const client = connect(options)
+  try {
+    const configured = await loadConfigured(options, client, signal)
+    const readNodes = once(() => nodesAndReports(client, signal))
+    const [vCenters, cluster] = await Promise.all([
+      configured.ok ? lookAtVCenters(configured.value, readNodes, client, options, signal) : [],
+      look(async () => {
+        const opened = opens(client)
+        const self = await whoAmI(opened, clock, signal)
+        const around: ClusterAround = {
+          ...options,
+          client: opened,
+          user: self.user,
+          inCluster: credentials.ok && credentials.value.kind === 'in-cluster',
+          config: configured.ok ? configured.value.loaded.config : undefined,
+          nodes: readNodes,
+          cpi: once(() => readCPI(opened, signal)),
+        }
+        return { ...self, seen: await lookAll(CHECKS, around, signal) }
+      }),
+    ])
+    signal.throwIfAborted()
+    return judge({ now: clock.now(), configuration: factsOf(configured), cluster, vCenters })
+  } finally {
+    if (client.ok) await client.value.close()
+  }
+}
+
+/** What `doctor` says about what it has seen, in the order in which one thing depends on another. Pure. */
+export function judge({ configuration, cluster, vCenters, now }: DoctorFacts): readonly Line[] {
+  const configured = configuration.ok ? configuration.value : undefined
+  const given = cluster.ok ? { ...cluster.value, now: now + cluster.value.skew, configured } : undefined
+  return [
+    ...judgeConfiguration(configuration),
+    {
+      check: API_SERVER,
+      ...(cluster.ok ? fine(`answers, and knows you as ${cluster.value.user}`) : fail(cluster.message)),
+    },
+    ...vCenters.flatMap((each) => judgeVCenter(each, now)),
+    ...judgeTwins(vCenters),
+    ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),
+    ...judgeAll(CHECKS, given?.seen ?? {}, given, given === undefined ? { blocked: API_SERVER } : {}),
+  ]
+}
+
+function judgeConfiguration(configuration: DoctorFacts['configuration']): readonly Line[] {
+  const check = 'configuration'
+  if (!configuration.ok) return configuration.problems.map((problem) => ({ check, ...fail(problem) }))
+  const { path, vCenters, warnings } = configuration.value
+  const many = `${count(vCenters.length, 'vCenter')} (${listed(vCenters)})`
+  return [
+    { check, ...fine(`${path} has ${many}`) },
+    ...warnings.map((warning) => ({ check, ...warn(warning) })),
+  ]
+}
+
+type Configured = Result<
+  { readonly source: ConfigSource; readonly loaded: LoadedConfig },
+  { readonly problems: readonly string[] }
+>
+
+async function loadConfigured(
+  { config, configSecret }: DoctorOptions,
+  client: Result<KubeClient>,
+  signal: AbortSignal,
+): Promise<Configured> {
+  const source = config === undefined ? await configOfCluster(client, configSecret, signal) : ok(config)
+  if (!source.ok) return { ok: false, problems: [source.message] }
+  try {
+    return ok({ source: source.value, loaded: await loadConfig(source.value) })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { ok: false, problems: error.message.split('\n') }
+  }
+}
+
+function factsOf(configured: Configured): DoctorFacts['configuration'] {
+  if (!configured.ok) return configured
+  const { source, loaded } = configured.value
+  const { config, warnings, requireGiven } = loaded
+  const vCenters = config.vCenters.map(({ name }) => name)
+  return ok({ path: source.path, vCenters, warnings, identity: config.identity, requireGiven })
+}
+
+function connect({ credentials, clock, version }: DoctorOptions): Result<KubeClient> {
+  if (!credentials.ok) return credentials
+  const userAgent = `rollcall-controller/${version}`
+  try {
+    return ok(createKubeClient({ credentials: credentials.value, clock, userAgent }))
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function opens(client: Result<KubeClient>): KubeClient {
+  if (!client.ok) throw new Error(client.message)
+  return client.value
+}
+
+/**
+ * Whom the API server takes us for, and its clock minus ours, in milliseconds.
+ *
+ * @throws as `KubeClient.request`
+ */
+async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
+  return reviewSelf(client, clock, signal).catch((cause: unknown) => {
+    const said = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`${said}; check server, CA and credential of the kubeconfig`, { cause })
+  })
+}
+
+async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) {
+  const copy = createClusterCopy({ onNode: () => undefined, onReport: () => undefined })
+  const nodes = await readCluster(opens(client), copy, signal)
+  return { nodes: [...nodes.values()], reports: copy.reports }
+}
+
+async function lookAtVCenters(
+  { source, loaded }: Extract<Configured, { readonly ok: true }>['value'],
+  nodes: ClusterAround['nodes'],
+  client: Result<KubeClient>,
+  options: DoctorOptions,
+  signal: AbortSignal,
+): Promise<readonly VCenterFacts[]> {
+  const { clock, random, logger, lease } = options
+  const { config } = loaded
+  // Secrets need the API server, folders and the file do not.
+  const filled =
+    client.ok && Object.keys(config.credentials).length > 0
+      ? await attempt(() =>
+          readCredentials(
+            { ...options, ...source, config, client: client.value, within: CREDENTIALS_WITHIN },
+            signal,
+          ),
+        )
+      : ok(config)
+  signal.throwIfAborted()
+  const annotations = createSharedAnnotations(client.ok ? shareLease(client.value, lease, clock) : undefined)
+  const attempts = createLoginAttempts(annotations)
+  const logins = createLoginLimiter({ attempts, timings: TIMINGS, clock, random, logger, once: true })
+  const { vCenters, labels } = filled.ok ? filled.value : config
+  /** What stands above the VMs that Nodes are bound to, each once. */
+  async function parentsIn(instanceUUID: string): Promise<readonly ParentObject[]> {
+    const seen = await attempt(nodes)
+    const parents = [...(seen.ok ? seen.value.reports.values() : [])].flatMap(({ status: { vm } }) =>
+      vm?.vCenterInstanceUUID === instanceUUID ? (vm.parents ?? []) : [],
+    )
+    return [...new Map(parents.map((each) => [`${each.type} ${each.moref}`, each])).values()]
+  }
+  const userAgent = `rollcall-controller/${options.version}`
+  const { alone } = annotations
+  const around = { logins, alone, labels, parentsIn, userAgent, timings: TIMINGS, clock, random, logger }
+  return Promise.all(vCenters.map((each) => lookAtVCenter({ ...around, config: each }, signal)))
+}

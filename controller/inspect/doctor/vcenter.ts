@@ -1,0 +1,309 @@
+import * as v from 'valibot'
+import type { Clock } from '../../../agent/shared/clock.ts'
+import { fail, fine, judgeClock, type Line, skip, warn } from '../../../agent/shared/diagnosis.ts'
+import type { ParentObject } from '../../../agent/shared/node-report.ts'
+import { attempt } from '../../../agent/shared/result.ts'
+import { type Config, serverKey, type VCenterConfig } from '../../config/config.ts'
+import { isPath, matchesDatacenter } from '../../config/datacenter-pattern.ts'
+import { count, listed } from '../../lib/listed.ts'
+import type { Logger } from '../../lib/log.ts'
+import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
+import {
+  createPropertyReader,
+  filterSpec,
+  objectSpec,
+  propertySpec,
+} from '../../vcenter/collect/retrieve-properties.ts'
+import { createCollectors } from '../../vcenter/collect/session-objects.ts'
+import { createTagNames } from '../../vcenter/collect/tags.ts'
+import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
+import { createTicketRequests } from '../../vcenter/session/clone-ticket.ts'
+import { serverOf } from '../../vcenter/session/login-accounts.ts'
+import type { LoginLimiter } from '../../vcenter/session/login-limiter.ts'
+import { createRESTClient } from '../../vcenter/session/rest.ts'
+import { createSession, SERVICE_INSTANCE } from '../../vcenter/session/session.ts'
+import type { Timings } from '../../vcenter/timings.ts'
+import { askPrivileges } from '../../vcenter/vm-probe/privileges.ts'
+import { createProbeClient } from '../../vcenter/vm-probe/probe-client.ts'
+import { openConnection } from '../../vcenter/wire/connection.ts'
+import { createSoapClient } from '../../vcenter/wire/soap.ts'
+import { childrenOf, textOf } from '../../vcenter/wire/xml.ts'
+import { checkOf, type FactsOf, judgeAll, lookAll, once } from './check.ts'
+import { REACH, type VCenterGiven } from './reach-vcenter.ts'
+
+/** vCenter allows 3,000 in all (8.0 U3), and 500 to 550 for each user at its REST interface. */
+const MOST_SESSIONS = 2_400
+const MOST_OWN_SESSIONS = 400
+
+interface VCenterOptions {
+  readonly config: VCenterConfig
+  readonly logins: LoginLimiter
+  /** Why logins are not counted together with the leader's; undefined where they are. */
+  readonly alone: () => string | undefined
+  readonly labels: Config['labels']
+  /** What stands above the VMs of this vCenter (`about.instanceUuid`) that Nodes are bound to. */
+  readonly parentsIn: (instanceUUID: string) => Promise<readonly ParentObject[]>
+  readonly userAgent: string
+  readonly timings: Timings
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+/** Nobody reads them. */
+const NO_METRICS: InventoryMetrics = {
+  call: () => undefined,
+  reconnect: () => undefined,
+  unwatched: () => undefined,
+  resynced: () => undefined,
+}
+
+/** What is said in one session with a vCenter. It logs in when it is first needed: at most once by SOAP, and once by REST. */
+function visit(options: VCenterOptions, signal: AbortSignal) {
+  const { config, logins, timings, clock, random, logger, userAgent, labels } = options
+  const enter = once(async () => {
+    const connection = openConnection({ ...config, userAgent, clock })
+    try {
+      const soap = createSoapClient({ connection, clock, random, metrics: NO_METRICS })
+      const forLogin = { config, timings, logger, logins, loginSignal: signal }
+      const requestTicket = createTicketRequests({
+        trust: config.trust,
+        userAgent,
+        deadline: timings.callDeadline,
+        clock,
+        openConnection,
+      })
+      const session = createSession({ ...forLogin, soap, requestTicket })
+      const rest = createRESTClient({
+        ...forLogin,
+        connection,
+        clock,
+        metrics: NO_METRICS,
+        soapSession: soap.sessionID,
+      })
+      const content = await session.ensure(signal)
+      const collectors = createCollectors({ soap, propertyCollector: content.propertyCollector, timings })
+      const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
+      async function leave(): Promise<void> {
+        await collectors.destroy(signal).catch(() => undefined)
+        const last = signal.aborted ? AbortSignal.abort() : signal
+        await Promise.allSettled([session.logout(last), rest.logout(last)])
+        await connection.close()
+      }
+      return { soap, rest, content, login: session.lastLogin(), reader, leave }
+    } catch (error) {
+      await connection.close()
+      throw error
+    }
+  })
+  const datacenters = once(async () => {
+    const { reader, content } = await enter()
+    return { wanted: config.datacenters, seen: await readDatacenters(reader, content.rootFolder, signal) }
+  })
+  return {
+    ...options,
+    server: serverOf(config),
+    wanted: [labels.zone ?? [], labels.region ?? []].flat(),
+    enter,
+    datacenters,
+  }
+}
+
+const check = checkOf<ReturnType<typeof visit>, VCenterGiven>()
+
+const VCENTER = {
+  ...REACH,
+  login: check({
+    name: 'login',
+    after: 'credential',
+    async look({ enter, alone, config }) {
+      const { instanceUUID } = (await enter()).content
+      // Its own name for itself, and the server.
+      return { alone: alone(), identity: { instanceUUID, server: serverKey(config) } }
+    },
+    judge: ({ alone }) =>
+      fine(
+        `user and password are accepted${alone === undefined ? '' : `; not counted with the leader's attempts, because ${alone}`}`,
+      ),
+  }),
+  sessions: check({
+    name: 'sessions',
+    after: 'login',
+    async look({ enter }, signal) {
+      const { reader, login, content } = await enter()
+      const lists: { all: number; own: number }[] = []
+      await reader.read(
+        [filterSpec(propertySpec('SessionManager', ['sessionList']), objectSpec(content.sessionManager))],
+        ({ properties, missing }) => {
+          const refused = missing.get('sessionList')
+          if (refused !== undefined) throw refused
+          const list = childrenOf(properties.get('sessionList'), 'UserSession')
+          const user = list.find((each) => textOf(each, 'key') === login?.key)
+          const name = user && textOf(user, 'userName')
+          lists.push({
+            all: list.length,
+            own: list.filter((each) => textOf(each, 'userName') === name).length,
+          })
+        },
+        signal,
+      )
+      return lists[0] ?? { all: 0, own: 0 }
+    },
+    forbidden: () =>
+      skip(
+        'the vCenter account may not list sessions, and does not need to; look at Monitor > Sessions in the vSphere Client if logins fail',
+      ),
+    judge({ all, own }) {
+      const counts = `${all} are open, ${own} of this account`
+      if (own > MOST_OWN_SESSIONS || all > MOST_SESSIONS)
+        return warn(
+          `${counts}; vCenter refuses logins at about 3,000, or 500 per account at its REST interface: find out what leaves sessions open, and give Rollcall an account of its own`,
+        )
+      return fine(counts)
+    },
+  }),
+  privileges: check({
+    name: 'privileges',
+    after: 'login',
+    async look({ enter, datacenters, parentsIn, config, timings, clock }, signal) {
+      const { soap, content, login } = await enter()
+      const access = { soap, content, login }
+      const inSession = { vCenter: config.name, access, timings, clock, period: signal, signal }
+      const client = createProbeClient({ ...inSession, lost: () => undefined })
+      const known = await attempt(datacenters)
+      const parents = [...(known.ok ? inScope(known.value) : []), ...(await parentsIn(content.instanceUUID))]
+      return [...(await askPrivileges(client, config.name, parents)).proofs.values()]
+    },
+    judge(proofs) {
+      const lacking = proofs.flatMap((proof) => (proof.state === 'unproven' ? [proof.failure.message] : []))
+      const [first] = lacking
+      if (first === undefined)
+        return fine(`System.View and System.Read on ${proofs.length} objects, so an absence can be proven`)
+      const more = lacking.length === 1 ? '' : `; the same for ${lacking.length - 1} more objects`
+      return fail(`${first}${more}`)
+    },
+  }),
+  datacenters: check({
+    name: 'datacenters',
+    after: 'login',
+    look: ({ datacenters }) => datacenters(),
+    forbidden: (message) =>
+      warn(
+        `datacenters cannot be read, so a wrong name under "datacenters" goes unnoticed: ${message}; give the account Read-only on the root folder, with propagation`,
+      ),
+    judge({ wanted, seen }) {
+      const paths = seen.map(({ path }) => `/${path.join('/')}`)
+      if (seen.length === 0)
+        return fail('the account sees no datacenter; give it Read-only on the root folder, with propagation')
+      const lost = wanted.filter((each) => !seen.some((one) => matchesDatacenter(each, one)))
+      if (lost.length > 0)
+        return fail(
+          `${listed(lost)} under "datacenters" match none that the account can see (${listed(paths)}); correct the names, or give the account Read-only there`,
+        )
+      const [twice] = wanted.filter(
+        (each) => !isPath(each) && seen.filter(({ path }) => path.at(-1) === each).length > 1,
+      )
+      if (twice !== undefined)
+        return warn(
+          `${twice} under "datacenters" is ambiguous: ${listed(paths.filter((path) => path.endsWith(`/${twice}`)))}; write the path of the one you mean`,
+        )
+      return fine(
+        wanted.length === 0 ? `all that the account sees: ${listed(paths)}` : `found: ${listed(wanted)}`,
+      )
+    },
+  }),
+  categories: check({
+    name: 'tag categories',
+    after: 'login',
+    /** Those that there are, with the number of their tags. */
+    async look({ enter, wanted, timings, clock }, signal) {
+      if (wanted.length === 0) return { wanted, found: new Map<string, number>() }
+      const { rest } = await enter()
+      const names = createTagNames({ rest, categories: new Set(wanted), timings, clock })
+      return { wanted, found: await names.categories(signal) }
+    },
+    forbidden: (message) =>
+      fail(
+        `the vCenter account may not read tags, so Nodes get no zone and no region: ${message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
+      ),
+    judge({ wanted, found }) {
+      if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')
+      const missing = wanted.filter((name) => !found.has(name))
+      if (missing.length > 0)
+        return fail(
+          `vCenter shows no tag category ${listed(missing)}; create it, correct "zone" and "region" under "labels", or give the account Read-only as a global permission`,
+        )
+      const empty = wanted.filter((name) => found.get(name) === 0)
+      if (empty.length > 0)
+        return warn(
+          `no tags in the category ${listed(empty)}; create some, and attach them to clusters or hosts`,
+        )
+      return fine(listed(wanted.map((name) => `${name} with ${count(found.get(name) ?? 0, 'tag')}`)))
+    },
+  }),
+  skew: check({
+    name: 'clock',
+    after: 'login',
+    async look({ enter, timings, clock }, signal) {
+      const { soap } = await enter()
+      const sent = clock.now()
+      const answer = await soap.call({
+        operation: 'CurrentTime',
+        target: SERVICE_INSTANCE,
+        deadline: timings.callDeadline,
+        signal,
+      })
+      const time = v.parse(v.pipe(v.string(), v.isoTimestamp()), textOf(answer, 'returnval'))
+      return Date.parse(time) - (sent + clock.now()) / 2
+    },
+    judge: (skew) => judgeClock('vCenter', skew),
+  }),
+}
+
+export interface VCenterFacts extends Omit<VCenterGiven, 'now'>, FactsOf<typeof VCENTER> {
+  readonly name: string
+}
+
+/** Looks at one vCenter, up to the first step that fails. */
+export async function lookAtVCenter(options: VCenterOptions, signal: AbortSignal): Promise<VCenterFacts> {
+  const { name, trust } = options.config
+  const around = visit(options, signal)
+  const facts = await lookAll(VCENTER, around, signal)
+  if (facts.login?.ok) await (await around.enter()).leave()
+  return { name, server: around.server, trust: trust.kind, ...facts }
+}
+
+/** The lines for one vCenter, in the order in which each depends on those before it. */
+export function judgeVCenter({ name, server, trust, ...facts }: VCenterFacts, now: number): readonly Line[] {
+  return judgeAll(VCENTER, facts, { server, trust, now }, { prefix: `vCenter ${name}: ` })
+}
+
+/** A line for each identity that several servers give. */
+export function judgeTwins(vCenters: readonly VCenterFacts[]): readonly Line[] {
+  const known = vCenters.flatMap(({ name, server, login }) =>
+    login?.ok && login.value.identity.instanceUUID !== ''
+      ? [{ name, at: server, ...login.value.identity }]
+      : [],
+  )
+  return [...Map.groupBy(known, ({ instanceUUID }) => instanceUUID)]
+    .filter(([, group]) => new Set(group.map(({ server }) => server)).size > 1)
+    .map(([instanceUUID, group]) => {
+      const names = listed(group.map(({ name, at }) => `${name} (${at})`))
+      return {
+        check: `vCenters ${listed(group.map(({ name }) => name))}: identity`,
+        ...warn(
+          `${names} say that they are one (instance UUID ${instanceUUID}), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one`,
+        ),
+      }
+    })
+}
+
+/** The datacenters that the configuration means, as objects to ask for privileges on. */
+function inScope({
+  wanted,
+  seen,
+}: Awaited<ReturnType<ReturnType<typeof visit>['datacenters']>>): readonly ParentObject[] {
+  return seen
+    .filter((each) => wanted.length === 0 || wanted.some((pattern) => matchesDatacenter(pattern, each)))
+    .map(({ moref, path }) => ({ type: 'Datacenter', moref, name: path.at(-1) ?? moref }))
+}
