@@ -4,13 +4,17 @@ import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/read-credentials.ts'
 import { firstLook } from '../../cpi/interlock/first-look.ts'
 import { ownControllers } from '../../cpi/interlock/judge-interlock.ts'
-import { explainNode } from '../../inspect/explain/explain-node.ts'
-import type { Explanation, FreshLook } from '../../inspect/explain/facts.ts'
-import { explanationJSON, printExplanation } from '../../inspect/explain/print-explanation.ts'
-import { suggestNode } from '../../inspect/explain/suggest-node.ts'
+import type { ExplainFacts } from '../../inspect/explain/chain.ts'
+import {
+  type Explanation,
+  explainNode,
+  explanationJSON,
+  printExplanation,
+  suggestNode,
+} from '../../inspect/explain/explain-node.ts'
 import { DEADLINE, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'
 import { planOf } from '../../inspect/plan/node-plan.ts'
-import { readLeader } from '../../inspect/status/read-leader.ts'
+import { readLeader } from '../../inspect/status/print-status.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
@@ -146,7 +150,7 @@ async function lookNow(
   { loaded, ...sources }: NonNullable<Loaded>,
   parts: ReturnType<typeof partsOf> & { readonly client: KubeClient },
   signal: AbortSignal,
-): Promise<{ readonly look: FreshLook | undefined; readonly remarks: readonly string[] }> {
+): Promise<{ readonly look: ExplainFacts['fresh']; readonly remarks: readonly string[] }> {
   const config = await readCredentials(
     { ...parts, ...sources, config: loaded.config, within: DEADLINE },
     signal,

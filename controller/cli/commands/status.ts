@@ -1,8 +1,13 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok } from '../../../agent/shared/result.ts'
 import { statusOf } from '../../inspect/status/node-status.ts'
-import { type ClusterStatus, inOrder, printStatus, statusJSON } from '../../inspect/status/print-status.ts'
-import { readLeader } from '../../inspect/status/read-leader.ts'
+import {
+  type ClusterStatus,
+  inOrder,
+  printStatus,
+  readLeader,
+  statusJSON,
+} from '../../inspect/status/print-status.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'

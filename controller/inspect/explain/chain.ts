@@ -1,12 +1,44 @@
-import type { Condition, ConditionType } from '../../../agent/shared/node-report.ts'
+import type { BoundVM, Condition, ConditionType } from '../../../agent/shared/node-report.ts'
+import type { LeaseRecord } from '../../kubernetes/lease.ts'
 import { age } from '../../lib/format-time.ts'
+import type { Decision } from '../../loops/node/decide/decision.ts'
 import { describeBound } from '../../loops/node/decide/describe-vm.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
 import { isAgentless, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { deletionHangs } from '../../loops/node/facts/removal.ts'
-import type { NodeReport } from '../../types/node.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
 import type { NodePlan } from '../plan/node-plan.ts'
-import type { ChainStep, ExplainFacts, StepState } from './facts.ts'
+
+/** All that an explanation is made from. */
+export interface ExplainFacts {
+  readonly node: Node
+  /** Undefined where there is none. */
+  readonly report: NodeReport | undefined
+  /** Whether reports could be read at all. */
+  readonly reportsRead: boolean
+  /** The Lease that its kubelet renews: undefined where there is none, `unread` where it could not be read. */
+  readonly kubelet: LeaseRecord | undefined | 'unread'
+  /** Who leads, in one line. */
+  readonly leader: string
+  /** Whether vCenter was to be asked. */
+  readonly asked: boolean
+  /** What a leader would decide now; undefined where vCenter was not asked, or nothing came of it. */
+  readonly fresh: { readonly decision: Decision | undefined; readonly plan: NodePlan } | undefined
+  /** What was taken for granted by that look, and may be otherwise. */
+  readonly assumed: readonly string[]
+  /** What could not be found out, and why. */
+  readonly unknown: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** One link of the chain from the machine to the decision. */
+export interface ChainStep {
+  readonly name: string
+  readonly state: 'ok' | 'no' | 'unknown'
+  /** What is so, in plain words. */
+  readonly says: readonly string[]
+}
 
 /** A kubelet renews its Lease every ten seconds; the node lifecycle controller gives it up after fifty, milliseconds. */
 const SILENT_AFTER = 50_000
@@ -74,7 +106,11 @@ function kubeletStep({ kubelet, now }: ExplainFacts): ChainStep {
 }
 
 function reportStep({ node, report, now }: ExplainFacts): ChainStep {
-  const step = (state: StepState, ...says: readonly string[]): ChainStep => ({ name: 'report', state, says })
+  const step = (state: ChainStep['state'], ...says: readonly string[]): ChainStep => ({
+    name: 'report',
+    state,
+    says,
+  })
   if (report === undefined) return step('no', `there is no NodeReport named ${node.name}`)
   const { spec, reportedAt } = report
   if (!spec.ok) return step('no', ...spec.problems.map((problem) => `the NodeReport is invalid: ${problem}`))
@@ -141,7 +177,7 @@ const REASONS_OF_LEADER: ReadonlySet<string> = new Set([
   'DeletionRefused',
 ])
 
-function stateOf({ type, status }: Condition): StepState {
+function stateOf({ type, status }: Condition): ChainStep['state'] {
   if (status === 'Unknown') return 'unknown'
   // The only condition that is bad when True.
   return (status === 'True') === (type !== 'DeletionPending') ? 'ok' : 'no'
@@ -151,21 +187,9 @@ function wordsOf({ reason, message }: Condition): string {
   return `${reason}: ${message}`
 }
 
-function placeOf({
-  datacenter,
-  cluster,
-  host,
-}: {
-  datacenter?: string
-  cluster?: string
-  host?: string
-}): string {
-  const places = [
-    ...(datacenter === undefined ? [] : [`datacenter ${datacenter}`]),
-    ...(cluster === undefined ? [] : [`cluster ${cluster}`]),
-    ...(host === undefined ? [] : [`host ${host}`]),
-  ]
-  return places.length === 0 ? '' : `, ${places.join(', ')}`
+function placeOf(vm: Pick<BoundVM, 'datacenter' | 'cluster' | 'host'>): string {
+  const places = (['datacenter', 'cluster', 'host'] as const).filter((each) => vm[each] !== undefined)
+  return places.map((each) => `, ${each} ${vm[each]}`).join('')
 }
 
 /** What the leader would do now. */

@@ -17,9 +17,8 @@ import {
 import { gone, LACKING } from '../../../test/fixtures/gone.ts'
 import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
 import { planOf } from '../plan/node-plan.ts'
-import { explainNode } from './explain-node.ts'
-import type { ExplainFacts, Explanation } from './facts.ts'
-import { explanationJSON, printExplanation } from './print-explanation.ts'
+import type { ExplainFacts } from './chain.ts'
+import { type Explanation, explainNode, explanationJSON, printExplanation } from './explain-node.ts'
 
 const RENEWED = {
   holder: 'worker-1',

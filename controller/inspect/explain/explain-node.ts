@@ -1,15 +1,44 @@
+import { columns } from '../../../agent/shared/columns.ts'
+import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
+import type { Condition } from '../../../agent/shared/node-report.ts'
+import { escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
+import { PROOFS } from '../../loops/node/decide/lifecycle/absence-proofs.ts'
+import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/lifecycle/deletion-rules.ts'
 import { previousStatus } from '../../loops/node/facts/previous-status.ts'
-import { ANNOTATION_DELETION } from '../../types/node.ts'
+import { ANNOTATION_DELETION, type Node, type NodeReport } from '../../types/node.ts'
 import { type NodeStatus, statusOf } from '../status/node-status.ts'
-import { chainOf } from './chain.ts'
-import { deletionItems } from './deletion-items.ts'
-import type { ExplainFacts, Explanation } from './facts.ts'
+import { type ChainStep, chainOf, type ExplainFacts } from './chain.ts'
+
+/** Something that must hold before a Node is deleted. */
+export interface DeletionItem {
+  readonly name: string
+  /** In plain words. */
+  readonly what: string
+  readonly state: ChainStep['state']
+  /** Why it does not hold, or is not known. */
+  readonly why?: string
+}
+
+export interface Explanation {
+  readonly node: string
+  /** One sentence. */
+  readonly summary: string
+  readonly chain: readonly ChainStep[]
+  /** Of a Node whose VM is missing. */
+  readonly deletion?: readonly DeletionItem[]
+  /** What would change it. */
+  readonly changes: readonly string[]
+  readonly leader: string
+  /** What was taken for granted, and may be otherwise. */
+  readonly assumed: readonly string[]
+  readonly unknown: readonly string[]
+}
 
 /** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
 export function explainNode(facts: ExplainFacts): Explanation {
-  const { node, report, asked, fresh, leader, assumed, unknown, reportsRead } = facts
+  const { node, report, fresh, leader, assumed, unknown, reportsRead } = facts
   const status = statusOf(node, report)
-  const { conditions, deletionUnmet: listed } = previousStatus(report, node)
+  const { conditions } = previousStatus(report, node)
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
   const written = pending?.status === 'False' ? undefined : pending
   const missing = written !== undefined || fresh?.decision?.probePlan?.missing === true
@@ -19,17 +48,7 @@ export function explainNode(facts: ExplainFacts): Explanation {
       ? summaryOf(status)
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
-    ...(missing
-      ? {
-          deletion: deletionItems({
-            node,
-            leader: written,
-            listed,
-            asked,
-            fresh: fresh?.decision?.deletionUnmet,
-          }),
-        }
-      : {}),
+    ...(missing ? { deletion: deletionItems(facts, written) } : {}),
     changes: reportsRead ? changesOf(status, missing) : [],
     leader,
     assumed,
@@ -110,4 +129,119 @@ function changesOfMissing(name: string): readonly string[] {
     `to keep it, whatever is proven: kubectl annotate node ${name} ${ANNOTATION_DELETION}=hold`,
     `to delete it now: kubectl delete node ${name}`,
   ]
+}
+
+/** What one look answers: it depends on vCenter, the configuration and the cluster alone. */
+const BY_ONE_LOOK: ReadonlySet<string> = new Set([
+  ...PROOFS.map(({ name }) => name),
+  'DeletionOn',
+  'SeenOrWanted',
+  'VolumesDetached',
+  'NotDryRun',
+])
+const LEADER_ALONE = 'only the leader knows'
+const NOT_ASKED = 'not asked: give --config'
+const NOT_PROBED = 'nothing was probed: a vCenter has not answered, or shows the VM'
+const READY = 'the Node is Ready, so its machine runs somewhere'
+
+/**
+ * All that must hold before a Node is deleted, and what of it does, by the leader's own lists. The report's status has what
+ * is missing; for how long an absence has been proven is in the leader's memory alone.
+ */
+function deletionItems(facts: ExplainFacts, leader: Condition | undefined): readonly DeletionItem[] {
+  return [...PROOFS, ...PRECONDITIONS].map((row) => ({
+    name: row.name,
+    what: row.holds,
+    ...find(row, facts, leader),
+  }))
+}
+
+/** @param leader DeletionPending as the leader wrote it; undefined where it has not */
+function find(
+  row: Parameters<typeof holdsByList>[1],
+  { node, report, asked, fresh }: ExplainFacts,
+  leader: Condition | undefined,
+): Pick<DeletionItem, 'state' | 'why'> {
+  const { name } = row
+  const { deletionUnmet: listed } = previousStatus(report, node)
+  // What is missing by one probe of the VM that was made now.
+  const unmet = fresh?.decision?.deletionUnmet
+  if (name === 'NotHeld') return notBy(heldBy(node)?.message)
+  if (name === 'NodeNotReady') return notBy(node.ready?.status === 'True' ? READY : undefined)
+  const byOneLook = BY_ONE_LOOK.has(name)
+  if (unmet !== undefined && byOneLook) return notBy(unmet.find((each) => each.name === name)?.message)
+  const holds = listed && holdsByList(listed, row)
+  if (holds === true) return { state: 'ok' }
+  if (holds === false) {
+    // The condition gives the reason of the first.
+    const reason = name === listed?.[0] ? `${leader?.reason}, ` : ''
+    return { state: 'no', why: `${reason}as the leader says above` }
+  }
+  const unprobed = asked ? NOT_PROBED : NOT_ASKED
+  return { state: 'unknown', why: byOneLook ? unprobed : LEADER_ALONE }
+}
+
+function notBy(why: string | undefined): Pick<DeletionItem, 'state' | 'why'> {
+  return why === undefined ? { state: 'ok' } : { state: 'no', why }
+}
+
+const MAX_LINE = 2_000
+const SIGN: Readonly<Record<ChainStep['state'], string>> = { ok: 'ok', no: 'no', unknown: '?' }
+
+/** For people; ends with a newline. */
+export function printExplanation(explanation: Explanation): string {
+  const { node, summary, chain, deletion, changes, leader, assumed, unknown } = explanation
+  const lines = [
+    `Node ${node} ${summary}`,
+    '',
+    ...indented(
+      chain.flatMap(({ name, state, says }) =>
+        says.map((text, index) => (index === 0 ? [SIGN[state], name, text] : ['', '', text])),
+      ),
+    ),
+    ...(deletion === undefined
+      ? []
+      : [
+          '',
+          'before it is deleted, all of this must hold:',
+          ...indented(
+            deletion.map(({ state, what, why }) => [
+              SIGN[state],
+              `${what}${why === undefined ? '' : ` (${why})`}`,
+            ]),
+          ),
+        ]),
+    ...(changes.length === 0 ? [] : ['', 'what would change it:', ...changes.map((each) => `  - ${each}`)]),
+    '',
+    leader,
+    ...[...assumed, ...unknown].map((each) => `! ${each}`),
+  ]
+  return `${lines.map((line) => printable(line, MAX_LINE)).join('\n')}\n`
+}
+
+function indented(rows: readonly (readonly string[])[]): readonly string[] {
+  return columns(rows).map((line) => `  ${line}`)
+}
+
+/** For programs; one object, and a newline. */
+export function explanationJSON(explanation: Explanation): string {
+  return `${escapeUnprintable(JSON.stringify(explanation, null, 2))}\n`
+}
+
+/** What may be said where no Node has this name: the Node that was probably meant, and why. */
+export function suggestNode(
+  word: string,
+  nodes: readonly Node[],
+  report: (name: string) => NodeReport | undefined,
+): string {
+  const names = nodes.map(({ name }) => name)
+  const ofVM = nodes.find((node) => previousStatus(report(node.name), node).vm?.name === word)
+  if (ofVM !== undefined) return `; VM "${word}" is Node ${ofVM.name}`
+  const ofAddress = nodes.find(({ addresses }) => addresses.some(({ address }) => address === word))
+  if (ofAddress !== undefined) return `; ${word} is an address of Node ${ofAddress.name}`
+  const near =
+    names.find((name) => name.startsWith(`${word}.`) || word.startsWith(`${name}.`)) ??
+    didYouMean(word, names)
+  if (near !== undefined) return `: did you mean ${near}?`
+  return nodes.length === 0 ? '; there are no Nodes' : '; "kubectl get nodes" lists them all'
 }

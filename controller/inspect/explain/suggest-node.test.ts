@@ -1,7 +1,7 @@
 import t from 'tap'
 import { boundVM, NODE_UID, node, report } from '../../../test/fixtures/facts.ts'
 import { age } from '../../lib/format-time.ts'
-import { suggestNode } from './suggest-node.ts'
+import { suggestNode } from './explain-node.ts'
 
 const nodes = [
   node({ addresses: [{ type: 'InternalIP', address: '10.0.0.5' }] }),

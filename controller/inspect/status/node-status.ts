@@ -23,13 +23,18 @@ export const STATES = [
   'unmanaged',
 ] as const
 
-export type Power = 'on' | 'off' | 'suspended'
-
 export interface NodeStatus {
   readonly name: string
   readonly state: (typeof STATES)[number]
   /** What is pending or holds it, as the leader said it; nothing where all is well. */
-  readonly pending: Pending | undefined
+  readonly pending:
+    | {
+        /** That says so; undefined where none does. */
+        readonly condition: ConditionType | undefined
+        readonly reason: string
+        readonly message: string
+      }
+    | undefined
   readonly level: IdentityLevel | undefined
   readonly vCenter: string | undefined
   readonly datacenter: string | undefined
@@ -38,20 +43,13 @@ export interface NodeStatus {
   /** Its name in vCenter. */
   readonly vm: string | undefined
   /** As last decided; undefined where that is not known. */
-  readonly power: Power | undefined
+  readonly power: 'on' | 'off' | 'suspended' | undefined
   readonly zone: string | undefined
   readonly region: string | undefined
   /** Of the condition Ready. */
   readonly ready: string
   /** The vCenter for which the brake holds it. */
   readonly brakeEngagedFor: string | undefined
-}
-
-export interface Pending {
-  /** Of the condition that says so; undefined where no condition does. */
-  readonly condition: ConditionType | undefined
-  readonly reason: string
-  readonly message: string
 }
 
 /** @param report undefined where there is none, or where reports cannot be read */
@@ -114,7 +112,11 @@ function withoutReport(node: Node): Judgment {
 }
 
 /** Why a report has no conditions that are about this Node. */
-function undecided(node: Node, { spec }: NodeReport, conditions: readonly Condition[]): Pending | undefined {
+function undecided(
+  node: Node,
+  { spec }: NodeReport,
+  conditions: readonly Condition[],
+): NodeStatus['pending'] {
   if (conditions.length > 0) return undefined
   const say = (reason: Reason, message: string) => ({ condition: undefined, reason, message })
   if (!spec.ok) return say('ReportInvalid', spec.problems.join('; '))
@@ -127,11 +129,11 @@ function undecided(node: Node, { spec }: NodeReport, conditions: readonly Condit
   return say('NotConfirmed', 'no leader has decided on its report yet')
 }
 
-function pendingOf({ type, reason, message }: Condition): Pending {
+function pendingOf({ type, reason, message }: Condition): NodeStatus['pending'] {
   return { condition: type, reason, message }
 }
 
-const POWER: Readonly<Partial<Record<string, Power>>> = {
+const POWER: Readonly<Partial<Record<string, NodeStatus['power']>>> = {
   VMFound: 'on',
   VMRuns: 'on',
   VMPoweredOff: 'off',
@@ -143,7 +145,7 @@ function isOff({ reason }: Condition): boolean {
   return power === 'off' || power === 'suspended'
 }
 
-function powerOf(conditions: readonly Condition[]): Power | undefined {
+function powerOf(conditions: readonly Condition[]): NodeStatus['power'] {
   const found = conditions.find(({ type }) => type === 'VMFound')
   // Of a VM that is not found, the last that was said is not what is so now.
   if (found?.status !== 'True' || conditions.some(isMissing)) return undefined

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { NodeStatus } from './node-status.ts'
-import { inOrder, printStatus, statusJSON } from './print-status.ts'
-import { leaderText } from './read-leader.ts'
+import { inOrder, leaderText, printStatus, statusJSON } from './print-status.ts'
 
 const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
   name,

@@ -1,4 +1,6 @@
 import { escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
+import type { KubeClient } from '../../kubernetes/client.ts'
+import { believedFor, createLeaseStore, type LeaseName, type LeaseRecord } from '../../kubernetes/lease.ts'
 import { count } from '../../lib/listed.ts'
 import { textTable } from '../../lib/text-table.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
@@ -11,12 +13,6 @@ export interface ClusterStatus {
   readonly nodes: readonly NodeStatus[]
   /** What could not be read, and why. */
   readonly unknown: readonly string[]
-}
-
-/** Where a table is printed; without limits for a file or a pipe. */
-export interface Screen {
-  readonly columns: number
-  readonly rows: number
 }
 
 const HEADER = ['VCENTER', 'CLUSTER', 'HOST', 'NODE', 'IDENTITY', 'ZONE', 'POWER', 'STATE', 'PENDING']
@@ -37,8 +33,15 @@ export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
   })
 }
 
-/** For people: a table, how many Nodes are in which state, and what could not be read. Ends with a newline. */
-export function printStatus({ leader, nodes, unknown }: ClusterStatus, screen?: Screen): string {
+/**
+ * For people: a table, how many Nodes are in which state, and what could not be read. Ends with a newline.
+ *
+ * @param screen where it is printed; without one there is no limit, as for a file or a pipe
+ */
+export function printStatus(
+  { leader, nodes, unknown }: ClusterStatus,
+  screen?: Pick<NodeJS.WriteStream, 'columns' | 'rows'>,
+): string {
   const below = [summary(nodes), ...brakes(nodes), leader, ...unknown.map((each) => `! ${each}`)]
   const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
   const table = textTable(HEADER, shown.map(cells))
@@ -95,4 +98,31 @@ function fit(
     shown: nodes.filter(({ name }) => names.has(name)),
     note: [`and ${nodes.length - names.size} more`],
   }
+}
+
+/** Clocks of one cluster, and of a laptop, that differ by more than this have other worries, milliseconds. */
+const MAX_SKEW = 60_000
+
+/** Who leads, in one line. Throws as `KubeClient.request`. */
+export async function readLeader(
+  client: KubeClient,
+  lease: LeaseName,
+  now: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const found = await createLeaseStore(client, lease.namespace, lease.name).get(signal)
+  return leaderText(found?.record, lease, now)
+}
+
+/** @param record undefined where there is no such Lease */
+export function leaderText(record: LeaseRecord | undefined, lease: LeaseName, now: number): string {
+  const held = `the Lease ${lease.namespace}/${lease.name}`
+  if (record === undefined) return `no replica has ever held ${held}: check that rollcall-controller runs`
+  const { holder, renewTime } = record
+  if (holder === '')
+    return `no replica holds ${held}: check that rollcall-controller runs; this is the state that the last leader left`
+  const end = Date.parse(renewTime) + believedFor(record)
+  if (end + MAX_SKEW < now)
+    return `${holder} held ${held} until ${renewTime}, and none has since: check that rollcall-controller runs; this is the state at that time`
+  return `${holder} leads, and holds ${held}`
 }
