@@ -171,6 +171,16 @@ t.test(
   },
 )
 
+t.test(
+  'what is inspected is judged by values: not by the words of a message, and without a call',
+  async (t) => {
+    const files = await sources('controller/inspect')
+    t.ok(files.length > 15)
+    t.strictSame(matches(files, /\bmessage\??\.(?:includes|match|startsWith|endsWith)\(/g), [])
+    t.strictSame(matches(files, /\basync judge\w*\(|\bjudge\w*\([^)]*\bsignal\b/g), [])
+  },
+)
+
 t.test('few files write, and one opens ports', async (t) => {
   const acting = await found(/method: '(?:POST|PUT|PATCH|DELETE)'|create(?:Secure)?Server\(/g)
   t.strictSame([...new Set(acting.map((each) => each.replace(/:.*/s, '')))], ACTING)

@@ -236,6 +236,17 @@ t.test('a Node that the brake holds', async (t) => {
   const { text } = await explained(one?.name ?? '')
   t.match(text, /is kept for now, although its VM is gone: BrakeEngaged$/m)
   t.match(text, /^ {2}no {2}not too many VMs of its vCenter vanished at once \(/m)
+  t.ok(stage.reports.last(one?.name ?? '')?.status?.deletionUnmet?.includes('BrakeReleased'))
+  const { deletion = [] }: Explanation = JSON.parse((await explained(one?.name ?? '', '--output=json')).text)
+  t.match(
+    deletion.find(({ name }) => name === 'BrakeReleased'),
+    { state: 'no', why: /as the leader says above$/ },
+  )
+  t.match(
+    deletion.find(({ name }) => name === 'ConfirmedJustNow'),
+    { state: 'unknown' },
+    'it comes and goes, and is not listed beside others',
+  )
   const { text: table } = await told('status', `--kubeconfig=${kubeconfig}`)
   t.match(table, /^the brake on deletions is engaged for \d Nodes of vCenter main$/m)
 })
