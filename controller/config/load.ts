@@ -9,8 +9,13 @@ import { DEFAULT_FOLDER, type SourceOptions } from './credential-source.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import { looksLikeINI, readINI } from './ini.ts'
 import { keepLevel } from './keep-level.ts'
-import { type ReadFile, type ReadFolder, readTextFile } from './read-text.ts'
-import { createRememberingReader, type RememberedFiles } from './remembered-files.ts'
+import {
+  createRememberingReader,
+  type ReadFile,
+  type ReadFolder,
+  type RememberedFiles,
+  readTextFile,
+} from './read-files.ts'
 import { readSections } from './sections.ts'
 import { readYAML } from './yaml.ts'
 
@@ -56,7 +61,7 @@ export async function loadConfig(source: ConfigSource): Promise<LoadedConfig> {
   return {
     ...loaded,
     warnings: findings.warnings.map((warning) => formatProblem(path, warning)),
-    files: reader.files(),
+    files: reader.files,
   }
 }
 

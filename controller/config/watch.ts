@@ -1,16 +1,12 @@
 import type { Clock } from '../../agent/shared/clock.ts'
+import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
+import { every } from '../lib/tasks.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './load.ts'
-import {
-  createRememberingReader,
-  type RememberedFiles,
-  type RememberingReader,
-  readAgain,
-  sameFiles,
-} from './remembered-files.ts'
+import { createRememberingReader, type RememberingReader, readAgain, sameFiles } from './read-files.ts'
 
 export interface ConfigWatchOptions extends ConfigSource {
   /** As it was read at start. */
@@ -52,23 +48,18 @@ const INTERVAL = 2_000
  * same, because a half-written file may be valid but lack a vCenter.
  */
 export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
-  const { readFile, clock, logger, metrics } = options
-  let { config, files: judged } = options.loaded
+  const { readFile, loaded, clock, logger, metrics } = options
+  let { config } = loaded
   let end = new AbortController()
-  /** A change that one check has found. */
-  let seen: RememberedFiles | undefined
+  const look = follow<Pick<LoadedConfig, 'files'>, RememberingReader>(loaded, {
+    look: ({ files }) => readAgain(files, readFile),
+    same: (a, b) => sameFiles(a.files, b.files),
+    settles: true,
+    onChange: judge,
+  })
 
-  async function look(): Promise<void> {
-    const reader = await readAgain(judged, readFile)
-    const found = reader.files()
-    const changed = !sameFiles(found, judged)
-    const settled = changed && seen !== undefined && sameFiles(found, seen)
-    seen = changed && !settled ? found : undefined
-    if (settled) await judge(reader)
-  }
-
-  /** Checks exactly what was read, not a later state of the files. */
-  async function judge(reader: RememberingReader): Promise<void> {
+  /** Checks exactly what was read, not a later state of the files. Another text may name other files. */
+  async function judge(reader: RememberingReader): Promise<RememberingReader> {
     const asked = createRememberingReader(reader.readFile)
     const levelInForce = config.identity.require
     try {
@@ -79,7 +70,7 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
       const problems = error.message.split('\n')
       logger.error({ problems }, 'configuration refused, the previous one stays in force')
     }
-    judged = asked.files()
+    return asked
   }
 
   function take(loaded: LoadedConfig): void {
@@ -100,12 +91,6 @@ export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
   metrics.configTaken(clock.now() / 1000)
   return {
     current: () => ({ config, superseded: end.signal }),
-    async run(signal) {
-      for (;;) {
-        await clock.sleep(INTERVAL, signal)
-        if (signal.aborted) return
-        await look()
-      }
-    },
+    run: every(INTERVAL, look, clock),
   }
 }

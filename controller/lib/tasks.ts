@@ -62,8 +62,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-/** Repeats the work every `interval` milliseconds, give or take a tenth, so that several do not coincide. */
-export function every(interval: number, work: Task, clock: Clock, random: () => number): Task {
+/** Repeats the work every `interval` milliseconds; with `random`, give or take a tenth, so that several do not coincide. */
+export function every(interval: number, work: Task, clock: Clock, random: () => number = () => 0.5): Task {
   return async (signal) => {
     for (;;) {
       await clock.sleep(interval * (0.9 + 0.2 * random()), signal)

@@ -2,8 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { parseCertificates } from '../config/certificates.ts'
+import { parseCertificates } from '../config/trust.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
 import { readRegularFile } from '../lib/read-regular-file.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
@@ -52,47 +53,40 @@ export function loadClientCA(source: ClientCASource, options: Options): ClientCA
       const look = async () => readCAFile(source.path)
       const certificates = readCAFile(source.path)
       warnWithoutRoot(certificates, options.logger)
-      return { certificates, watch: (onChange) => follow(look, certificates, onChange, options) }
+      return { certificates, watch: (onChange) => watch(look, certificates, onChange, options) }
     }
     case 'cluster': {
       const look = (signal: AbortSignal) => readConfigMap(options.client, signal)
-      return { certificates: [], watch: (onChange) => follow(look, [], onChange, options) }
+      return { certificates: [], watch: (onChange) => watch(look, [], onChange, options) }
     }
   }
 }
 
-/** Looks at once, and every minute. What cannot be read changes nothing, and is logged once. */
-function follow(
+/** Looks at once, and every minute. */
+function watch(
   look: (signal: AbortSignal) => Promise<readonly string[]>,
   first: readonly string[],
   onChange: (certificates: readonly string[]) => void,
   { clock, random, logger }: Options,
 ): Task {
-  let current = first.join()
-  let complaint = ''
-  const work: Task = async (signal) => {
-    try {
-      const found = await look(signal)
-      complaint = ''
-      if (found.join() === current) return
-      current = found.join()
+  const again = follow(first, {
+    look: (_, signal) => look(signal),
+    same: (a, b) => a.join() === b.join(),
+    onChange(found) {
       onChange(found)
       logger.info({ certificates: found.length }, 'client CA of the secure port loaded')
       warnWithoutRoot(found, logger)
-    } catch (error) {
-      if (signal.aborted) return
-      const cause = error instanceof Error ? error.message : String(error)
-      if (cause !== complaint)
-        logger.warn(
-          { cause },
-          'cannot read the client CA of the secure port again; the previous one stays in use',
-        )
-      complaint = cause
-    }
-  }
+      return found
+    },
+    onFailing: (cause) =>
+      logger.warn(
+        { cause },
+        'cannot read the client CA of the secure port again; the previous one stays in use',
+      ),
+  })
   return async (signal) => {
-    await work(signal)
-    await every(INTERVAL, work, clock, random)(signal)
+    await again(signal)
+    await every(INTERVAL, again, clock, random)(signal)
   }
 }
 

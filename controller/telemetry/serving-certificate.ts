@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
 import { readRegularFile } from '../lib/read-regular-file.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
@@ -47,30 +48,23 @@ export async function loadServingCertificate(
   if (files === undefined) {
     return { pair: await createSelfSigned(clock.now()), watch: () => aborted }
   }
-  let pair = read(files)
-  return {
-    pair,
-    watch: (onChange) =>
-      every(
-        INTERVAL,
-        async () => {
-          try {
-            const found = read(files)
-            if (found.cert === pair.cert && found.key === pair.key) return
-            pair = found
-            onChange(pair)
-            logger.info({ file: files.certFile }, 'certificate of the secure port loaded')
-          } catch (error) {
-            logger.warn(
-              { err: error },
-              'cannot read the certificate of the secure port again; the previous one stays in use',
-            )
-          }
-        },
-        clock,
-        random,
-      ),
-  }
+  const pair = read(files)
+  const watch = (onChange: (pair: KeyPair) => void) =>
+    follow(pair, {
+      look: () => read(files),
+      same: (a, b) => a.cert === b.cert && a.key === b.key,
+      onChange(found) {
+        onChange(found)
+        logger.info({ file: files.certFile }, 'certificate of the secure port loaded')
+        return found
+      },
+      onFailing: (cause) =>
+        logger.warn(
+          { cause },
+          'cannot read the certificate of the secure port again; the previous one stays in use',
+        ),
+    })
+  return { pair, watch: (onChange) => every(INTERVAL, watch(onChange), clock, random) }
 }
 
 type Files = Pick<CertificateSource & { kind: 'files' }, 'certFile' | 'keyFile'>

@@ -1,6 +1,6 @@
 import { ok } from '../../../agent/shared/result.ts'
 import type { GivenArguments } from '../../config/apply-arguments.ts'
-import { readCredentials } from '../../config/credentials/read-credentials.ts'
+import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { loadConfig } from '../../config/load.ts'
 import { environmentOf, givenBy, handOver } from '../../cpi/hand-over.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'

@@ -7,7 +7,7 @@ import type { Config, VCenterCredentials } from '../config.ts'
 import { Secret } from '../secret.ts'
 import { load } from '../testing/load.ts'
 import { createCredentialWatch } from './credential-watch.ts'
-import type { SourceState } from './secret-data.ts'
+import type { SourceState } from './watch-source.ts'
 
 const GLOBAL = 'global: {secretName: s, secretNamespace: n}\n'
 const ONE = `${GLOBAL}vcenter: {vc1: {server: a}}\n`

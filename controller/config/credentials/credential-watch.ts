@@ -1,11 +1,11 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Logger } from '../../lib/log.ts'
-import { aborted, runTogether, type Task } from '../../lib/tasks.ts'
+import { aborted, firstAnswer, runTogether, type Task } from '../../lib/tasks.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
 import { describeSource } from '../credential-source.ts'
 import type { ConfigWatch } from '../watch.ts'
 import { findCredential } from './find-credential.ts'
-import type { SourceState } from './secret-data.ts'
+import { type SourceReads, type SourceState, sourceWatcher } from './watch-source.ts'
 
 export interface CredentialWatchOptions {
   readonly configuration: Pick<ConfigWatch, 'current'>
@@ -206,4 +206,35 @@ function sameCredentials(one: Config, other: Config): boolean {
 
 function messageOf(missing: VCenterConfig['noCredential']): string | undefined {
   return missing?.state === 'failed' ? missing.message : missing?.state
+}
+
+export interface ReadCredentialsOptions extends SourceReads {
+  readonly config: Config
+  /** Milliseconds for all Secrets and folders together. */
+  readonly within: number
+}
+
+/**
+ * Fills in the users and passwords that Secrets and folders have now. A vCenter whose source gives none has `noCredential`,
+ * which is still pending where the time was over.
+ *
+ * @throws the signal's reason when it aborts
+ */
+export async function readCredentials(options: ReadCredentialsOptions, signal: AbortSignal): Promise<Config> {
+  const { config, within, clock, logger } = options
+  const inForce = { config, superseded: new AbortController().signal }
+  const credentials = createCredentialWatch({
+    configuration: { current: () => inForce },
+    watchSource: sourceWatcher(options),
+    clock,
+    logger,
+  })
+  const settled = () => (isPending(credentials.current().config) ? undefined : true)
+  await firstAnswer(credentials.run, settled, within, clock, signal)
+  signal.throwIfAborted()
+  return credentials.current().config
+}
+
+function isPending({ vCenters }: Config): boolean {
+  return vCenters.some(({ noCredential }) => noCredential?.state === 'pending')
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { findCredential } from './find-credential.ts'
-import { isOfInterest, readValue, type SecretData } from './secret-data.ts'
+import { isOfInterest, readValue, type SecretData } from './watch-source.ts'
 
 const bytes = (value: string | Uint8Array) =>
   typeof value === 'string' ? new TextEncoder().encode(value) : value

@@ -7,7 +7,7 @@ import { printable } from '../../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { Secret } from '../secret.ts'
 import { parseSessionManagerURL, parseUser } from '../values.ts'
-import { MAX_VALUE, type SecretData } from './secret-data.ts'
+import { MAX_VALUE, type SecretData } from './watch-source.ts'
 
 /** As in `VCenterConfig`. */
 export interface VCenterCredential {

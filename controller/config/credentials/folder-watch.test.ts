@@ -5,7 +5,7 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { mountSecret } from '../../../test/world/secret-mount.ts'
 import { readRegularFile } from '../../lib/read-regular-file.ts'
 import { findCredential } from './find-credential.ts'
-import { watchFolder } from './folder-watch.ts'
+import { watchFolder } from './watch-source.ts'
 
 /** Follows a folder; `said` has `user/password` or the error, in order. */
 function follow(t: Test, path: string) {

@@ -4,8 +4,7 @@ import { systemClock } from '../../../agent/shared/clock.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import { answer, startApiStub } from '../../kubernetes/testing/api-stub.ts'
 import { createLogLines } from '../../kubernetes/testing/log-lines.ts'
-import type { SourceState } from './secret-data.ts'
-import { watchSecret } from './secret-watch.ts'
+import { type SourceState, watchSecret } from './watch-source.ts'
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const secret = (name: string, resourceVersion: string, data?: Record<string, string> | null) => ({

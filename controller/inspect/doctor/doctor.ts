@@ -3,7 +3,7 @@ import { chain, fail, fine, type Line, warn } from '../../../agent/shared/diagno
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
-import { readCredentials } from '../../config/credentials/read-credentials.ts'
+import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { ConfigError } from '../../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
