@@ -1,19 +1,11 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Logger } from '../../lib/log.ts'
-import { aborted, firstAnswer, runTogether, type Task } from '../../lib/tasks.ts'
+import { aborted, firstAnswer, runTogether } from '../../lib/tasks.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
 import { describeSource } from '../credential-source.ts'
 import type { ConfigWatch } from '../watch.ts'
 import { findCredential } from './find-credential.ts'
 import { type SourceReads, type SourceState, sourceWatcher } from './watch-source.ts'
-
-export interface CredentialWatchOptions {
-  readonly configuration: Pick<ConfigWatch, 'current'>
-  /** Follows a source and tells what it finds, until the task's signal aborts. */
-  readonly watchSource: (source: VCenterCredentials, onState: (state: SourceState) => void) => Task
-  readonly clock: Clock
-  readonly logger: Logger
-}
 
 /** The configuration in force, with users and passwords from Secrets and folders. */
 export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
@@ -42,8 +34,17 @@ type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userS
  * Where a source gives no credential any more, or one that the configuration now names does not yet, the last one of the
  * same server stays in force.
  */
-export function createCredentialWatch(options: CredentialWatchOptions): CredentialWatch {
-  const { configuration, watchSource, clock, logger } = options
+export function createCredentialWatch({
+  configuration,
+  watchSource,
+  clock,
+  logger,
+}: {
+  readonly configuration: Pick<ConfigWatch, 'current'>
+  readonly watchSource: ReturnType<typeof sourceWatcher>
+  readonly clock: Clock
+  readonly logger: Logger
+}): CredentialWatch {
   const states = new Map<string, SourceState>()
   const held = new Map<string, Held>()
   /** What is wrong with a vCenter's source, by the vCenter's name. */
@@ -208,33 +209,28 @@ function messageOf(missing: VCenterConfig['noCredential']): string | undefined {
   return missing?.state === 'failed' ? missing.message : missing?.state
 }
 
-export interface ReadCredentialsOptions extends SourceReads {
-  readonly config: Config
-  /** Milliseconds for all Secrets and folders together. */
-  readonly within: number
-}
-
 /**
  * Fills in the users and passwords that Secrets and folders have now. A vCenter whose source gives none has `noCredential`,
  * which is still pending where the time was over.
  *
+ * @param within milliseconds for all Secrets and folders together
  * @throws the signal's reason when it aborts
  */
-export async function readCredentials(options: ReadCredentialsOptions, signal: AbortSignal): Promise<Config> {
-  const { config, within, clock, logger } = options
+export async function readCredentials(
+  { config, within, ...reads }: SourceReads & { readonly config: Config; readonly within: number },
+  signal: AbortSignal,
+): Promise<Config> {
+  const { clock, logger } = reads
   const inForce = { config, superseded: new AbortController().signal }
   const credentials = createCredentialWatch({
     configuration: { current: () => inForce },
-    watchSource: sourceWatcher(options),
+    watchSource: sourceWatcher(reads),
     clock,
     logger,
   })
-  const settled = () => (isPending(credentials.current().config) ? undefined : true)
+  const pending = ({ noCredential }: VCenterConfig) => noCredential?.state === 'pending'
+  const settled = () => (credentials.current().config.vCenters.some(pending) ? undefined : true)
   await firstAnswer(credentials.run, settled, within, clock, signal)
   signal.throwIfAborted()
   return credentials.current().config
-}
-
-function isPending({ vCenters }: Config): boolean {
-  return vCenters.some(({ noCredential }) => noCredential?.state === 'pending')
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { createInformer, type InformerOptions } from '../../kubernetes/informer.ts'
 import { follow } from '../../lib/follow.ts'
@@ -16,15 +15,18 @@ import {
 } from '../read-files.ts'
 import { Secret } from '../secret.ts'
 
-/** What reading takes. */
-export type SourceReads = Omit<SecretWatchOptions, 'namespace' | 'name' | 'onState'> &
-  Omit<FolderWatchOptions, 'path' | 'onState'>
+/** What it takes to follow a Secret or a folder. */
+export interface SourceReads
+  extends Pick<InformerOptions<KeptSecret>, 'client' | 'clock' | 'random' | 'logger'> {
+  readonly readFile: ReadFile
+  readonly readFolder: ReadFolder
+}
 
-/** How a Secret or a folder is followed, whichever a vCenter's credentials are in. */
-export function sourceWatcher(
-  reads: SourceReads,
-): (source: VCenterCredentials, onState: (state: SourceState) => void) => Task {
-  return (source, onState) =>
+type OnState = (state: SourceState) => void
+
+/** Follows a Secret or a folder, whichever a vCenter's credentials are in, and reports what it finds. */
+export function sourceWatcher(reads: SourceReads) {
+  return (source: VCenterCredentials, onState: OnState): Task =>
     source.kind === 'secret'
       ? watchSecret({ ...reads, ...source, onState })
       : watchFolder({ ...reads, ...source, onState })
@@ -63,13 +65,6 @@ export function readValue(bytes: Uint8Array): Secret | undefined {
   }
 }
 
-export interface SecretWatchOptions
-  extends Pick<InformerOptions<KeptSecret>, 'client' | 'clock' | 'random' | 'logger'> {
-  readonly namespace: string
-  readonly name: string
-  readonly onState: (state: SourceState) => void
-}
-
 interface KeptSecret {
   readonly name: string
   readonly resourceVersion: string
@@ -88,10 +83,19 @@ const PASSING: ReadonlySet<number> = new Set([408, 410, 429, 502, 503, 504])
  * Follows one Secret until the signal aborts: it may come, go and change. The right to list and watch that one name is
  * enough. Of its content nothing is kept but what may be a user or a password.
  */
-export function watchSecret({ namespace, name, onState, ...options }: SecretWatchOptions): Task {
+export function watchSecret({
+  namespace,
+  name,
+  onState,
+  ...options
+}: Omit<SourceReads, 'readFile' | 'readFolder'> & {
+  readonly onState: OnState
+  readonly namespace: string
+  readonly name: string
+}): Task {
   const missing = {
     state: 'failed',
-    message: `does not exist: create it, with the keys SERVER.username and SERVER.password`,
+    message: 'does not exist: create it, with the keys SERVER.username and SERVER.password',
   } as const
   const watch = createInformer<KeptSecret>({
     ...options,
@@ -132,14 +136,6 @@ function refusal({ status, message }: ApiError): string {
   return `cannot be read: ${message}`
 }
 
-export interface FolderWatchOptions {
-  readonly path: string
-  readonly readFile: ReadFile
-  readonly readFolder: ReadFolder
-  readonly clock: Clock
-  readonly onState: (state: SourceState) => void
-}
-
 /** Milliseconds between two looks, as at the configuration. */
 const FOLDER_INTERVAL = 2_000
 /** A mounted Secret has a few. */
@@ -149,7 +145,16 @@ const MAX_FILES = 1_000
  * Follows the files of a folder until the signal aborts. The first look counts at once; after that a change counts when
  * two looks in a row have found the same, for the reasons that the watch of the configuration has.
  */
-export function watchFolder({ path, readFile, readFolder, clock, onState }: FolderWatchOptions): Task {
+export function watchFolder({
+  path,
+  readFile,
+  readFolder,
+  clock,
+  onState,
+}: Pick<SourceReads, 'readFile' | 'readFolder' | 'clock'> & {
+  readonly onState: OnState
+  readonly path: string
+}): Task {
   const nothingRead = { names: [], files: new Map() }
 
   async function look() {
