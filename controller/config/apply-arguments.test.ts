@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { GivenArguments } from './apply-arguments.ts'
+import type { GivenArguments } from './overrides.ts'
 import { file, load } from './testing/load.ts'
 
 const ALL: GivenArguments = { initializes: true, endsNodes: true, nodeLabels: {} }

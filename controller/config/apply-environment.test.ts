@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Environment } from './apply-environment.ts'
+import type { Environment } from './overrides.ts'
 import { file, load, refusal } from './testing/load.ts'
 
 const GLOBAL = 'global: {user: file-user, password: file-pw}\n'

@@ -1,15 +1,22 @@
-import type { Config, InitializationConfig, VCenterCredentials } from './config.ts'
-import { commonSource, type SourceOptions, sourceOf, warnInline } from './credential-source.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Config,
+  canonicalServer,
+  type InitializationConfig,
+  type IPFamily,
+  serverKey,
+  type VCenterConfig,
+  type VCenterCredentials,
+} from './config.ts'
+import { commonSource, type SourceOptions, sourceOf } from './credential-source.ts'
 import type { Findings } from './findings.ts'
-import { type Given, valuesOf } from './read-section.ts'
+import { type Given, type GivenVCenter, type Sections, valuesOf } from './given.ts'
 import { Secret } from './secret.ts'
-import type { Sections } from './sections.ts'
 import { SECTIONS } from './settings/all-sections.ts'
 import { standardOf } from './settings/row.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { readTrust } from './trust.ts'
 import { parseServer } from './values.ts'
-import { type CheckedVCenter, vCentersOf, type WantedVCenter, warnDoubled } from './vcenters.ts'
 
 /**
  * Builds the configuration from what is given, with defaults from `global` as in the CPI.
@@ -70,19 +77,16 @@ function warnIdleRequirement(
 }
 
 async function checkVCenter(
-  wanted: WantedVCenter,
+  wanted: GivenVCenter,
   global: Sections['global'],
   common: VCenterCredentials | undefined,
   options: SourceOptions,
 ): Promise<CheckedVCenter | undefined> {
   const { name, path, at, given } = wanted
   const { findings } = options
-  const inherited = <K extends keyof VCenterSettings>(key: K): Given<VCenterSettings[K]> | undefined =>
-    given[key] ?? global[key]
-  const value = <K extends keyof VCenterSettings>(key: K): VCenterSettings[K] => {
-    const found = inherited(key)
-    return found === undefined ? standardOf(VCENTER.rows, key) : found.value
-  }
+  const inherited: GivenVCenter['given'] = { ...global, ...given }
+  const value = <K extends keyof VCenterSettings>(key: K): VCenterSettings[K] =>
+    (inherited[key] ?? { value: standardOf(VCENTER.rows, key) }).value
   const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
     // Only the server is not inherited from `global`: there it defines a vCenter of its own.
@@ -93,12 +97,12 @@ async function checkVCenter(
   }
   required('server', given.server, serverHint(name))
   if (credentials === undefined) {
-    required('user', inherited('user'), USER_HINT)
-    required('password', inherited('password'), PASSWORD_HINT)
+    required('user', inherited.user, USER_HINT)
+    required('password', inherited.password, PASSWORD_HINT)
   }
   const insecureFlag = [given.insecureFlag, global.insecureFlag].find((flag) => flag?.value === true)
   const trust = await readTrust(
-    { insecureFlag, caFile: inherited('caFile'), thumbprint: inherited('thumbprint') },
+    { insecureFlag, caFile: inherited.caFile, thumbprint: inherited.thumbprint },
     options,
   )
   if (given.server === undefined || trust === undefined) return undefined
@@ -126,4 +130,75 @@ const PASSWORD_HINT =
 function serverHint(name: string): string {
   const written = name.includes('.') && parseServer(name).ok
   return written ? `write "server: ${name}"` : 'write the host name or IP address of vCenter'
+}
+
+/**
+ * `global.server` is a vCenter of its own, named after its server, unless `vcenter` has an entry of that name (the CPI's
+ * rule) or an entry with that server.
+ */
+function vCentersOf({ global, vCenters }: Sections): readonly GivenVCenter[] {
+  const { server } = global
+  if (server === undefined) return vCenters
+  const same = (text: string | undefined): boolean =>
+    text !== undefined && canonicalServer(text) === canonicalServer(server.value)
+  const known = vCenters.some(({ name, given }) => same(name) || same(given.server?.value))
+  return known
+    ? vCenters
+    : [...vCenters, { name: server.value, path: 'global', at: server.at, given: global }]
+}
+
+/** A vCenter as it is checked, and as it was given. */
+interface CheckedVCenter {
+  readonly wanted: GivenVCenter
+  readonly config: VCenterConfig
+  readonly ipFamilies: readonly IPFamily[]
+  readonly credentials: VCenterCredentials | undefined
+}
+
+/** Warns of users and passwords beside a Secret or a folder. The CPI would first try to log in with them, and fail. */
+function warnInline(
+  vCenters: readonly CheckedVCenter[],
+  global: Sections['global'],
+  findings: Findings,
+): void {
+  const elsewhere = vCenters.filter(({ credentials }) => credentials !== undefined)
+  const idle = elsewhere.flatMap(({ wanted: { given } }) => (given === global ? [] : [given]))
+  if (elsewhere.length > 0 && elsewhere.length === vCenters.length) idle.push(global)
+  for (const { user, password } of idle) {
+    for (const one of [user, password])
+      if (one !== undefined)
+        findings.warn(one.path, one.at, 'has no effect because the Secret or folder is used: remove it here')
+  }
+}
+
+/**
+ * Warns of one server under two names where that is useless. With different accounts or datacenters it means two tenants, as
+ * in the CPI.
+ */
+function warnDoubled(vCenters: readonly CheckedVCenter[], findings: Findings): void {
+  for (const [index, vCenter] of vCenters.entries()) {
+    const { wanted, config } = vCenter
+    const other = vCenters
+      .slice(0, index)
+      .find(
+        (each) =>
+          serverKey(each.config) === serverKey(config) &&
+          sameAccount(each, vCenter) &&
+          sameDatacenters(each.config, config),
+      )
+    if (other === undefined) continue
+    findings.warn(
+      `${wanted.path}.server`,
+      wanted.given.server?.at ?? wanted.at,
+      `names the same server as ${other.wanted.path}, with the same user and datacenters, so everything is asked twice: keep one of the two`,
+    )
+  }
+}
+
+function sameAccount(a: CheckedVCenter, b: CheckedVCenter): boolean {
+  return a.config.user === b.config.user && isDeepStrictEqual(a.credentials, b.credentials)
+}
+
+function sameDatacenters(a: VCenterConfig, b: VCenterConfig): boolean {
+  return isDeepStrictEqual(new Set(a.datacenters), new Set(b.datacenters))
 }

@@ -1,6 +1,7 @@
 /** The checked configuration as the rest of the controller sees it, whatever form it was written in. */
 import type { IdentityLevel } from '../../agent/shared/node-report.ts'
-import type { LabelSelector } from './label-selector.ts'
+import type { Node } from '../types/node.ts'
+import { type LabelSelector, matches } from './label-selector.ts'
 import type { Secret } from './secret.ts'
 
 /** How a vCenter's certificate is trusted. */
@@ -168,4 +169,19 @@ export function serverKey({ server, port }: Pick<VCenterConfig, 'server' | 'port
 /** Host names are case-insensitive and may end with a dot. */
 export function canonicalServer(server: string): string {
   return server.toLowerCase().replace(/\.$/, '')
+}
+
+const ORDER: readonly IdentityLevel[] = ['asserted', 'reported', 'proven']
+
+/** Whether one level is at least as strong as another. */
+export function reaches(level: IdentityLevel, required: IdentityLevel): boolean {
+  return ORDER.indexOf(level) >= ORDER.indexOf(required)
+}
+
+/** The level that this Node must reach; a Node that the configuration exempts may stay at the weakest. */
+export function requiredLevel(
+  node: Pick<Node, 'labels'>,
+  { require, exempt }: DecisionConfig['identity'],
+): IdentityLevel {
+  return exempt !== undefined && matches(exempt, node.labels) ? 'asserted' : require
 }

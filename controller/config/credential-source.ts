@@ -2,9 +2,8 @@
 import { resolve } from 'node:path'
 import type { VCenterCredentials } from './config.ts'
 import type { Findings } from './findings.ts'
-import type { Sections } from './sections.ts'
+import type { GivenVCenter, Sections } from './given.ts'
 import type { ParseOptions } from './trust.ts'
-import type { CheckedVCenter, WantedVCenter } from './vcenters.ts'
 
 /** The folder that the CPI reads by default. */
 export const DEFAULT_FOLDER = '/etc/cloud/secrets'
@@ -33,7 +32,7 @@ export function commonSource(
  * password, the CPI's folder is used if it exists.
  */
 export function sourceOf(
-  { given, path, at }: WantedVCenter,
+  { given, path, at }: GivenVCenter,
   global: Sections['global'],
   common: VCenterCredentials | undefined,
   { defaultFolder, findings }: SourceOptions,
@@ -52,7 +51,7 @@ export function sourceOf(
 
 /** Half of a Secret's name counts as none, as in the CPI. */
 function secretOf(
-  { secretName, secretNamespace }: WantedVCenter['given'],
+  { secretName, secretNamespace }: GivenVCenter['given'],
   findings: Findings,
 ): VCenterCredentials | undefined {
   if (secretName !== undefined && secretNamespace !== undefined)
@@ -61,22 +60,6 @@ function secretOf(
   const missing = secretName === undefined ? 'secretName' : 'secretNamespace'
   if (half !== undefined) findings.warn(half.path, half.at, `has no effect without ${missing}: write both`)
   return undefined
-}
-
-/** Warns of users and passwords beside a Secret or a folder. The CPI would first try to log in with them, and fail. */
-export function warnInline(
-  vCenters: readonly CheckedVCenter[],
-  global: Sections['global'],
-  findings: Findings,
-): void {
-  const elsewhere = vCenters.filter(({ credentials }) => credentials !== undefined)
-  const idle = elsewhere.flatMap(({ wanted: { given } }) => (given === global ? [] : [given]))
-  if (elsewhere.length > 0 && elsewhere.length === vCenters.length) idle.push(global)
-  for (const { user, password } of idle) {
-    for (const one of [user, password])
-      if (one !== undefined)
-        findings.warn(one.path, one.at, 'has no effect because the Secret or folder is used: remove it here')
-  }
 }
 
 /** The source in words, for messages: `the Secret kube-system/vsphere`, `the folder /etc/cloud/secrets`. */

@@ -1,14 +1,19 @@
 import { dirname } from 'node:path'
 import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import { attempt } from '../../agent/shared/result.ts'
-import { applyArguments, type GivenArguments, initializationOf } from './apply-arguments.ts'
-import { applyEnvironment, type Environment } from './apply-environment.ts'
 import { buildConfig } from './build-config.ts'
-import type { Config } from './config.ts'
+import { type Config, reaches } from './config.ts'
 import { DEFAULT_FOLDER, type SourceOptions } from './credential-source.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
+import type { Sections } from './given.ts'
 import { looksLikeINI, readINI } from './ini.ts'
-import { keepLevel } from './keep-level.ts'
+import {
+  applyArguments,
+  applyEnvironment,
+  type Environment,
+  type GivenArguments,
+  initializationOf,
+} from './overrides.ts'
 import {
   createRememberingReader,
   type ReadFile,
@@ -16,7 +21,9 @@ import {
   type RememberedFiles,
   readTextFile,
 } from './read-files.ts'
-import { readSections } from './sections.ts'
+import { readSections } from './read-sections.ts'
+import { IDENTITY } from './settings/identity.ts'
+import { standardOf } from './settings/row.ts'
 import { readYAML } from './yaml.ts'
 
 /** Real files have less than 4 kB. */
@@ -131,4 +138,25 @@ function inOrder({ problems }: Findings): readonly Problem[] {
   if (sorted.length <= MAX_PROBLEMS) return sorted
   const message = `and ${sorted.length - MAX_PROBLEMS} more: check that it is the right file`
   return [...sorted.slice(0, MAX_PROBLEMS), { path: '', line: undefined, column: undefined, message }]
+}
+
+/**
+ * Refuses a file without `identity.require` where that would lower the level in force: only an explicit value may lower it.
+ *
+ * @param said the file's section
+ * @param meant the same with what the command line makes of it
+ * @param inForce what a running process requires; undefined at its start, when nothing can be lowered
+ */
+function keepLevel(
+  said: Sections['identity'],
+  meant: Sections['identity'],
+  inForce: IdentityLevel | undefined,
+  findings: Findings,
+): void {
+  if (inForce === undefined || said.require !== undefined || findings.refused('identity.require')) return
+  const level = meant.require?.value ?? standardOf(IDENTITY.rows, 'require')
+  if (reaches(level, inForce)) return
+  const why = meant.require === undefined ? '' : 'with the arguments of the CPI '
+  const message = `is no longer set, which ${why}means ${level}, less than ${inForce}: write it again, or write "require: ${level}" under "identity" if you want that; a process that starts with this file uses ${level}`
+  findings.refuse('identity.require', undefined, message)
 }

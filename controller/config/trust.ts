@@ -3,16 +3,9 @@ import { isAbsolute, join } from 'node:path'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import type { Trust } from './config.ts'
 import type { Findings } from './findings.ts'
+import type { Given } from './given.ts'
 import { type ReadFile, readTextFile } from './read-files.ts'
-import type { Given } from './read-section.ts'
 import { parseThumbprints } from './values.ts'
-
-export interface GivenTrust {
-  /** The flag that turns every check off. */
-  readonly insecureFlag: Given<boolean> | undefined
-  readonly caFile: Given<string> | undefined
-  readonly thumbprint: Given<string> | undefined
-}
 
 /** Where CA files are read, and where findings about them go. */
 export interface ParseOptions {
@@ -28,7 +21,15 @@ export interface ParseOptions {
  *
  * @returns undefined where it is wrong; the error is then in the findings
  */
-export async function readTrust(given: GivenTrust, options: ParseOptions): Promise<Trust | undefined> {
+export async function readTrust(
+  given: {
+    /** The flag that turns every check off. */
+    readonly insecureFlag: Given<boolean> | undefined
+    readonly caFile: Given<string> | undefined
+    readonly thumbprint: Given<string> | undefined
+  },
+  options: ParseOptions,
+): Promise<Trust | undefined> {
   const { insecureFlag, caFile, thumbprint } = given
   const { findings, folder, readFile } = options
   if (insecureFlag !== undefined) {

@@ -1,6 +1,5 @@
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import type { GivenArguments } from '../config/apply-arguments.ts'
-import type { Environment } from '../config/apply-environment.ts'
+import type { Environment, GivenArguments } from '../config/overrides.ts'
 import { SKIP_DELETION } from '../config/settings/environment.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
 import { counted, listed } from '../lib/listed.ts'

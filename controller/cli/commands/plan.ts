@@ -1,7 +1,7 @@
 import { ok } from '../../../agent/shared/result.ts'
-import type { GivenArguments } from '../../config/apply-arguments.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { loadConfig } from '../../config/load.ts'
+import type { GivenArguments } from '../../config/overrides.ts'
 import { environmentOf, givenBy, handOver } from '../../cpi/hand-over.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
 import { DEADLINE, type DecideOnCopyOptions, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'

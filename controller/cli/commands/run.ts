@@ -1,7 +1,7 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { LogLevel } from '../../../agent/shared/log-level.ts'
 import { ok } from '../../../agent/shared/result.ts'
-import type { GivenArguments } from '../../config/apply-arguments.ts'
+import type { GivenArguments } from '../../config/overrides.ts'
 import type { CpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
 import type { SecureServing } from '../../cpi/arguments/secure-serving.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'

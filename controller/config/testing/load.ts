@@ -1,8 +1,7 @@
-import type { GivenArguments } from '../apply-arguments.ts'
-import type { Environment } from '../apply-environment.ts'
 import type { VCenterConfig } from '../config.ts'
 import { ConfigError } from '../findings.ts'
 import { loadConfig } from '../load.ts'
+import type { Environment, GivenArguments } from '../overrides.ts'
 import { CERTIFICATE } from './certificate.ts'
 
 const FOLDER = '/etc/cloud'

@@ -1,5 +1,5 @@
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
-import type { GivenArguments } from '../../config/apply-arguments.ts'
+import type { GivenArguments } from '../../config/overrides.ts'
 import type { RateLimit } from '../../kubernetes/flow-control.ts'
 import { DEFAULT_TIMING, type ElectionTiming } from '../../kubernetes/leader-election.ts'
 import { chooseControllers } from './controllers.ts'

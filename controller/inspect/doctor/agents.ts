@@ -1,5 +1,5 @@
 import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
-import { requiredLevel } from '../../config/identity-level.ts'
+import { requiredLevel } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
 import { isAgentless } from '../../loops/node/facts/previous-status.ts'

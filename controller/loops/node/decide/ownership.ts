@@ -1,6 +1,6 @@
 import type { NodeReportSpec } from '../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../agent/shared/printable.ts'
-import { requiredLevel } from '../../../config/identity-level.ts'
+import { requiredLevel } from '../../../config/config.ts'
 import type { NodeReport } from '../../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../facts/needs-initialization.ts'

@@ -4,7 +4,7 @@ import type {
   NodeReportStatus,
 } from '../../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../../agent/shared/printable.ts'
-import { reaches, requiredLevel } from '../../../../config/identity-level.ts'
+import { reaches, requiredLevel } from '../../../../config/config.ts'
 import { type Ancestry, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
 import { isAgentless } from '../../facts/previous-status.ts'

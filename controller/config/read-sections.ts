@@ -1,98 +1,128 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
-import type { Findings, Place } from './findings.ts'
-import { SECTIONS } from './settings/all-sections.ts'
+import type { Findings } from './findings.ts'
+import { type GivenSection, type GivenVCenter, readSettings, type Sections, withServer } from './given.ts'
+import { OTHER_SECTIONS, SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/all-sections.ts'
 import {
+  type AnyRow,
   type AnySection,
   namesOf,
   type Other,
-  type Row,
   type SectionTable,
   spelling,
 } from './settings/row.ts'
+import { VCENTER } from './settings/vcenter.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 
-/** A setting that has a value, and where it was given. */
-export interface Given<T> {
-  readonly path: string
-  readonly at: Place
-  readonly value: T
+/**
+ * Sorts a file's settings into sections by the table; what is unknown or wrong is in the findings.
+ *
+ * @returns undefined where it has no sections at all
+ */
+export function readSections(tree: ConfigTree, findings: Findings): Sections | undefined {
+  if (tree.kind !== 'map') {
+    findings.refuse(
+      '',
+      tree.at,
+      `expected "global:", "vcenter:" and "labels:" at the top, got ${shape(tree)}`,
+    )
+    return undefined
+  }
+  const others = Object.keys(OTHER_SECTIONS)
+  const top = knownEntries(tree, '', SECTION_NAMES, others, findings, SECTION_ALIASES)
+  const section = <S>(name: string, table: SectionTable<S>): GivenSection<S> => {
+    const entry = top.get(name)
+    return entry === undefined ? {} : readSection(entry.value, name, table, findings)
+  }
+  for (const [name, other] of Object.entries(OTHER_SECTIONS)) tellOther(name, top.get(name), other, findings)
+  return {
+    global: section('global', SECTIONS.global),
+    vCenters: readVCenters(top.get('vcenter'), findings),
+    labels: section('labels', SECTIONS.labels),
+    identity: section('identity', SECTIONS.identity),
+    lifecycle: section('lifecycle', SECTIONS.lifecycle),
+    topology: section('topology', SECTIONS.topology),
+    nodes: section('nodes', SECTIONS.nodes),
+  }
 }
 
-/** What is given of a section. An empty value counts as absent, as in the CPI. */
-export type GivenSection<S> = { readonly [K in keyof S]?: Given<S[K]> }
+function readVCenters(entry: Entry | undefined, findings: Findings): readonly GivenVCenter[] {
+  if (entry === undefined || isEmpty(entry.value)) return []
+  const branch = asMap(entry.value, 'vcenter', 'a name for each vCenter and its settings below it', findings)
+  const seen = new Set<string>()
+  const vCenters: GivenVCenter[] = []
+  for (const one of branch?.entries ?? []) {
+    const { key: name, at, value } = one
+    // Beside a mistake it may be a line of a password.
+    const path = one.doubtful && value.kind === 'text' && findings.wrong ? 'vcenter.?' : `vcenter.${name}`
+    if (
+      value.kind !== 'map' &&
+      namesOf(VCENTER.rows).some((setting) => spelling(setting) === spelling(name))
+    ) {
+      findings.refuse('vcenter', at, nameless(name, branch?.ini === true))
+      continue
+    }
+    if (seen.has(name)) {
+      findings.refuse(path, at, 'is given twice: keep one')
+      continue
+    }
+    seen.add(name)
+    if (name === '') findings.refuse('vcenter', at, 'a vCenter has an empty name: give it one')
+    const given = readSection(value, path, VCENTER, findings)
+    vCenters.push({
+      name,
+      path: `vcenter.${name}`,
+      at,
+      given: isINI(value) ? withServer(name, `${path}.server`, at, given, findings) : given,
+    })
+  }
+  return vCenters
+}
 
-/** Reads and checks each setting of a section by the table. Wrong ones are left out, and are in the findings. */
-export function readSection<S>(
+function isINI(tree: ConfigTree): tree is Branch {
+  return tree.kind === 'map' && tree.ini === true
+}
+
+function nameless(key: string, ini: boolean): string {
+  return ini
+    ? `"${key}" belongs to no vCenter: write [VirtualCenter "NAME"] above it`
+    : `"${key}" appears where a vCenter's name was expected: write a name first, and the settings indented below it`
+}
+/** Reads and checks each setting of a section by the table. An empty value counts as absent, as in the CPI. */
+function readSection<S>(
   tree: ConfigTree,
   path: string,
-  { rows, others }: SectionTable<S>,
+  table: SectionTable<S>,
   findings: Findings,
 ): GivenSection<S> {
-  const given: { [K in keyof S]?: Given<S[K]> } = {}
+  const { rows, others } = table
   const branch = isEmpty(tree) ? undefined : asMap(tree, path, 'settings below it', findings)
-  if (branch === undefined) return given
+  if (branch === undefined) return {}
   const entries = knownEntries(branch, path, namesOf(rows), Object.keys(others), findings)
   for (const [name, other] of Object.entries(others))
     tellOther(`${path}.${name}`, entries.get(name), other, findings)
-  for (const name of namesOf(rows)) {
-    const entry = entries.get(name)
-    if (entry === undefined) continue
-    const where = `${path}.${name}`
-    if (isEmpty(entry.value)) {
+  const written = (name: keyof S & string) => {
+    const value = entries.get(name)?.value
+    if (value === undefined) return undefined
+    const place = { path: `${path}.${name}`, at: value.at }
+    if (isEmpty(value)) {
       if (rows[name].neverEmpty)
-        findings.refuse(where, entry.value.at, 'is empty: write a value, or remove it')
-      continue
+        findings.refuse(place.path, place.at, 'is empty: write a value, or remove it')
+      return undefined
     }
-    const text = asText(entry.value, where, rows[name], findings)
-    if (text === undefined || text === rows[name].unset) continue
-    given[name] = readSetting(rows[name], text, { path: where, at: entry.value.at }, findings)
+    const text = asText(value, place.path, rows[name], findings)
+    return text === undefined ? undefined : { ...place, text }
   }
-  return given
-}
-
-/** Reads one setting's text by its row; undefined where it is wrong. */
-export function readSetting<T, S>(
-  row: Row<T, S>,
-  text: string,
-  { path, at }: { readonly path: string; readonly at: Place },
-  findings: Findings,
-): Given<T> | undefined {
-  const parsed = row.parse(text)
-  if (!parsed.ok) {
-    findings.refuse(path, at, parsed.message)
-    return undefined
-  }
-  return { path, at, value: parsed.value }
-}
-
-/** The values of a section whose settings nothing else inherits, with defaults; warns where its rows say so. */
-export function valuesOf<S>({ rows }: SectionTable<S>, given: GivenSection<S>, findings: Findings): S {
-  const names = namesOf(rows)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row's default is of its setting's type
-  const values = Object.fromEntries(
-    names.map((name) => [name, (given[name] ?? { value: rows[name].standard }).value]),
-  ) as S
-  for (const name of names) {
-    const { path, at } = given[name] ?? {}
-    const warning = path === undefined ? undefined : rows[name].warn?.(values[name], values)
-    if (path !== undefined && warning !== undefined) findings.warn(path, at, warning)
-  }
-  return values
+  return readSettings(table, written, findings)
 }
 
 /** Warns of a known setting that has no effect, unless it is empty. */
-export function tellOther(
-  path: string,
-  entry: Entry | undefined,
-  { because }: Other,
-  findings: Findings,
-): void {
+function tellOther(path: string, entry: Entry | undefined, { because }: Other, findings: Findings): void {
   if (entry === undefined || isEmpty(entry.value)) return
   findings.warn(path, entry.at, because)
 }
 
 /** The entries by their proper names; unknown ones are refused. Of equal ones the last counts in INI, else they are refused. */
-export function knownEntries(
+function knownEntries(
   branch: Branch,
   path: string,
   names: readonly string[],
@@ -163,21 +193,16 @@ function unknownKey(
   return { label, hint: `known here are ${known.join(', ')}` }
 }
 
-export function asMap(
-  tree: ConfigTree,
-  path: string,
-  expected: string,
-  findings: Findings,
-): Branch | undefined {
+function asMap(tree: ConfigTree, path: string, expected: string, findings: Findings): Branch | undefined {
   if (tree.kind === 'map') return tree
   findings.refuse(path, tree.at, `expected ${expected}, got ${shape(tree)}`)
   return undefined
 }
 
-function asText<T, S>(
+function asText(
   tree: ConfigTree,
   path: string,
-  { form }: Row<T, S>,
+  { form }: Pick<AnyRow, 'form'>,
   findings: Findings,
 ): string | undefined {
   if (tree.kind === 'text') {
@@ -198,7 +223,7 @@ function asText<T, S>(
   return undefined
 }
 
-export function isEmpty(tree: ConfigTree): boolean {
+function isEmpty(tree: ConfigTree): boolean {
   if (tree.kind === 'text') return tree.text === '' && !tree.bare
   return tree.kind === 'list' ? tree.items.length === 0 : tree.entries.length === 0
 }
