@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { OTHER_SECTIONS, SECTIONS } from '../controller/config/settings/all-sections.ts'
 import {
   GLOBAL_VARIABLES,
   IDLE_SUFFIX,
@@ -15,7 +14,9 @@ import {
   type Variable,
   VCENTER_VARIABLES,
 } from '../controller/config/settings/environment.ts'
+import { OTHER_SECTIONS } from '../controller/config/settings/ignored-keys.ts'
 import type { AnyRow, AnySection, Other } from '../controller/config/settings/row.ts'
+import { SECTIONS } from '../controller/config/settings/sections.ts'
 import { schemaOf } from './config-schema.ts'
 import { runAsProgram } from './entry.ts'
 

@@ -1,5 +1,6 @@
-import { OTHER_SECTIONS, SECTION_ALIASES, SECTIONS } from '../controller/config/settings/all-sections.ts'
+import { OTHER_SECTIONS } from '../controller/config/settings/ignored-keys.ts'
 import type { AnyRow, AnySection, Other, Others, Schema } from '../controller/config/settings/row.ts'
+import { SECTION_ALIASES, SECTIONS } from '../controller/config/settings/sections.ts'
 
 /**
  * The JSON Schema (draft 7) of `vsphere.conf` for editors: names, kinds of values, defaults, what they mean. Keys are there

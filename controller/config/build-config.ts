@@ -12,11 +12,11 @@ import { commonSource, type SourceOptions, sourceOf } from './credential-source.
 import type { Findings } from './findings.ts'
 import { type Given, type GivenVCenter, type Sections, valuesOf } from './given.ts'
 import { Secret } from './secret.ts'
-import { SECTIONS } from './settings/all-sections.ts'
 import { standardOf } from './settings/row.ts'
+import { SECTIONS } from './settings/sections.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
+import { parseServer } from './settings/vcenter-values.ts'
 import { readTrust } from './trust.ts'
-import { parseServer } from './values.ts'
 
 /**
  * Builds the configuration from what is given, with defaults from `global` as in the CPI.

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { optionsOf } from '../cli/commands/table.ts'
-import { OTHER_SECTIONS, SECTIONS } from './settings/all-sections.ts'
+import { OTHER_SECTIONS } from './settings/ignored-keys.ts'
 import type { AnySection } from './settings/row.ts'
+import { SECTIONS } from './settings/sections.ts'
 import { file, load, loaded } from './testing/load.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,9 +1,8 @@
 /** What is given of the settings, each with its place. Whatever it was given by becomes a setting in the same way. */
 import type { Config } from './config.ts'
 import type { Findings, Place } from './findings.ts'
-import type { GlobalSettings } from './settings/global.ts'
 import { namesOf, type Row, type SectionTable } from './settings/row.ts'
-import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
+import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 
 /** A setting that has a value, and where it was given. */
 export interface Given<T> {

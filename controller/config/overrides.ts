@@ -9,7 +9,6 @@ import {
   type Sections,
   withServer,
 } from './given.ts'
-import { SECTIONS } from './settings/all-sections.ts'
 import {
   GLOBAL_VARIABLES,
   IDLE_SUFFIX,
@@ -25,6 +24,7 @@ import {
   VCENTER_VARIABLES,
 } from './settings/environment.ts'
 import type { SectionTable } from './settings/row.ts'
+import { SECTIONS } from './settings/sections.ts'
 
 /** Variables by name; an empty one counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings } from './findings.ts'
 import { type GivenSection, type GivenVCenter, readSettings, type Sections, withServer } from './given.ts'
-import { OTHER_SECTIONS, SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/all-sections.ts'
+import { OTHER_SECTIONS } from './settings/ignored-keys.ts'
 import {
   type AnyRow,
   type AnySection,
@@ -10,6 +10,7 @@ import {
   type SectionTable,
   spelling,
 } from './settings/row.ts'
+import { SECTION_ALIASES, SECTION_NAMES, SECTIONS } from './settings/sections.ts'
 import { VCENTER } from './settings/vcenter.ts'
 import { type Branch, type ConfigTree, type Entry, shape } from './tree.ts'
 

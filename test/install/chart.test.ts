@@ -7,7 +7,7 @@ import t from 'tap'
 import * as v from 'valibot'
 import { parse, parseAllDocuments } from 'yaml'
 import { packedChart } from '../../build/release/chart.ts'
-import { NODES } from '../../controller/config/settings/nodes.ts'
+import { SECTIONS } from '../../controller/config/settings/sections.ts'
 import { load } from '../../controller/config/testing/load.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Manifest } from '../servers/manifests.ts'
@@ -260,7 +260,7 @@ t.test("all values of the CPI's chart may be given, as in an edited copy of its 
 t.test('config.nodes has what vsphere.conf has under nodes', async (t) => {
   const schema = JSON.parse(readFileSync(join(folder, 'values.schema.json'), 'utf8'))
   const { nodes } = schema.properties.config.properties
-  t.strictSame(Object.keys(nodes.properties).sort(), Object.keys(NODES.rows).sort())
+  t.strictSame(Object.keys(nodes.properties).sort(), Object.keys(SECTIONS.nodes.rows).sort())
 })
 
 t.test("docs/helm.md says of each value of the CPI's chart what becomes of it", async (t) => {

@@ -3,8 +3,7 @@
  * The CPI's docs say that a variable takes precedence over the file; where its code does something else, Rollcall follows the docs.
  */
 import type { Config, NodesConfig } from '../config.ts'
-import type { GlobalSettings } from './global.ts'
-import type { VCenterSettings } from './vcenter.ts'
+import type { GlobalSettings, VCenterSettings } from './vcenter.ts'
 
 export interface Variable {
   readonly name: string

@@ -1,8 +1,17 @@
 import { ok, type Result } from '../../../agent/shared/result.ts'
 import type { LifecycleConfig } from '../config.ts'
-import { parseChoice, parseFlag } from '../values.ts'
 import { row, type SectionTable } from './row.ts'
-import { choice, duration, durationOrOff, flag, integer, share, textOf } from './value-types.ts'
+import {
+  choice,
+  duration,
+  durationOrOff,
+  flag,
+  integer,
+  parseChoice,
+  parseFlag,
+  share,
+  textOf,
+} from './values.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

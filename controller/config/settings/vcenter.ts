@@ -1,10 +1,9 @@
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
-import { parsePort, parseServer, parseUser } from '../values.ts'
-import { VCENTER_OTHERS } from './ignored-keys.ts'
-import { parseNamespace, parseSecretName } from './object-name.ts'
+import { GLOBAL_OTHERS, VCENTER_OTHERS } from './ignored-keys.ts'
 import { type Rows, row, type SectionTable } from './row.ts'
-import { flag, itemsOf, listOf, names, text, textOf } from './value-types.ts'
+import { flag, itemsOf, listOf, names, text, textOf } from './values.ts'
+import { parseNamespace, parsePort, parseSecretName, parseServer, parseUser } from './vcenter-values.ts'
 
 /** What `global` and each vCenter have in common; the first is the default of the second. Texts are empty if not written. */
 export interface VCenterSettings {
@@ -84,4 +83,19 @@ function parseFamilies(written: string): Result<readonly IPFamily[]> {
     if (!families.includes(family)) families.push(family)
   }
   return ok(families.length === 0 ? ['ipv4'] : families)
+}
+
+export interface GlobalSettings extends VCenterSettings {
+  readonly secretsDirectory: string
+}
+
+export const GLOBAL: SectionTable<GlobalSettings> = {
+  rows: {
+    ...VCENTER.rows,
+    secretsDirectory: row(text, {
+      meaning:
+        'A folder with the files `SERVER.username` and `SERVER.password`, used instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
+    }),
+  },
+  others: GLOBAL_OTHERS,
 }

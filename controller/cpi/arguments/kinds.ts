@@ -1,7 +1,7 @@
 /** The kinds of values that the CPI's flags have, each with its parser: it accepts exactly what pflag accepts. */
 import { isIP } from 'node:net'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
-import { parseDuration } from '../../config/values.ts'
+import { parseDuration } from '../../config/settings/values.ts'
 import { readCSV } from './csv.ts'
 
 /** How values of one kind are written and read. */

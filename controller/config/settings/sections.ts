@@ -1,11 +1,51 @@
+/** Every key of `vsphere.conf` that Rollcall knows, by section. Which of them the CPI has too, `docs/configuration.md` says. */
+
 import ipaddr from 'ipaddr.js'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
-import type { NodesConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { shapeOfText } from '../tree.ts'
-import { row, type SectionTable } from './row.ts'
-import { choice, flag, itemsOf, listOf, name } from './value-types.ts'
+import { IDENTITY } from './identity.ts'
+import { LABELS_OTHERS } from './ignored-keys.ts'
+import { LIFECYCLE } from './lifecycle.ts'
+import { namesOf, row, type SectionTable } from './row.ts'
+import { choice, flag, itemsOf, listOf, name } from './values.ts'
+import { GLOBAL, VCENTER } from './vcenter.ts'
 
-export const NODES: SectionTable<NodesConfig> = {
+const LABELS: SectionTable<Config['labels']> = {
+  others: LABELS_OTHERS,
+  rows: {
+    zone: row(name, {
+      meaning:
+        'Tag category; the nearest tag on the path from the VM up becomes `topology.kubernetes.io/zone`.',
+      otherwise: 'no label',
+    }),
+    region: row(name, {
+      meaning: 'The same for `topology.kubernetes.io/region`. Each label works without the other.',
+      otherwise: 'no label',
+    }),
+  },
+}
+
+const TOPOLOGY: SectionTable<Config['topology']> = {
+  others: {},
+  rows: {
+    required: row(flag, {
+      default: 'false',
+      meaning:
+        'Whether a new Node stays uninitialized until its VM has a tag of each category under `labels`, and says so in `TopologyResolved`. An initialized Node never gets its taint back.',
+      protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
+    }),
+    onChange: row(choice(['report', 'relabel', 'ignore']), {
+      default: 'report',
+      meaning:
+        'When the VM of a running Node moves to another zone, region or instance type: `report` says so in `TopologyResolved`, `relabel` changes the labels as well, `ignore` does neither.',
+      protects:
+        'labels that change under Pods that were scheduled by them, whose volumes stay where they were',
+    }),
+  },
+}
+
+const NODES: SectionTable<Config['nodes']> = {
   others: {},
   rows: {
     internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
@@ -33,6 +73,24 @@ export const NODES: SectionTable<NodesConfig> = {
     }),
   },
 }
+
+export const SECTIONS = {
+  global: GLOBAL,
+  vcenter: VCENTER,
+  labels: LABELS,
+  identity: IDENTITY,
+  lifecycle: LIFECYCLE,
+  topology: TOPOLOGY,
+  nodes: NODES,
+} as const
+
+export type SectionName = keyof typeof SECTIONS
+
+/** The names of sections, in the order in which messages name them. */
+export const SECTION_NAMES: readonly SectionName[] = namesOf(SECTIONS)
+
+/** Other names of sections: the INI form's `[VirtualCenter "name"]`. */
+export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualCenter', 'vcenter']])
 
 /**
  * Subnets with commas between, of either family. Blanks around them do not count; the CPI fails on those, but only when it

@@ -1,108 +1,7 @@
-/** One parser for each kind of value. An error says what was expected instead. */
+/** What the settings of a vCenter, and the values in its Secret, must look like. */
 import { isIP } from 'node:net'
-import { didYouMean } from '../../agent/shared/did-you-mean.ts'
-import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import { spelling } from './settings/row.ts'
-import { shapeOfText } from './tree.ts'
-
-/** The words of YAML 1.1, which the CPI reads, and of its INI form. */
-export function parseFlag(text: string): Result<boolean> {
-  if (/^(true|yes|on|y|1)$/i.test(text)) return ok(true)
-  if (/^(false|no|off|n|0)$/i.test(text)) return ok(false)
-  return failed(`expected true or false, got ${shapeOfText(text)}`)
-}
-
-/** One of a few words; case, `-` and `_` do not matter. */
-export function parseChoice<const T extends string>(text: string, choices: readonly T[]): Result<T> {
-  const found = choices.find((choice) => spelling(choice) === spelling(text))
-  if (found !== undefined) return ok(found)
-  const near = didYouMean(text, choices)
-  const next = near === undefined ? '' : `: did you mean "${near}"?`
-  return failed(`expected ${choices.join(', ')}, got ${shapeOfText(text)}${next}`)
-}
-
-/** A whole number, digits only. */
-export function parseInteger(text: string, min: number, max: number): Result<number> {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= min && value <= max) return ok(value)
-  return failed(`expected a whole number from ${min} to ${max}, got ${shapeOfText(text)}`)
-}
-
-/**
- * A share, as `20%` or `0.2`. Whole numbers other than 0 are refused: `1` could mean all or one percent.
- *
- * @returns 0 to 1
- */
-export function parseShare(text: string): Result<number> {
-  const [, percent, fraction] = /^(?:(\d{1,3}(?:\.\d*)?)\s*%|(\d?\.\d+|0))$/.exec(text) ?? []
-  const value = percent === undefined ? Number(fraction) : Number(percent) / 100
-  if (value >= 0 && value <= 1) return ok(value)
-  const near = /^\d{1,2}$|^100$/.test(text) ? `: did you mean "${Number(text)}%"?` : ''
-  return failed(`expected a share from 0% to 100%, such as 20% or 0.2, got ${shapeOfText(text)}${near}`)
-}
-
-/** In milliseconds, by the letters of Go's time.ParseDuration; both code points of the micro sign are its, too. */
-const UNITS: ReadonlyMap<string, number> = new Map([
-  ['ns', 1e-6],
-  ['us', 1e-3],
-  ['µs', 1e-3],
-  ['μs', 1e-3],
-  ['ms', 1],
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-])
-const PART = String.raw`(\d+(?:\.\d*)?|\.\d+)(ns|[uµ\u03bc]s|ms|[smh])`
-
-/** Timers count milliseconds in 32 bits and fire at once above 24 days; nobody waits so long for a Node either. */
-const LONGEST = { ms: 604_800_000, text: '168h' }
-
-/** What people write instead of a unit. */
-const SLIPS: ReadonlyMap<string, { readonly unit: string; readonly times: number }> = new Map(
-  [
-    { unit: 's', times: 1, words: ['', 's', 'sec', 'secs', 'second', 'seconds'] },
-    { unit: 'm', times: 1, words: ['m', 'min', 'mins', 'minute', 'minutes'] },
-    { unit: 'h', times: 1, words: ['h', 'hr', 'hrs', 'hour', 'hours'] },
-    { unit: 'h', times: 24, words: ['d', 'day', 'days'] },
-  ].flatMap(({ words, ...meaning }) => words.map((word) => [word, meaning] as const)),
-)
-
-/**
- * A duration as Go writes it: `90s`, `5m`, `1h30m`, `1500ms`. A number without a unit is refused: people mean seconds by
- * it, programs nanoseconds.
- *
- * @param least shorter durations are refused
- * @returns whole milliseconds, at most a week
- */
-export function parseDuration(text: string, least: '0s' | '1s'): Result<number> {
-  if (text !== '0' && !new RegExp(`^(?:${PART})+$`).test(text)) {
-    return failed(`expected ${DURATION}, got ${shapeOfText(text)}${hint(text)}`)
-  }
-  let ms = 0
-  for (const [, number, unit = ''] of text.matchAll(new RegExp(PART, 'g')))
-    ms += Number(number) * (UNITS.get(unit) ?? Number.NaN)
-  if (ms < (least === '1s' ? 1_000 : 0))
-    return failed(`expected a duration of at least ${least}, got a shorter one`)
-  if (ms > LONGEST.ms) return failed(`expected a duration of at most ${LONGEST.text}, got a longer one`)
-  return ok(Math.round(ms))
-}
-
-/** The same, or undefined for `off` and the other words that people use for it. */
-export function parseDurationOrOff(text: string, least: '0s' | '1s'): Result<number | undefined> {
-  if (/^(off|false|no|n|never|none)$/i.test(text)) return ok(undefined)
-  const checked = parseDuration(text, least)
-  if (checked.ok) return checked
-  return failed(checked.message.replace(/^expected /, 'expected "off" or '))
-}
-
-const DURATION = 'a duration such as 90s, 5m or 1h30m'
-
-/** Repeats only a number and a known unit: other text may be anything. */
-function hint(text: string): string {
-  const [, number = '', word = ''] = /^(\d{1,6})\s*([a-z]*)$/i.exec(text) ?? []
-  const slip = number === '' ? undefined : SLIPS.get(word.toLowerCase())
-  return slip === undefined ? '' : `: did you mean "${Number(number) * slip.times}${slip.unit}"?`
-}
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
+import { shapeOfText } from '../tree.ts'
 
 /**
  * A host name or IP address as it goes into a URL's host or a certificate check: IPv6 without brackets. Whatever else
@@ -218,4 +117,21 @@ const MAX_URL = 2_048
 export function parseUser(text: string): Result<string> {
   if (!text.includes('-----BEGIN')) return ok(text)
   return failed('a certificate as the user is not supported yet: write a user name and password')
+}
+
+/** What goes into a request's path is checked here. */
+export function parseSecretName(text: string): Result<string> {
+  if (text.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text) && !/\.[.-]|-\./.test(text))
+    return ok(text)
+  return failed(
+    `expected the name of a Secret, of lower-case letters, digits, "-" and ".", got ${shapeOfText(text)}`,
+  )
+}
+
+export function parseNamespace(text: string): Result<string> {
+  // RFC 1123's label.
+  if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return ok(text)
+  return failed(
+    `expected the name of a namespace, of lower-case letters, digits and "-", got ${shapeOfText(text)}`,
+  )
 }
