@@ -15,7 +15,7 @@ import {
   VCENTER_VARIABLES,
 } from '../controller/config/settings/environment.ts'
 import { OTHER_SECTIONS } from '../controller/config/settings/ignored-keys.ts'
-import type { AnyRow, AnySection, Other } from '../controller/config/settings/row.ts'
+import type { AnyRow, AnySection, Others } from '../controller/config/settings/row.ts'
 import { SECTIONS } from '../controller/config/settings/sections.ts'
 import { schemaOf } from './config-schema.ts'
 import { runAsProgram } from './entry.ts'
@@ -47,7 +47,7 @@ function entries<T>(of: (section: AnySection) => Readonly<Record<string, T>>): r
 }
 
 const ROWS: readonly Entry<AnyRow>[] = entries(({ rows }) => rows)
-const OTHERS: readonly Entry<Other>[] = [
+const OTHERS: readonly Entry<Others[string]>[] = [
   ...entries(({ others }) => others),
   ...Object.entries(OTHER_SECTIONS).map(([name, said]) => ({ name, under: ['top'], said })),
 ]

@@ -1,5 +1,5 @@
 import { OTHER_SECTIONS } from '../controller/config/settings/ignored-keys.ts'
-import type { AnyRow, AnySection, Other, Others, Schema } from '../controller/config/settings/row.ts'
+import type { AnyRow, AnySection, Others, Schema } from '../controller/config/settings/row.ts'
 import { SECTION_ALIASES, SECTIONS } from '../controller/config/settings/sections.ts'
 
 /**
@@ -55,7 +55,7 @@ function ofRow(row: AnyRow): Schema {
   }
 }
 
-function ofOther({ meaning }: Other): Schema {
+function ofOther({ meaning }: Others[string]): Schema {
   return { description: `Has no effect. ${meaning}`, deprecated: true }
 }
 

@@ -2,13 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   type Config,
   canonicalServer,
-  type InitializationConfig,
   type IPFamily,
   serverKey,
   type VCenterConfig,
   type VCenterCredentials,
 } from './config.ts'
-import { commonSource, type SourceOptions, sourceOf } from './credential-source.ts'
+import { commonSource, sourceOf } from './credential-source.ts'
 import type { Findings } from './findings.ts'
 import { type Given, type GivenVCenter, type Sections, valuesOf } from './given.ts'
 import { Secret } from './secret.ts'
@@ -16,7 +15,7 @@ import { standardOf } from './settings/row.ts'
 import { SECTIONS } from './settings/sections.ts'
 import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { parseServer } from './settings/vcenter-values.ts'
-import { readTrust } from './trust.ts'
+import { type ParseOptions, readTrust } from './trust.ts'
 
 /**
  * Builds the configuration from what is given, with defaults from `global` as in the CPI.
@@ -25,8 +24,8 @@ import { readTrust } from './trust.ts'
  */
 export async function buildConfig(
   sections: Sections,
-  initialization: InitializationConfig,
-  options: SourceOptions,
+  initialization: Config['initialization'],
+  options: ParseOptions,
 ): Promise<Config | undefined> {
   const { findings } = options
   const wanted = vCentersOf(sections)
@@ -80,13 +79,13 @@ async function checkVCenter(
   wanted: GivenVCenter,
   global: Sections['global'],
   common: VCenterCredentials | undefined,
-  options: SourceOptions,
+  options: ParseOptions,
 ): Promise<CheckedVCenter | undefined> {
   const { name, path, at, given } = wanted
   const { findings } = options
   const inherited: GivenVCenter['given'] = { ...global, ...given }
   const value = <K extends keyof VCenterSettings>(key: K): VCenterSettings[K] =>
-    (inherited[key] ?? { value: standardOf(VCENTER.rows, key) }).value
+    (inherited[key] ?? { value: standardOf(VCENTER, key) }).value
   const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
     // Only the server is not inherited from `global`: there it defines a vCenter of its own.

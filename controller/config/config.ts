@@ -52,7 +52,16 @@ export interface Config {
   readonly identity: IdentityConfig
   readonly lifecycle: LifecycleConfig
   readonly topology: TopologyConfig
-  readonly initialization: InitializationConfig
+  /** Only the CPI's arguments say this. */
+  readonly initialization: {
+    /**
+     * False where another provider initializes Nodes: then no labels, addresses and provider ID are written, and no Node
+     * loses its taint.
+     */
+    readonly on: boolean
+    /** Additional labels for a Node when it is initialized; labels that it already has keep their values. */
+    readonly labels: Readonly<Record<string, string>>
+  }
   readonly nodes: NodesConfig
   /** The families whose addresses are wanted, in this order, by vCenter name; at least one. */
   readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
@@ -87,17 +96,6 @@ export interface IdentityConfig {
   readonly require: IdentityLevel
   /** Nodes that may stay at `asserted`, because no agent can run there. */
   readonly exempt: LabelSelector | undefined
-}
-
-/** Settings that only the CPI's arguments have. */
-export interface InitializationConfig {
-  /**
-   * False where another provider initializes Nodes: then no labels, addresses and provider ID are written, and no Node loses
-   * its taint.
-   */
-  readonly on: boolean
-  /** Additional labels for a Node when it is initialized; labels that it already has keep their values. */
-  readonly labels: Readonly<Record<string, string>>
 }
 
 export interface TopologyConfig {

@@ -8,15 +8,10 @@ import type { ParseOptions } from './trust.ts'
 /** The folder that the CPI reads by default. */
 export const DEFAULT_FOLDER = '/etc/cloud/secrets'
 
-export interface SourceOptions extends ParseOptions {
-  /** Whether {@link DEFAULT_FOLDER} is there. */
-  readonly defaultFolder: boolean
-}
-
 /** The source under `global`, for all vCenters: a Secret or a folder. If both are given, neither counts, as in the CPI. */
 export function commonSource(
   global: Sections['global'],
-  { folder, findings }: SourceOptions,
+  { folder, findings }: ParseOptions,
 ): VCenterCredentials | undefined {
   const { secretName, secretNamespace, secretsDirectory } = global
   if (secretsDirectory === undefined) return secretOf(global, findings)
@@ -35,7 +30,7 @@ export function sourceOf(
   { given, path, at }: GivenVCenter,
   global: Sections['global'],
   common: VCenterCredentials | undefined,
-  { defaultFolder, findings }: SourceOptions,
+  { defaultFolder, findings }: ParseOptions,
 ): VCenterCredentials | undefined {
   const source = (given === global ? undefined : secretOf(given, findings)) ?? common
   if (source !== undefined || !defaultFolder) return source

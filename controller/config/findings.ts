@@ -7,15 +7,12 @@ export interface SourcePosition {
 }
 
 /** Where a setting comes from. */
-export type Place = SourcePosition | Outside
-
-/** What can set something besides the file. */
-export type Outside = 'environment' | 'command line'
+export type Place = SourcePosition | 'environment' | 'command line'
 
 export interface Problem {
   /** The setting, as `vcenter.a.port`, or the environment variable or flag; empty where the whole file is meant. */
   readonly path: string
-  readonly outside?: Outside
+  readonly outside?: Extract<Place, string>
   /** Undefined where the whole file is meant. */
   readonly line: number | undefined
   readonly column: number | undefined

@@ -3,7 +3,7 @@ import type { IdentityLevel } from '../../agent/shared/node-report.ts'
 import { attempt } from '../../agent/shared/result.ts'
 import { buildConfig } from './build-config.ts'
 import { type Config, reaches } from './config.ts'
-import { DEFAULT_FOLDER, type SourceOptions } from './credential-source.ts'
+import { DEFAULT_FOLDER } from './credential-source.ts'
 import { ConfigError, Findings, formatProblem, type Problem } from './findings.ts'
 import type { Sections } from './given.ts'
 import { looksLikeINI, readINI } from './ini.ts'
@@ -24,6 +24,7 @@ import {
 import { readSections } from './read-sections.ts'
 import { IDENTITY } from './settings/identity.ts'
 import { standardOf } from './settings/row.ts'
+import type { ParseOptions } from './trust.ts'
 import { readYAML } from './yaml.ts'
 
 /** Real files have less than 4 kB. */
@@ -72,9 +73,7 @@ export async function loadConfig(source: ConfigSource): Promise<LoadedConfig> {
   }
 }
 
-type Parsed = Pick<LoadedConfig, 'config' | 'requireGiven'>
-
-async function load(source: ConfigSource, findings: Findings): Promise<Parsed | undefined> {
+async function load(source: ConfigSource, findings: Findings) {
   const { path, readFile, readFolder, environment = {} } = source
   const read = await readTextFile(path, readFile, MAX_BYTES)
   const { ok: defaultFolder } = await attempt(() => readFolder(DEFAULT_FOLDER))
@@ -92,9 +91,9 @@ async function load(source: ConfigSource, findings: Findings): Promise<Parsed | 
 export async function parseConfig(
   text: string,
   environment: Environment,
-  options: SourceOptions,
+  options: ParseOptions,
   { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
-): Promise<Parsed | undefined> {
+): Promise<Pick<LoadedConfig, 'config' | 'requireGiven'> | undefined> {
   const { findings } = options
   if (refuseControl(text, findings)) return undefined
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
@@ -154,7 +153,7 @@ function keepLevel(
   findings: Findings,
 ): void {
   if (inForce === undefined || said.require !== undefined || findings.refused('identity.require')) return
-  const level = meant.require?.value ?? standardOf(IDENTITY.rows, 'require')
+  const level = meant.require?.value ?? standardOf(IDENTITY, 'require')
   if (reaches(level, inForce)) return
   const why = meant.require === undefined ? '' : 'with the arguments of the CPI '
   const message = `is no longer set, which ${why}means ${level}, less than ${inForce}: write it again, or write "require: ${level}" under "identity" if you want that; a process that starts with this file uses ${level}`

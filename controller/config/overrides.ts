@@ -1,5 +1,5 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
-import type { InitializationConfig } from './config.ts'
+import type { Config } from './config.ts'
 import type { Findings } from './findings.ts'
 import {
   type Given,
@@ -147,7 +147,7 @@ export function applyArguments(
 }
 
 /** The settings that only the command line has. */
-export function initializationOf(given: GivenArguments | undefined): InitializationConfig {
+export function initializationOf(given: GivenArguments | undefined): Config['initialization'] {
   return { on: given?.initializes ?? true, labels: given?.nodeLabels ?? {} }
 }
 

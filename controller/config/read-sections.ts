@@ -6,7 +6,7 @@ import {
   type AnyRow,
   type AnySection,
   namesOf,
-  type Other,
+  type Others,
   type SectionTable,
   spelling,
 } from './settings/row.ts'
@@ -117,7 +117,12 @@ function readSection<S>(
 }
 
 /** Warns of a known setting that has no effect, unless it is empty. */
-function tellOther(path: string, entry: Entry | undefined, { because }: Other, findings: Findings): void {
+function tellOther(
+  path: string,
+  entry: Entry | undefined,
+  { because }: Others[string],
+  findings: Findings,
+): void {
   if (entry === undefined || isEmpty(entry.value)) return
   findings.warn(path, entry.at, because)
 }

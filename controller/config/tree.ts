@@ -1,7 +1,10 @@
 import type { SourcePosition } from './findings.ts'
 
 /** A configuration file as its form (YAML, of which JSON is a part, or INI) gives it: text in maps and lists, nothing checked. */
-export type ConfigTree = TextLeaf | List | Branch
+export type ConfigTree =
+  | TextLeaf
+  | { readonly kind: 'list'; readonly items: readonly ConfigTree[]; readonly at: SourcePosition }
+  | Branch
 
 export interface TextLeaf {
   readonly kind: 'text'
@@ -10,12 +13,6 @@ export interface TextLeaf {
   readonly at: SourcePosition
   /** INI's key alone, without `=`. */
   readonly bare?: true
-}
-
-export interface List {
-  readonly kind: 'list'
-  readonly items: readonly ConfigTree[]
-  readonly at: SourcePosition
 }
 
 export interface Branch {

@@ -7,11 +7,13 @@ import type { Given } from './given.ts'
 import { type ReadFile, readTextFile } from './read-files.ts'
 import { parseThumbprints } from './settings/vcenter-values.ts'
 
-/** Where CA files are read, and where findings about them go. */
+/** Where files are read, and where findings go. */
 export interface ParseOptions {
   /** Where relative paths start. */
   readonly folder: string
   readonly readFile: ReadFile
+  /** Whether the folder is there that the CPI reads credentials from by default. */
+  readonly defaultFolder: boolean
   readonly findings: Findings
 }
 

@@ -8,9 +8,9 @@ import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file, noFolder } from './testing/load.ts'
-import { type ConfigInForce, createConfigWatch } from './watch.ts'
+import { type ConfigWatch, createConfigWatch } from './watch.ts'
 
-const userOf = ({ config }: ConfigInForce) => config.vCenters[0]?.user
+const userOf = ({ config }: ReturnType<ConfigWatch['current']>) => config.vCenters[0]?.user
 const other = file().replace('ops@', 'new@')
 
 await t.test('files that stay as they are: nothing is said', async (t) => {

@@ -8,14 +8,6 @@ import { ConfigError } from './findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './load.ts'
 import { createRememberingReader, type RememberingReader, readAgain, sameFiles } from './read-files.ts'
 
-export interface ConfigWatchOptions extends ConfigSource {
-  /** As it was read at start. */
-  readonly loaded: LoadedConfig
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly metrics: ConfigMetrics
-}
-
 export interface ConfigMetrics {
   /** The files were read and are valid; `at` is the time in seconds since the epoch. */
   configTaken(at: number): void
@@ -25,15 +17,13 @@ export interface ConfigMetrics {
 
 export interface ConfigWatch {
   /** The configuration in force: the last valid one. */
-  current(): ConfigInForce
+  current(): {
+    readonly config: Config
+    /** Aborts when another configuration has replaced it. */
+    readonly superseded: AbortSignal
+  }
   /** Checks the files regularly until the signal aborts. Throws only for a defect. */
   run(signal: AbortSignal): Promise<void>
-}
-
-export interface ConfigInForce {
-  readonly config: Config
-  /** Aborts when another configuration has replaced it. */
-  readonly superseded: AbortSignal
 }
 
 /** Milliseconds between two checks; reading a few files of some kB takes well under one. */
@@ -47,7 +37,15 @@ const INTERVAL = 2_000
  * rename or overwrite, network file systems notify nobody. A change counts only when two checks in a row have found the
  * same, because a half-written file may be valid but lack a vCenter.
  */
-export function createConfigWatch(options: ConfigWatchOptions): ConfigWatch {
+export function createConfigWatch(
+  options: ConfigSource & {
+    /** As it was read at start. */
+    readonly loaded: LoadedConfig
+    readonly clock: Clock
+    readonly logger: Logger
+    readonly metrics: ConfigMetrics
+  },
+): ConfigWatch {
   const { readFile, loaded, clock, logger, metrics } = options
   let { config } = loaded
   let end = new AbortController()

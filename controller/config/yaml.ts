@@ -37,7 +37,7 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
   for (const warning of document.warnings) findings.refuse('', place(warning.pos[0]), TAGGED)
   if (document.contents === null) return undefined
   const wrong = document.errors.map(({ pos }) => pos[0])
-  const tree = new TreeBuilder(findings, place, wrong).build(document.contents, { line: 1, column: 1 })
+  const tree = treeBuilder(findings, place, wrong)(document.contents, { line: 1, column: 1 })
   return tree.kind === 'text' && tree.text === '' ? undefined : tree
 }
 
@@ -99,76 +99,74 @@ const NOT_YAML: Partial<Record<ErrorCode, string>> = {
 /**
  * Walks the document once, in order. An alias yields the same tree object as its anchor, so an alias bomb costs no more
  * than its size in the file; an alias inside its own anchor finds no anchor yet.
+ *
+ * @param wrong the offsets of what the parser has refused and reported
  */
-class TreeBuilder {
-  readonly #anchors = new Map<string, ConfigTree>()
-  readonly #findings: Findings
-  readonly #place: (offset: number) => SourcePosition
-  /** The offsets of what the parser has refused and reported. */
-  readonly #wrong: readonly number[]
+function treeBuilder(
+  findings: Findings,
+  place: (offset: number) => SourcePosition,
+  wrong: readonly number[],
+): (node: Node, otherwise: SourcePosition) => ConfigTree {
+  const anchors = new Map<string, ConfigTree>()
 
-  constructor(findings: Findings, place: (offset: number) => SourcePosition, wrong: readonly number[]) {
-    this.#findings = findings
-    this.#place = place
-    this.#wrong = wrong
-  }
-
-  build(node: Node, otherwise: SourcePosition): ConfigTree {
-    const at = node.range ? this.#place(node.range[0]) : otherwise
-    if (this.#isWrong(node)) return { kind: 'text', at, text: '' }
-    if (isAlias(node)) return this.#anchors.get(node.source) ?? this.#nothing(at, NO_ANCHOR)
-    const tree = this.#tree(node, at)
-    if ('anchor' in node && node.anchor !== undefined) this.#anchors.set(node.anchor, tree)
+  function build(node: Node, otherwise: SourcePosition): ConfigTree {
+    const at = node.range ? place(node.range[0]) : otherwise
+    if (isWrong(node)) return { kind: 'text', at, text: '' }
+    if (isAlias(node)) return anchors.get(node.source) ?? nothing(at, NO_ANCHOR)
+    const tree = treeOf(node, at)
+    if ('anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, tree)
     return tree
   }
 
-  #tree(node: Node, at: SourcePosition): ConfigTree {
+  function treeOf(node: Node, at: SourcePosition): ConfigTree {
     if (isMap<unknown, unknown>(node)) {
       const inline = node.flow === true
-      const entries = node.items.map(({ key, value }) => this.#entry(key, value, at, inline))
+      const entries = node.items.map(({ key, value }) => entryOf(key, value, at, inline))
       return { kind: 'map', at, entries: entries.filter((entry) => entry !== undefined) }
     }
     if (isSeq<unknown>(node)) {
-      return { kind: 'list', at, items: node.items.map((item) => this.#value(item, at)) }
+      return { kind: 'list', at, items: node.items.map((item) => valueTree(item, at)) }
     }
-    if (!isScalar(node) || typeof node.value !== 'string') return this.#nothing(at, TAGGED)
+    if (!isScalar(node) || typeof node.value !== 'string') return nothing(at, TAGGED)
     const unset = node.type === 'PLAIN' && /^(~|null|Null|NULL)$/.test(node.value)
     return { kind: 'text', at, text: unset ? '' : node.value }
   }
 
-  #entry(key: unknown, value: unknown, parent: SourcePosition, inline: boolean): Entry | undefined {
+  function entryOf(key: unknown, value: unknown, parent: SourcePosition, inline: boolean): Entry | undefined {
     if (!isScalar(key) || typeof key.value !== 'string') {
-      this.#findings.refuse('', parent, 'a key here is not plain text: write "key: value" on each line')
+      findings.refuse('', parent, 'a key here is not plain text: write "key: value" on each line')
       return undefined
     }
-    const at = key.range ? this.#place(key.range[0]) : parent
-    if (this.#isWrong(key)) return undefined
+    const at = key.range ? place(key.range[0]) : parent
+    if (isWrong(key)) return undefined
     if (key.value === '<<' && key.type === 'PLAIN') {
-      this.#findings.refuse('', at, 'merging maps with "<<" is not supported: write the settings out')
+      findings.refuse('', at, 'merging maps with "<<" is not supported: write the settings out')
       return undefined
     }
-    const entry = { key: key.value, at, value: this.#value(value, at) }
+    const entry = { key: key.value, at, value: valueTree(value, at) }
     // Beside a mistake it may be a line of a value.
-    const doubtful = (inline && (key.type === 'PLAIN' || value === null)) || this.#wrong.length > 0
+    const doubtful = (inline && (key.type === 'PLAIN' || value === null)) || wrong.length > 0
     return doubtful ? { ...entry, doubtful } : entry
   }
 
   /** A scalar in which something is wrong, or a map in the place of one. */
-  #isWrong(node: Node): boolean {
+  function isWrong(node: Node): boolean {
     const [start, end] = node.range ?? [0, 0]
-    return this.#wrong.some((at) => (isScalar(node) ? at >= start && at < end : at === start))
+    return wrong.some((at) => (isScalar(node) ? at >= start && at < end : at === start))
   }
 
   /** A missing value (`key` alone) is null rather than a node. */
-  #value(value: unknown, otherwise: SourcePosition): ConfigTree {
-    if (isMap(value) || isSeq(value) || isScalar(value) || isAlias(value)) return this.build(value, otherwise)
+  function valueTree(value: unknown, otherwise: SourcePosition): ConfigTree {
+    if (isMap(value) || isSeq(value) || isScalar(value) || isAlias(value)) return build(value, otherwise)
     return { kind: 'text', at: otherwise, text: '' }
   }
 
-  #nothing(at: SourcePosition, message: string): ConfigTree {
-    this.#findings.refuse('', at, message)
+  function nothing(at: SourcePosition, message: string): ConfigTree {
+    findings.refuse('', at, message)
     return { kind: 'text', at, text: '' }
   }
+
+  return build
 }
 
 const NO_ANCHOR =

@@ -15,7 +15,9 @@ export interface ValueType<T> {
 
 export type Schema = { readonly [key: string]: unknown }
 
-interface RowOptions<T, S> {
+export interface Row<T, S> extends ValueType<T> {
+  /** What counts where nothing is written. */
+  readonly standard: T
   /** As it would be written. */
   readonly default?: string
   /** A value that counts as not written, as empty text always does. */
@@ -34,35 +36,34 @@ interface RowOptions<T, S> {
   readonly warn?: (value: T, section: S) => string | undefined
 }
 
-export interface Row<T, S> extends ValueType<T>, RowOptions<T, S> {
-  /** What counts where nothing is written. */
-  readonly standard: T
-}
-
-/** The rows of a section: one for each of its settings, by the name that docs and messages use. */
-export type Rows<S> = { readonly [K in keyof S]-?: Row<S[K], S> }
-
 /**
  * @throws RangeError where the default is not a value: a mistake in the table
  */
-export function row<T, S>(kind: ValueType<T>, options: RowOptions<T, S>): Row<T, S> {
+export function row<T, S>(
+  kind: ValueType<T>,
+  options: Omit<Row<T, S>, keyof ValueType<T> | 'standard'>,
+): Row<T, S> {
   const { default: written } = options
   const parsed = written === undefined ? undefined : kind.parse(written)
   if (parsed?.ok === false) throw new RangeError(`the default "${written}": ${parsed.message}`)
   return { ...kind, ...options, standard: parsed === undefined ? kind.nothing : parsed.value }
 }
 
-/** A setting or section that is known, but has no effect here, of which a warning tells unless it is empty. */
-export interface Other {
-  readonly because: string
-  /** For the docs, in a sentence of its own. */
-  readonly meaning: string
-}
-
-export type Others = Readonly<Record<string, Other>>
+/** Settings or sections that are known, but have no effect here; a warning says so unless they are empty. */
+export type Others = Readonly<
+  Record<
+    string,
+    {
+      readonly because: string
+      /** For the docs, in a sentence of its own. */
+      readonly meaning: string
+    }
+  >
+>
 
 export interface SectionTable<S> {
-  readonly rows: Rows<S>
+  /** One for each of its settings, by the name that docs and messages use. */
+  readonly rows: { readonly [K in keyof S]-?: Row<S[K], S> }
   readonly others: Others
 }
 
@@ -84,7 +85,7 @@ export function namesOf<T extends object>(table: T): readonly (keyof T & string)
 }
 
 /** What counts where nothing is written. */
-export function standardOf<S, K extends keyof S>(rows: Rows<S>, name: K): S[K] {
+export function standardOf<S, K extends keyof S>({ rows }: Pick<SectionTable<S>, 'rows'>, name: K): S[K] {
   return rows[name].standard
 }
 

@@ -84,13 +84,13 @@ export const SECTIONS = {
   nodes: NODES,
 } as const
 
-export type SectionName = keyof typeof SECTIONS
-
 /** The names of sections, in the order in which messages name them. */
-export const SECTION_NAMES: readonly SectionName[] = namesOf(SECTIONS)
+export const SECTION_NAMES: readonly (keyof typeof SECTIONS)[] = namesOf(SECTIONS)
 
 /** Other names of sections: the INI form's `[VirtualCenter "name"]`. */
-export const SECTION_ALIASES: ReadonlyMap<string, SectionName> = new Map([['virtualCenter', 'vcenter']])
+export const SECTION_ALIASES: ReadonlyMap<string, keyof typeof SECTIONS> = new Map([
+  ['virtualCenter', 'vcenter'],
+])
 
 /**
  * Subnets with commas between, of either family. Blanks around them do not count; the CPI fails on those, but only when it

@@ -1,7 +1,7 @@
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { IPFamily } from '../config.ts'
 import { GLOBAL_OTHERS, VCENTER_OTHERS } from './ignored-keys.ts'
-import { type Rows, row, type SectionTable } from './row.ts'
+import { row, type SectionTable } from './row.ts'
 import { flag, itemsOf, listOf, names, text, textOf } from './values.ts'
 import { parseNamespace, parsePort, parseSecretName, parseServer, parseUser } from './vcenter-values.ts'
 
@@ -22,7 +22,7 @@ export interface VCenterSettings {
 
 const OR_ELSEWHERE = 'required unless a Secret or folder has it'
 
-const ROWS: Rows<VCenterSettings> = {
+const ROWS: SectionTable<VCenterSettings>['rows'] = {
   server: row(textOf(parseServer, ''), {
     meaning: 'Host name or IP address, without scheme, port and path.',
     required: true,
