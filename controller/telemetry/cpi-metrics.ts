@@ -2,18 +2,13 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { WorkQueueObserver } from '../loops/node/watch/work-queue.ts'
 
-/** Which of the CPI's controllers have work here. */
-export interface RunningControllers {
-  readonly node: boolean
-  readonly lifecycle: boolean
-}
-
 export interface CpiMetrics {
   /** Whether this replica leads; while it does not, no controller runs. */
   leading(is: boolean): void
   /** A leader had to read the Lease before it could renew it. */
   leaseReadAgain(): void
-  controllersRun(which: RunningControllers): void
+  /** Which of the CPI's controllers have work here. */
+  controllersRun(which: { readonly node: boolean; readonly lifecycle: boolean }): void
   /** A Node was initialized so many seconds after its creation. */
   initialized(seconds: number): void
   /** What happens in the work queue of Nodes. */
@@ -70,7 +65,7 @@ function addElectionMetrics(
     labelNames: ['name', 'manager'],
     registers,
   })
-  const controllersRun = ({ node, lifecycle }: RunningControllers): void => {
+  const controllersRun: CpiMetrics['controllersRun'] = ({ node, lifecycle }) => {
     running.set({ name: 'cloud-node', manager: MANAGER }, node ? 1 : 0)
     running.set({ name: 'cloud-node-lifecycle', manager: MANAGER }, lifecycle ? 1 : 0)
   }

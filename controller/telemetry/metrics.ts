@@ -1,7 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
-import { type ApiMetrics, addApiMetrics } from './api-metrics.ts'
+import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
@@ -12,24 +13,27 @@ export interface Metrics
     Omit<NodeMetrics, 'forgetNodes'>,
     WorkMetrics,
     Omit<CpiMetrics, 'initialized'>,
-    ConfigMetrics,
-    ApiMetrics {
+    ConfigMetrics {
   /** Whether this replica leads. When it stops leading, metrics that only a leader has are reset. */
   leading(is: boolean): void
+  /** The same client, with its requests counted. */
+  measured(client: KubeClient): KubeClient
   /** The text that Prometheus reads. */
   text(): Promise<string>
   readonly contentType: string
 }
 
-export interface MetricsOptions {
+/**
+ * Creates a registry of its own, so that two controllers in one process do not share metrics.
+ *
+ * @param options.lease the name of the Lease
+ */
+export function createMetrics(options: {
   readonly version: string
-  /** The name of the Lease. */
   readonly lease: string
   readonly clock: Clock
-}
-
-/** Creates a registry of its own, so that two controllers in one process do not share metrics. */
-export function createMetrics({ version, lease, clock }: MetricsOptions): Metrics {
+}): Metrics {
+  const { version, lease, clock } = options
   const registry = new Registry()
   addProcessMetrics(registry, version, clock.now())
   const vCenters = addVCenterMetrics(registry)
@@ -228,4 +232,50 @@ function addProcessMetrics(registry: Registry, version: string, startedAt: numbe
       this.set(process.memoryUsage().heapUsed)
     },
   })
+}
+
+/** The API server's own statuses. A proxy may send any other, and each would become a time series for ever. */
+const STATUSES: ReadonlySet<number> = new Set([
+  200, 201, 400, 401, 403, 404, 408, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504,
+])
+
+function addApiMetrics(registry: Registry): Pick<Metrics, 'measured'> {
+  const requests = new Counter({
+    name: 'rollcall_api_requests_total',
+    help: 'Requests to the API server by method (WATCH for the start of a watch), resource and code: ok, an HTTP status, other for an unusual one, none without an answer',
+    labelNames: ['method', 'resource', 'code'],
+    registers: [registry],
+  })
+
+  async function count<T>(request: KubeRequest, answer: Promise<T>): Promise<T> {
+    const method = request.query?.watch === undefined ? request.method : 'WATCH'
+    const resource = resourceOf(request.path)
+    try {
+      const result = await answer
+      requests.inc({ method, resource, code: 'ok' })
+      return result
+    } catch (error) {
+      if (!request.signal.aborted) requests.inc({ method, resource, code: codeOf(error) })
+      throw error
+    }
+  }
+
+  return {
+    measured: (client) => ({
+      request: (request) => count(request, client.request(request)),
+      stream: (request, silence) => count(request, client.stream(request, silence)),
+      close: () => client.close(),
+    }),
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'none'
+  return STATUSES.has(error.status) ? String(error.status) : 'other'
+}
+
+/** `nodes` of `/api/v1/nodes/a/status`, `leases` of `/apis/coordination.k8s.io/v1/namespaces/n/leases/l`. */
+function resourceOf(path: string): string {
+  const match = /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/)?([a-z]+)/.exec(path)
+  return match?.[1] ?? 'other'
 }

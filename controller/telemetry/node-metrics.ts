@@ -4,7 +4,7 @@ import type { Condition } from '../../agent/shared/node-report.ts'
 import type { SlowNodes } from '../loops/node/apply/slow-lane.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'
 import type { Node } from '../types/node.ts'
-import { createLabelGuard } from './label-guard.ts'
+import { createLabelGuard } from './vcenter-metrics.ts'
 
 /** How many Nodes of one vCenter may have lost their VM. */
 export interface VCenterLifecycle {
@@ -31,14 +31,13 @@ export interface NodeMetrics {
   forgetNodes(): void
 }
 
-type State = Decision['state']
 const STATES = [
   'unmanaged',
   'waiting',
   'refused',
   'initializing',
   'initialized',
-] as const satisfies readonly State[]
+] as const satisfies readonly Decision['state'][]
 const LEVELS = ['asserted', 'reported', 'proven'] as const
 
 /** What is counted of a decision. The rest is not kept: a status is half a kilobyte of texts. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
 import { freePort } from '../../test/servers/ports.ts'
-import { openPlainPort } from './plain-port.ts'
+import { openPlainPort } from './server.ts'
 
 /** Another address of this machine's than the one that a kubelet asks at. */
 const OTHER = '127.0.0.2'

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:tls'
 import t from 'tap'
-import { createSelfSigned } from './self-signed.ts'
+import { createSelfSigned, integer } from './self-signed.ts'
 
 const NOW = Date.parse('2026-03-01T10:00:00Z')
 
@@ -33,3 +33,16 @@ t.test('TLS takes it, and whoever has it can trust it', async (t) => {
   t.ok(socket.authorized)
   socket.destroy()
 })
+
+const rows: [what: string, bytes: number[], contents: number[]][] = [
+  ['as it is', [0x12, 0x34], [0x12, 0x34]],
+  ['with a sign', [0x80], [0, 0x80]],
+  ['without leading zeros', [0, 0, 0x7f, 0], [0x7f, 0]],
+  ['with the one zero that is its sign', [0, 0xff], [0, 0xff]],
+  ['zero', [0, 0], [0]],
+]
+for (const [what, bytes, contents] of rows) {
+  t.test(`an integer, ${what}`, async (t) => {
+    t.same([...integer(Buffer.from(bytes))], [0x02, contents.length, ...contents])
+  })
+}

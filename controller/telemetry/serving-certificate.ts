@@ -17,33 +17,25 @@ export type CertificateSource =
   /** Made at the start, in memory alone. */
   | { readonly kind: 'memory' }
 
-export interface ServingCertificate {
-  readonly pair: KeyPair
-  /** Looks for changed files, and tells of each new pair, until the signal aborts. */
-  watch(onChange: (pair: KeyPair) => void): Task
-}
-
 const MAX_BYTES = 256 * 1024
 /** Milliseconds between two looks. */
 const INTERVAL = 60_000
 /** The CPI's own names for it. */
 const [CERT, KEY] = ['cloud-controller-manager.crt', 'cloud-controller-manager.key']
 
-interface Options {
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-}
-
 /**
- * Reads the certificate, or makes one.
+ * Reads the certificate, or makes one. The watch looks for changed files, and reports each new pair, until the signal aborts.
  *
  * @throws Error that names the files and the next step, and nothing of what they hold
  */
 export async function loadServingCertificate(
   source: CertificateSource,
-  { clock, random, logger }: Options,
-): Promise<ServingCertificate> {
+  {
+    clock,
+    random,
+    logger,
+  }: { readonly clock: Clock; readonly random: () => number; readonly logger: Logger },
+): Promise<{ readonly pair: KeyPair; watch(onChange: (pair: KeyPair) => void): Task }> {
   const files = await filesOf(source, clock)
   if (files === undefined) {
     return { pair: await createSelfSigned(clock.now()), watch: () => aborted }

@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { InventoryMetrics } from '../vcenter/running-inventory.ts'
-import { createLabelGuard } from './label-guard.ts'
 
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */
@@ -129,5 +128,22 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     credentials(read) {
       readCredentials = read
     },
+  }
+}
+
+/** Most values of one label; further values count as `other`. */
+const MAX_VALUES = 64
+
+/**
+ * Limits the values of a label that come from another program: a value passes if it looks like a name, up to a number of
+ * them; everything else becomes `other`. Time series stay for ever.
+ */
+export function createLabelGuard(): (value: string) => string {
+  const seen = new Set<string>()
+  return (value) => {
+    if (seen.has(value)) return value
+    if (seen.size >= MAX_VALUES || !/^[A-Za-z][A-Za-z0-9]{0,63}$/.test(value)) return 'other'
+    seen.add(value)
+    return value
   }
 }

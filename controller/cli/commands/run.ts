@@ -18,10 +18,10 @@ import { runTogether, type Task } from '../../lib/tasks.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import { loadClientCA } from '../../telemetry/client-ca.ts'
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
-import { openPlainPort } from '../../telemetry/plain-port.ts'
 import {
   createTelemetryServer,
   type HealthStatus,
+  openPlainPort,
   type ServingTLS,
   type TelemetryServerOptions,
 } from '../../telemetry/server.ts'
