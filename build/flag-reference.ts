@@ -1,9 +1,8 @@
 /** Writes what docs/command-line.md says of each of the CPI's flags, from the controller's table of flags. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sentenceOf } from '../controller/cpi/arguments/help.ts'
 import type { FlagRow, Support } from '../controller/cpi/arguments/row.ts'
-import { FLAGS } from '../controller/cpi/arguments/table.ts'
+import { FLAGS, sentenceOf } from '../controller/cpi/arguments/table.ts'
 import { table } from './config-reference.ts'
 import { runAsProgram } from './entry.ts'
 

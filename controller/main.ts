@@ -10,7 +10,7 @@ import { HELP } from './cli/command-line/help.ts'
 import { parseCommandLine } from './cli/command-line/parse-command-line.ts'
 import type { Surroundings } from './cli/commands/command.ts'
 import { type Command, startCommand } from './cli/commands/table.ts'
-import { helpOnFlags } from './cpi/arguments/help.ts'
+import { helpOnFlags } from './cpi/arguments/table.ts'
 
 const surroundings: Surroundings = {
   environment: process.env,

@@ -87,7 +87,7 @@ const SETS: ReadonlyMap<string, Operator> = new Map([
 
 function parseRequirement(tokens: Tokens): Result<Requirement> {
   const absent = tokens.skip('!')
-  if (!isLabelKey(tokens.word)) return wrong(tokens, "a label's key, as example.com/name")
+  if (!isLabelKey(tokens.word ?? '')) return wrong(tokens, "a label's key, as example.com/name")
   const key = tokens.take()
   const plain = (operator: Operator, values: readonly string[] = []): Result<Requirement> => ({
     ok: true,
@@ -171,8 +171,8 @@ const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 /** A DNS name in lower case (RFC 1123). */
 const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-function isLabelKey(text: string | undefined): boolean {
-  const parts = text?.split('/') ?? []
+export function isLabelKey(text: string): boolean {
+  const parts = text.split('/')
   const name = parts.pop() ?? ''
   const [prefix, ...more] = parts
   if (more.length > 0 || !NAME.test(name)) return false

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { environmentOf, givenBy, handOver } from './hand-over.ts'
-import { findManagers, parseWorkload } from './interlock/find-cpi.ts'
+import { findManagers } from './interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from './interlock/testing/cpi-object.ts'
+import { parseWorkload } from './interlock/workloads.ts'
 
 function managers(args: readonly string[], changes: CPIObjectChanges = {}) {
   const workload = parseWorkload('DaemonSet', cpiObject(args, changes))

@@ -1,10 +1,10 @@
-import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { failed, ok } from '../../agent/shared/result.ts'
 import type { Environment, GivenArguments } from '../config/overrides.ts'
 import { SKIP_DELETION } from '../config/settings/environment.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
 import { counted, listed } from '../lib/listed.ts'
-import { pairs } from './arguments/kinds.ts'
-import { type CheckedLabels, checkNodeLabels } from './arguments/node-labels.ts'
+import { checkNodeLabels } from './arguments/node-flags.ts'
+import { pairs } from './arguments/row.ts'
 import {
   DEFAULT_LEASE,
   handlesNodes,
@@ -47,7 +47,7 @@ export function environmentOf({ cpi }: Managers): Environment {
   return cpi.find(handlesNodes)?.skipsDeletion === true ? { [SKIP_DELETION.name]: '' } : {}
 }
 
-function labelsOf({ flags: { nodeLabels } }: Manager): Result<CheckedLabels> {
+function labelsOf({ flags: { nodeLabels } }: Manager): ReturnType<typeof checkNodeLabels> {
   if (nodeLabels === undefined) return ok({ labels: {}, warnings: [] })
   const parsed = pairs.parse(nodeLabels)
   return parsed.ok ? checkNodeLabels(parsed.value) : failed(`--node-labels: ${parsed.message}`)

@@ -3,7 +3,8 @@ import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { readList } from '../kubernetes/list.ts'
 import type { CPIFindings } from './hand-over.ts'
-import { readManagers } from './interlock/read-managers.ts'
+import { findManagers, type Managers } from './interlock/find-cpi.ts'
+import { parseWorkload, type Workload } from './interlock/workloads.ts'
 
 /** Of `k8s.io/cloud-provider/service/helpers`: set on a Service while a cloud provider has a load balancer for it. */
 const FINALIZER = 'service.kubernetes.io/load-balancer-cleanup'
@@ -69,4 +70,29 @@ async function loadBalancers(client: KubeClient, signal: AbortSignal): Promise<r
     signal,
   )
   return found
+}
+
+const RESOURCES = { DaemonSet: 'daemonsets', Deployment: 'deployments' } as const
+
+/**
+ * Looks for cloud controller managers.
+ *
+ * @param namespace where; undefined for the whole cluster
+ * @throws as `KubeClient.request`
+ */
+export async function readManagers(
+  client: KubeClient,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<Managers> {
+  const workloads: Workload[] = []
+  const parent = `/apis/apps/v1${namespace === undefined ? '' : `/namespaces/${namespace}`}`
+  for (const kind of ['DaemonSet', 'Deployment'] as const) {
+    const take = (object: unknown) => {
+      const workload = parseWorkload(kind, object)
+      if (workload !== undefined) workloads.push(workload)
+    }
+    await readList(client, { path: `${parent}/${RESOURCES[kind]}` }, take, signal)
+  }
+  return findManagers(workloads)
 }

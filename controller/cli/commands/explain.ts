@@ -2,7 +2,7 @@ import type { LogLevel } from '../../../agent/shared/log-level.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
-import { firstLook } from '../../cpi/interlock/first-look.ts'
+import { firstLook } from '../../cpi/interlock/interlock.ts'
 import { ownControllers } from '../../cpi/interlock/judge-interlock.ts'
 import type { ExplainFacts } from '../../inspect/explain/chain.ts'
 import {

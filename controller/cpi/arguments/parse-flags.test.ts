@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readCSV } from './csv.ts'
 import { allOf, lastOf, parseFlags } from './parse-flags.ts'
+import { readCSV } from './row.ts'
 import { FLAGS } from './table.ts'
 
 function parse(...args: string[]) {

@@ -6,13 +6,6 @@ import type { FlagRow } from './row.ts'
 /** Each flag that was given, with the texts of its values in their order. */
 export type GivenFlags = ReadonlyMap<FlagRow<unknown>, readonly string[]>
 
-/** What was read of a command line. */
-export interface ParsedFlags {
-  readonly given: GivenFlags
-  /** What is wrong, in words that never repeat a value. */
-  readonly problems: readonly string[]
-}
-
 /** One argument taken apart. */
 interface Taken {
   readonly name: string
@@ -26,11 +19,12 @@ interface Taken {
  * An underscore in a name counts as a hyphen. A flag that takes a value takes the next argument, whatever that looks like.
  *
  * @param rows by the names of their flags
+ * @returns problems in words that never repeat a value
  */
 export function parseFlags(
   args: readonly string[],
   rows: Readonly<Record<string, FlagRow<unknown>>>,
-): ParsedFlags {
+): { readonly given: GivenFlags; readonly problems: readonly string[] } {
   const given = new Map<FlagRow<unknown>, string[]>()
   const problems: string[] = []
   const rest = [...args]

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { helpOnFlags } from './help.ts'
 import type { FlagRow } from './row.ts'
-import { FLAGS } from './table.ts'
+import { FLAGS, helpOnFlags } from './table.ts'
 
 const list = readFileSync(join(import.meta.dirname, '../../../test/cpi/flags.tsv'), 'utf8')
 const theirs = list

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { DEFAULT_LEASE, findManagers, handlesNodes, parseWorkload, type Workload } from './find-cpi.ts'
+import { DEFAULT_LEASE, findManagers, handlesNodes } from './find-cpi.ts'
 import { cpiObject } from './testing/cpi-object.ts'
+import { parseWorkload, type Workload } from './workloads.ts'
 
 function workload(args: readonly string[], changes: Parameters<typeof cpiObject>[1] = {}): Workload {
   const parsed = parseWorkload('DaemonSet', cpiObject(args, changes))

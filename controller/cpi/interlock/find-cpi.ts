@@ -1,113 +1,9 @@
-import * as v from 'valibot'
 import { hasEffect, SKIP_DELETION } from '../../config/settings/environment.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { chooseControllers } from '../arguments/controllers.ts'
-import { readCSV } from '../arguments/csv.ts'
-import { bool } from '../arguments/kinds.ts'
+import { chooseControllers } from '../arguments/node-flags.ts'
+import { bool, readCSV } from '../arguments/row.ts'
 import { FLAGS } from '../arguments/table.ts'
-import { type ConfigKey, type ConfigMount, findKey, mountsOf, Volume, VolumeMount } from './config-mount.ts'
-
-/** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
-export interface Workload {
-  readonly kind: 'DaemonSet' | 'Deployment'
-  readonly namespace: string
-  readonly name: string
-  readonly account: string
-  readonly images: readonly string[]
-  /** Command and arguments of all containers. */
-  readonly words: readonly string[]
-  /** What is mounted from a ConfigMap or a Secret. */
-  readonly mounts: readonly ConfigMount[]
-  /** The names of the environment variables that it is given. */
-  readonly variables: readonly string[]
-  /** Where it is given more of them, by whatever names: `ConfigMap cpi`. */
-  readonly variableSources: readonly string[]
-  /** How many Pods there are. */
-  readonly pods: number
-  /** Whether all of them are of the present template, as far as its controller has looked. */
-  readonly upToDate: boolean
-}
-
-const count = v.nullish(v.number(), 0)
-const words = v.nullish(v.array(v.string()), [])
-const reference = v.nullish(v.object({ name: v.optional(v.string(), '') }))
-const WorkloadObject = v.object({
-  metadata: v.object({ namespace: v.string(), name: v.string(), generation: count }),
-  spec: v.object({
-    template: v.object({
-      spec: v.object({
-        serviceAccountName: v.optional(v.string(), ''),
-        containers: v.array(
-          v.object({
-            image: v.optional(v.string(), ''),
-            command: words,
-            args: words,
-            env: v.nullish(v.array(v.object({ name: v.string() })), []),
-            envFrom: v.nullish(v.array(v.object({ configMapRef: reference, secretRef: reference })), []),
-            volumeMounts: v.nullish(v.array(VolumeMount), []),
-          }),
-        ),
-        volumes: v.nullish(v.array(Volume), []),
-      }),
-    }),
-  }),
-  status: v.optional(
-    v.object({
-      observedGeneration: v.nullish(v.number()),
-      // Of a DaemonSet.
-      currentNumberScheduled: count,
-      numberMisscheduled: count,
-      updatedNumberScheduled: count,
-      // Of a Deployment.
-      replicas: count,
-      updatedReplicas: count,
-    }),
-    {},
-  ),
-})
-
-/** Undefined for anything else. */
-export function parseWorkload(kind: Workload['kind'], object: unknown): Workload | undefined {
-  const parsed = v.safeParse(WorkloadObject, object)
-  if (!parsed.success) return undefined
-  const { metadata, spec, status } = parsed.output
-  const { namespace, name, generation } = metadata
-  const { containers, serviceAccountName, volumes } = spec.template.spec
-  // Pods on Nodes that the DaemonSet does not mean any more are never counted as updated.
-  const [current, updated, strays] =
-    kind === 'DaemonSet'
-      ? [status.currentNumberScheduled, status.updatedNumberScheduled, status.numberMisscheduled]
-      : [status.replicas, status.updatedReplicas]
-  return {
-    kind,
-    namespace,
-    name,
-    account: serviceAccountName,
-    images: containers.map(({ image }) => image),
-    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
-    mounts: containers.flatMap(({ volumeMounts }) => mountsOf(volumeMounts ?? [], volumes ?? [])),
-    variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
-    variableSources: containers.flatMap(({ envFrom }) =>
-      (envFrom ?? []).flatMap(({ configMapRef, secretRef }) => [
-        ...(configMapRef ? [`ConfigMap ${configMapRef.name}`] : []),
-        ...(secretRef ? [`Secret ${secretRef.name}`] : []),
-      ]),
-    ),
-    pods: (current ?? 0) + (strays ?? 0),
-    // Where nobody has looked at it yet, it has no Pods.
-    upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
-  }
-}
-
-/**
- * A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`: without its comments, and at what ends a command. Its quotes
- * part nothing that matters here.
- */
-function wordsIn(word: string): readonly string[] {
-  if (/^-|^\S*$/.test(word)) return [word]
-  const script = word.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ' ')
-  return script.replaceAll(/['"]/g, '').split(/[\s;&|()]+/)
-}
+import { type ConfigKey, findKey, type Workload } from './workloads.ts'
 
 /** As `kube-system/cloud-controller-manager`. */
 export function textOf({ namespace, name }: LeaseName): string {
@@ -120,21 +16,18 @@ export const DEFAULT_LEASE: LeaseName = {
   name: FLAGS['leader-elect-resource-name'].default,
 }
 
-/** What a manager, or this controller, does to Nodes. */
-export interface NodeControllers {
-  /** Initializes them and keeps them current, as `cloud-node`. */
-  readonly node: boolean
-  /** Deletes and taints them, as `cloud-node-lifecycle`. */
-  readonly lifecycle: boolean
-}
-
 /** A cloud controller manager that is set up in the cluster. */
 export interface Manager
   extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate' | 'variableSources'> {
   /** Undefined where leader election is switched off. */
   readonly lease: LeaseName | undefined
-  /** By `--controllers`. */
-  readonly controllers: NodeControllers
+  /** What it does to Nodes, by `--controllers`. */
+  readonly controllers: {
+    /** Initializes them and keeps them current, as `cloud-node`. */
+    readonly node: boolean
+    /** Deletes and taints them, as `cloud-node-lifecycle`. */
+    readonly lifecycle: boolean
+  }
   /** Whether it serves Services of type LoadBalancer, and routes; by `--controllers`, too. */
   readonly serves: { readonly services: boolean; readonly routes: boolean }
   /** Whether its environment keeps it from deleting Nodes. */

@@ -5,10 +5,11 @@ import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { believedFor, createLeaseStore, type Lease } from '../../kubernetes/lease.ts'
 import type { Logger } from '../../lib/log.ts'
+import { firstAnswer } from '../../lib/tasks.ts'
 import type { InterlockState } from '../../types/interlock-state.ts'
+import { readManagers } from '../read-cpi.ts'
 import { DEFAULT_LEASE, type Managers, textOf } from './find-cpi.ts'
 import { ANNOTATION_HANDLES_NODES, judgeInterlock, type Own } from './judge-interlock.ts'
-import { readManagers } from './read-managers.ts'
 
 export interface InterlockOptions {
   readonly client: KubeClient
@@ -44,12 +45,6 @@ const MARGIN = 5_000
 /** Clocks of one cluster that differ by more than this refuse each other's tokens and certificates. */
 const MAX_SKEW = 60_000
 
-/** A version of a Lease, and when it was first seen, monotonic. */
-interface Sign {
-  readonly version: string
-  readonly at: number
-}
-
 /**
  * Reads the Lease of the vSphere CPI every few seconds, and the managers of kube-system when its holder changes, and now
  * and then. It looks in no other namespace, where anybody who may run a Pod could pretend to be a CPI, and have all Nodes
@@ -80,7 +75,8 @@ export function createInterlock({
   let managers: Managers | undefined
   /** When to list next, and who led at the last list. */
   let list = { due: 0, leaders: '' }
-  const signs = new Map<string, Sign>()
+  /** The version of each Lease, and when it was first seen, monotonic. */
+  const signs = new Map<string, { readonly version: string; readonly at: number }>()
   /** Who leads by each Lease: empty for nobody, undefined where it may not be read. */
   const leaders = new Map<string, string | undefined>()
   const refusals = new Set<string>()
@@ -188,4 +184,25 @@ export function createInterlock({
       }
     },
   }
+}
+
+/** Milliseconds for a look that a person waits for. */
+const PATIENCE = 12_000
+
+/**
+ * Whether Nodes are left to a CPI, by the leader's own code and one look. The state is undefined where the time was over
+ * before it was known.
+ */
+export async function firstLook(
+  options: Omit<InterlockOptions, 'onChange'>,
+  signal: AbortSignal,
+): Promise<{ readonly state: InterlockState | undefined; readonly remarks: readonly string[] }> {
+  const interlock = createInterlock({ ...options, onChange: () => undefined })
+  let known = false
+  void interlock.known.then(() => {
+    known = true
+  })
+  const answer = () => (known ? { state: interlock.state(), remarks: interlock.remarks() } : undefined)
+  const found = await firstAnswer(interlock.run, answer, PATIENCE, options.clock, signal)
+  return found ?? { state: undefined, remarks: [] }
 }

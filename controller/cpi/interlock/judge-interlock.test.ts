@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { DEFAULT_LEASE, findManagers, parseWorkload } from './find-cpi.ts'
+import { DEFAULT_LEASE, findManagers } from './find-cpi.ts'
 import { judgeInterlock, type Own } from './judge-interlock.ts'
 import { type CPIObjectChanges, cpiObject } from './testing/cpi-object.ts'
+import { parseWorkload } from './workloads.ts'
 
 const OWN: Own = {
   lease: { namespace: 'kube-system', name: 'rollcall-controller' },

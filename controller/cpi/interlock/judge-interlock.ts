@@ -1,15 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import type { InterlockState } from '../../types/interlock-state.ts'
-import {
-  DEFAULT_LEASE,
-  handlesNodes,
-  type Manager,
-  type Managers,
-  type NodeControllers,
-  nameOf,
-  textOf,
-} from './find-cpi.ts'
+import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textOf } from './find-cpi.ts'
 
 /** What was seen of the cluster's managers and their Leases. */
 export interface Sight {
@@ -22,21 +14,15 @@ export interface Sight {
 /** What this controller is. */
 export interface Own {
   readonly lease: LeaseName
-  readonly controllers: NodeControllers
+  readonly controllers: Manager['controllers']
 }
 
 /** What this controller does to Nodes by its configuration. */
 export function ownControllers({
   initialization,
   lifecycle,
-}: Pick<Config, 'initialization' | 'lifecycle'>): NodeControllers {
+}: Pick<Config, 'initialization' | 'lifecycle'>): Own['controllers'] {
   return { node: initialization.on, lifecycle: lifecycle.deletion !== 'off' || lifecycle.shutdownTaint }
-}
-
-export interface InterlockJudgment {
-  readonly interlock: InterlockState
-  /** What cannot be seen, with the next step; it holds nothing up. */
-  readonly remarks: readonly string[]
 }
 
 /** On a Lease: `false` says that its holder leaves vSphere's Nodes alone. For a manager that cannot be recognized otherwise. */
@@ -44,9 +30,12 @@ export const ANNOTATION_HANDLES_NODES = 'rollcall.dev/handles-nodes'
 
 /**
  * Whether a vSphere CPI does what this controller would do. Only a CPI that is seen holds this controller back; what cannot
- * be seen becomes a remark: docs/adr/0010-one-of-two-writes.md.
+ * be seen becomes a remark with the next step, and holds nothing up: docs/adr/0010-one-of-two-writes.md.
  */
-export function judgeInterlock(sight: Sight, own: Own): InterlockJudgment {
+export function judgeInterlock(
+  sight: Sight,
+  own: Own,
+): { readonly interlock: InterlockState; readonly remarks: readonly string[] } {
   const message = held(sight, own)
   if (message !== undefined) return { interlock: { state: 'held', message }, remarks: [] }
   return { interlock: { state: 'open' }, remarks: unseen(sight, own) }

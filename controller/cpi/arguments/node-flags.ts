@@ -1,5 +1,7 @@
 import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
+import { isLabelKey } from '../../config/label-selector.ts'
+import { isLabelValue } from '../../types/well-known.ts'
 
 /** The CPI's controllers by their former names, which its manifests use, and by their own. */
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -81,4 +83,32 @@ export function chooseControllers(lists: readonly (readonly string[])[]): Result
 
 function fullName(name: string): string {
   return NAMES.get(name) ?? name
+}
+
+/** What the CPI's library never writes for a provider (cloud-provider, node_controller.go). */
+const RESERVED = /(^|\.)(kubernetes|k8s)\.io\//
+
+/**
+ * The labels of `--node-labels`, by the CPI's rules: keys are checked, and those of Kubernetes' own namespaces are left out
+ * with a warning. Values are checked, too: the CPI's Nodes would wait for ever, since the API server refuses them.
+ */
+export function checkNodeLabels(
+  given: Iterable<readonly [string, string]>,
+): Result<{ readonly labels: Readonly<Record<string, string>>; readonly warnings: readonly string[] }> {
+  const labels: Record<string, string> = {}
+  const warnings: string[] = []
+  for (const [key, value] of given) {
+    if (!isLabelKey(key))
+      return failed(
+        '--node-labels: a key is not a valid label key: expected NAME or DOMAIN/NAME, such as example.com/rack, at most 63 characters after the slash',
+      )
+    if (!isLabelValue(value))
+      return failed(
+        `--node-labels: the value of ${key} is not a valid label value: expected at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends`,
+      )
+    if (RESERVED.test(key))
+      warnings.push(`--node-labels: ${key} is left out, as in the CPI: that namespace is Kubernetes' own`)
+    else labels[key] = value
+  }
+  return ok({ labels, warnings })
 }

@@ -1,0 +1,163 @@
+/** DaemonSets and Deployments, as far as they may be a cloud controller manager, and where their files come from. */
+import * as v from 'valibot'
+
+/** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
+export interface Workload {
+  readonly kind: 'DaemonSet' | 'Deployment'
+  readonly namespace: string
+  readonly name: string
+  readonly account: string
+  readonly images: readonly string[]
+  /** Command and arguments of all containers. */
+  readonly words: readonly string[]
+  /** What is mounted from a ConfigMap or a Secret. */
+  readonly mounts: readonly ConfigMount[]
+  /** The names of the environment variables that it is given. */
+  readonly variables: readonly string[]
+  /** Where it is given more of them, by whatever names: `ConfigMap cpi`. */
+  readonly variableSources: readonly string[]
+  /** How many Pods there are. */
+  readonly pods: number
+  /** Whether all of them are of the present template, as far as its controller has looked. */
+  readonly upToDate: boolean
+}
+
+/** Where a container mounts something. */
+const VolumeMount = v.object({
+  name: v.string(),
+  mountPath: v.string(),
+  subPath: v.nullish(v.string(), ''),
+})
+
+/** Under which names keys become files; by default under their own. */
+const items = v.nullish(v.array(v.object({ key: v.string(), path: v.string() })))
+
+/** Of a Pod, as far as it is a ConfigMap or a Secret. */
+const Volume = v.object({
+  name: v.string(),
+  configMap: v.nullish(v.object({ name: v.optional(v.string(), ''), items })),
+  secret: v.nullish(v.object({ secretName: v.optional(v.string(), ''), items })),
+})
+
+const count = v.nullish(v.number(), 0)
+const words = v.nullish(v.array(v.string()), [])
+const reference = v.nullish(v.object({ name: v.optional(v.string(), '') }))
+const WorkloadObject = v.object({
+  metadata: v.object({ namespace: v.string(), name: v.string(), generation: count }),
+  spec: v.object({
+    template: v.object({
+      spec: v.object({
+        serviceAccountName: v.optional(v.string(), ''),
+        containers: v.array(
+          v.object({
+            image: v.optional(v.string(), ''),
+            command: words,
+            args: words,
+            env: v.nullish(v.array(v.object({ name: v.string() })), []),
+            envFrom: v.nullish(v.array(v.object({ configMapRef: reference, secretRef: reference })), []),
+            volumeMounts: v.nullish(v.array(VolumeMount), []),
+          }),
+        ),
+        volumes: v.nullish(v.array(Volume), []),
+      }),
+    }),
+  }),
+  status: v.optional(
+    v.object({
+      observedGeneration: v.nullish(v.number()),
+      // Of a DaemonSet.
+      currentNumberScheduled: count,
+      numberMisscheduled: count,
+      updatedNumberScheduled: count,
+      // Of a Deployment.
+      replicas: count,
+      updatedReplicas: count,
+    }),
+    {},
+  ),
+})
+
+/** Undefined for anything else. */
+export function parseWorkload(kind: Workload['kind'], object: unknown): Workload | undefined {
+  const parsed = v.safeParse(WorkloadObject, object)
+  if (!parsed.success) return undefined
+  const { metadata, spec, status } = parsed.output
+  const { namespace, name, generation } = metadata
+  const { containers, serviceAccountName, volumes } = spec.template.spec
+  // Pods on Nodes that the DaemonSet does not mean any more are never counted as updated.
+  const [current, updated, strays] =
+    kind === 'DaemonSet'
+      ? [status.currentNumberScheduled, status.updatedNumberScheduled, status.numberMisscheduled]
+      : [status.replicas, status.updatedReplicas]
+  return {
+    kind,
+    namespace,
+    name,
+    account: serviceAccountName,
+    images: containers.map(({ image }) => image),
+    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
+    mounts: containers.flatMap(({ volumeMounts }) => mountsOf(volumeMounts ?? [], volumes ?? [])),
+    variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
+    variableSources: containers.flatMap(({ envFrom }) =>
+      (envFrom ?? []).flatMap(({ configMapRef, secretRef }) => [
+        ...(configMapRef ? [`ConfigMap ${configMapRef.name}`] : []),
+        ...(secretRef ? [`Secret ${secretRef.name}`] : []),
+      ]),
+    ),
+    pods: (current ?? 0) + (strays ?? 0),
+    // Where nobody has looked at it yet, it has no Pods.
+    upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
+  }
+}
+
+/**
+ * A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`: without its comments, and at what ends a command. Its quotes
+ * part nothing that matters here.
+ */
+function wordsIn(word: string): readonly string[] {
+  if (/^-|^\S*$/.test(word)) return [word]
+  const script = word.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ' ')
+  return script.replaceAll(/['"]/g, '').split(/[\s;&|()]+/)
+}
+
+/** What a container sees of a ConfigMap or a Secret. */
+export interface ConfigMount extends Pick<ConfigKey, 'kind' | 'name'> {
+  /** Without a slash at its end. */
+  readonly path: string
+  /** The one file that is there; empty where it is a folder. */
+  readonly subPath: string
+  readonly items: v.InferOutput<typeof items>
+}
+
+/** Where a file's text is. */
+export interface ConfigKey {
+  readonly kind: 'configmap' | 'secret'
+  readonly name: string
+  readonly key: string
+}
+
+function mountsOf(
+  mounts: readonly v.InferOutput<typeof VolumeMount>[],
+  volumes: readonly v.InferOutput<typeof Volume>[],
+): readonly ConfigMount[] {
+  return mounts.flatMap(({ name, mountPath, subPath }): readonly ConfigMount[] => {
+    const { configMap, secret } = volumes.find((each) => each.name === name) ?? {}
+    const at = { path: mountPath.replace(/\/$/, ''), subPath: subPath ?? '' }
+    if (configMap) return [{ ...at, kind: 'configmap', name: configMap.name, items: configMap.items }]
+    return secret ? [{ ...at, kind: 'secret', name: secret.secretName, items: secret.items }] : []
+  })
+}
+
+/** Where the text of the file at this path is; undefined where it is not known to be mounted. */
+export function findKey(mounts: readonly ConfigMount[], path: string): ConfigKey | undefined {
+  // Of folders in one another the inner one counts.
+  for (const mount of mounts.toSorted((a, b) => b.path.length - a.path.length)) {
+    const inside = path.startsWith(`${mount.path}/`) ? path.slice(mount.path.length + 1) : undefined
+    const file = mount.subPath === '' ? inside : path === mount.path ? mount.subPath : undefined
+    if (file === undefined) continue
+    const { kind, name, items } = mount
+    const key = items ? items.find((each) => each.path === file)?.key : file
+    return key === undefined ? undefined : { kind, name, key }
+  }
+  return undefined
+}
