@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { createClaimKeeper, writeClaim } from './claim.ts'
+import { type Unreadable, unreadable } from './facts/files.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
-import { type Unreadable, unreadable } from './facts/unreadable.ts'
 import { GUESTINFO_CLAIM, parseClaim } from './shared/node-report.ts'
 import { ok, type Result } from './shared/result.ts'
 

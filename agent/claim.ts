@@ -1,5 +1,5 @@
+import type { AgentReason } from './facts/files.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
-import type { AgentReason } from './facts/unreadable.ts'
 import {
   type Claim,
   claimDigest,

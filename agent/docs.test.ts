@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { AGENT_REASONS } from './facts/unreadable.ts'
+import { AGENT_REASONS } from './facts/files.ts'
 
 const docs = readFileSync(join(import.meta.dirname, '../docs/reasons.md'), 'utf8')
 

@@ -1,12 +1,13 @@
+import type { ApiClientOptions } from './api/client.ts'
+import type { CredentialSource } from './api/credential.ts'
 import { type AddressTable, readAddressTable } from './facts/addresses.ts'
 import { type CloudInit, parseMetadata } from './facts/cloud-init.ts'
 import { readDMI } from './facts/dmi.ts'
+import type { Unreadable } from './facts/files.ts'
 import { readToolsVersion } from './facts/find-tools.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { readInterfaces } from './facts/interfaces.ts'
-import { readBootID, readHostname } from './facts/kernel.ts'
-import { readDefaultRoutes } from './facts/routes.ts'
-import type { Unreadable } from './facts/unreadable.ts'
+import { readBootID, readDefaultRoutes, readHostname } from './facts/kernel.ts'
 import type { MachineFacts } from './report.ts'
 import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './shared/node-report.ts'
 import { ok, type Result } from './shared/result.ts'
@@ -19,6 +20,16 @@ export type LocalFacts = Pick<
 
 /** Facts from the hypervisor, read at start and at each refresh: each takes a process. */
 export type GuestFacts = Pick<MachineFacts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
+
+/** What a report is made with. */
+export interface ReportParts {
+  readonly agentVersion: string
+  readonly credential: CredentialSource
+  readonly client: ApiClientOptions
+  readonly guestinfo: Guestinfo
+  readonly readLocal: () => LocalFacts
+  readonly readGuest: () => Promise<GuestFacts>
+}
 
 /** @param system `os.networkInterfaces` */
 export function readLocalFacts(root: string, system: () => AddressTable): LocalFacts {

@@ -1,24 +1,23 @@
-import { LOG_LEVELS, type LogLevel } from './shared/log-level.ts'
+import { LOG_LEVELS, type LogLevel } from './shared/command-line.ts'
 import { escapeUnprintable } from './shared/printable.ts'
 
 /** Logs one constant message; whatever varies is in fields. */
 type Say = (fields: Readonly<Record<string, unknown>>, message: string) => void
 export type Logger = Readonly<Record<LogLevel, Say>>
 
-export interface LoggerOptions {
-  readonly level: LogLevel
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-  /** Writes one line, including its newline. */
-  readonly write: (line: string) => void
-}
-
 /**
  * JSON lines of the same shape as the controller's. Not pino, which costs 3 MB of the 15 that the agent may hold at
  * rest. An `Error` in a field becomes its message and the messages of its causes. What a
  * terminal would act on is escaped.
  */
-export function createLogger({ level, now, write }: LoggerOptions): Logger {
+export function createLogger(options: {
+  readonly level: LogLevel
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Writes one line, including its newline. */
+  readonly write: (line: string) => void
+}): Logger {
+  const { level, now, write } = options
   const lowest = LOG_LEVELS.indexOf(level)
   const at =
     (own: LogLevel): Say =>

@@ -1,8 +1,7 @@
-import { type ApiClientOptions, withApiClient } from './api/client.ts'
-import type { CredentialSource } from './api/credential.ts'
+import { withApiClient } from './api/client.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure } from './failure.ts'
-import type { GuestFacts, LocalFacts } from './gather.ts'
+import type { LocalFacts, ReportParts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
 import type { Logger } from './log.ts'
 import { reportObject } from './publish.ts'
@@ -10,21 +9,11 @@ import { buildReport } from './report.ts'
 import { GUESTINFO_CLAIM, parseClaim } from './shared/node-report.ts'
 import { escapeUnprintable } from './shared/printable.ts'
 
-export interface ReportOptions {
-  readonly agentVersion: string
-  readonly credential: CredentialSource
-  readonly client: ApiClientOptions
-  readonly readLocal: () => LocalFacts
-  readonly readGuest: () => Promise<GuestFacts>
-  readonly guestinfo: Guestinfo
-  readonly log: Logger
-}
-
 /** Printed where the API server could not say which Node this is. */
 const UNKNOWN: NodeIdentity = { nodeName: 'unknown', nodeUID: '00000000-0000-0000-0000-000000000000' }
 
 /** The report as JSON, as it would be sent; nothing is sent and no claim is written. */
-export async function renderReport(options: ReportOptions): Promise<string> {
+export async function renderReport(options: ReportParts & { readonly log: Logger }): Promise<string> {
   const [guest, identity] = await Promise.all([options.readGuest(), whoAmI(options)])
   const local = options.readLocal()
   const spec = buildReport({
@@ -61,7 +50,11 @@ export async function describeClaim(
   return { ours: true, message: `${GUESTINFO_CLAIM} has this Node's claim of this boot` }
 }
 
-async function whoAmI({ credential, client, log }: ReportOptions): Promise<NodeIdentity> {
+async function whoAmI({
+  credential,
+  client,
+  log,
+}: Pick<ReportParts, 'credential' | 'client'> & { readonly log: Logger }): Promise<NodeIdentity> {
   try {
     return await withApiClient(await credential(), client, identify)
   } catch (error) {

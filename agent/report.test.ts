@@ -1,5 +1,5 @@
 import t from 'tap'
-import { unreadable } from './facts/unreadable.ts'
+import { unreadable } from './facts/files.ts'
 import { reportObject } from './publish.ts'
 import { buildReport, type MachineFacts } from './report.ts'
 import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './shared/node-report.ts'

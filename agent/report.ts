@@ -1,6 +1,6 @@
 import type { CloudInit } from './facts/cloud-init.ts'
 import type { DMIFacts } from './facts/dmi.ts'
-import type { Unreadable } from './facts/unreadable.ts'
+import type { Unreadable } from './facts/files.ts'
 import {
   FACT_SERIAL_UUID,
   MAX_ADDRESSES,
@@ -86,7 +86,7 @@ export function buildReport(facts: MachineFacts): NodeReportSpec {
 }
 
 /** The first interface and its first address are always kept: a report without them would be useless. */
-function fit(whole: NodeReportSpec, had: Count): NodeReportSpec {
+function fit(whole: NodeReportSpec, had: ReturnType<typeof count>): NodeReportSpec {
   let spec = whole
   let report = withTruncation(spec, had)
   while (Buffer.byteLength(JSON.stringify(report)) > MAX_SPEC_BYTES) {
@@ -117,19 +117,14 @@ function cut(spec: NodeReportSpec): NodeReportSpec | undefined {
   return unreadable.length > 1 ? { ...rest, unreadable: unreadable.slice(0, -1) } : rest
 }
 
-interface Count {
-  readonly interfaces: number
-  readonly addresses: number
-}
-
-function count(interfaces: readonly NetworkInterface[]): Count {
+function count(interfaces: readonly NetworkInterface[]) {
   return {
     interfaces: interfaces.length,
     addresses: interfaces.reduce((sum, nic) => sum + nic.addresses.length, 0),
   }
 }
 
-function withTruncation(spec: NodeReportSpec, had: Count): NodeReportSpec {
+function withTruncation(spec: NodeReportSpec, had: ReturnType<typeof count>): NodeReportSpec {
   const has = count(spec.interfaces)
   if (has.interfaces === had.interfaces && has.addresses === had.addresses) return spec
   const message = `${had.interfaces - has.interfaces} of ${had.interfaces} interfaces and ${had.addresses - has.addresses} of ${had.addresses} addresses were left out: a report has no room for more`

@@ -1,29 +1,11 @@
-import { type ApiClientOptions, withApiClient } from './api/client.ts'
-import type { CredentialSource } from './api/credential.ts'
+import { withApiClient } from './api/client.ts'
 import { type ClaimResult, createClaimKeeper } from './claim.ts'
-import type { Guestinfo } from './facts/guestinfo.ts'
 import { explainFailure, type Failure, type ReportStep } from './failure.ts'
-import type { GuestFacts, LocalFacts } from './gather.ts'
+import type { GuestFacts, LocalFacts, ReportParts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
-import { publish } from './publish.ts'
+import { publish, sendReport } from './publish.ts'
 import { buildReport } from './report.ts'
-import { sendReport } from './send-report.ts'
 import type { NodeReportSpec } from './shared/node-report.ts'
-
-export interface ReporterOptions {
-  readonly agentVersion: string
-  readonly credential: CredentialSource
-  readonly client: ApiClientOptions
-  readonly guestinfo: Guestinfo
-  /** 32 hexadecimal digits that nobody can guess. */
-  readonly drawNonce: () => string
-  readonly readLocal: () => LocalFacts
-  readonly readGuest: () => Promise<GuestFacts>
-  /** A text that changes when the Node may have been registered anew. */
-  readonly readFingerprint: () => string
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-}
 
 export type ReportOutcome =
   | {
@@ -55,7 +37,16 @@ export interface Reporter {
   forget(): void
 }
 
-export function createReporter(options: ReporterOptions): Reporter {
+export function createReporter(
+  options: ReportParts & {
+    /** 32 hexadecimal digits that nobody can guess. */
+    readonly drawNonce: () => string
+    /** A text that changes when the Node may have been registered again. */
+    readonly readFingerprint: () => string
+    /** Milliseconds since 1970. */
+    readonly now: () => number
+  },
+): Reporter {
   const claim = createClaimKeeper(options.guestinfo, options.drawNonce)
   let guest: GuestFacts | undefined
   let sent: { readonly text: string; readonly identity: NodeIdentity; readonly sign: string } | undefined

@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
 import { readSmallFile } from '../facts/files.ts'
 
 /** The credential for one connection to the API server; files are read for each connection, because they rotate. */
@@ -33,4 +35,39 @@ export function readCredentialFile(what: string, path: string): string {
   const text = readSmallFile(path, MAX_FILE)
   if (!text.ok) throw new CredentialError(`${what} ${text.message}`)
   return text.value
+}
+
+/**
+ * The pod's service account; the kubelet renews the token's file well before the token expires.
+ *
+ * @param options `KUBERNETES_SERVICE_HOST`, `KUBERNETES_SERVICE_PORT`, and the folder with `token` and `ca.crt`
+ */
+export function inClusterCredential(options: {
+  readonly host: string | undefined
+  readonly port: string | undefined
+  readonly folder: string
+}): CredentialSource {
+  const { host, port, folder } = options
+  return async () => {
+    if (!host || !port) {
+      throw new CredentialError(
+        'no credential: name one with --kubeconfig, or run in a pod, where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set',
+      )
+    }
+    const address = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
+    if (!URL.canParse(address)) {
+      throw new CredentialError(
+        'KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not an address and a port',
+      )
+    }
+    const token = readCredentialFile('token file', join(folder, 'token')).trim()
+    if (token === '') throw new CredentialError(`token file ${join(folder, 'token')} is empty`)
+    return {
+      server: new URL(address),
+      ca: readCredentialFile('CA file', join(folder, 'ca.crt')),
+      serverName: undefined,
+      clientCertificate: undefined,
+      token,
+    }
+  }
 }

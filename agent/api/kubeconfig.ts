@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { parseYAML } from '../yaml.ts'
+import { parseYAML } from '../shared/yaml.ts'
 import { type Credential, CredentialError, type CredentialSource, readCredentialFile } from './credential.ts'
 
 /**

@@ -1,28 +1,19 @@
-import { type ApiClientOptions, withApiClient } from '../api/client.ts'
+import { withApiClient } from '../api/client.ts'
 import { type Credential, CredentialError, type CredentialSource } from '../api/credential.ts'
 import type { RpcTools } from '../facts/find-tools.ts'
-import type { Guestinfo } from '../facts/guestinfo.ts'
 import { explainFailure, type Failure, type ReportStep } from '../failure.ts'
-import type { GuestFacts, LocalFacts } from '../gather.ts'
+import type { ReportParts } from '../gather.ts'
 import { askTime, identify, type NodeIdentity } from '../identity.ts'
 import { publish } from '../publish.ts'
 import { describeClaim } from '../render-report.ts'
 import { buildReport } from '../report.ts'
 import type { Line } from '../shared/diagnosis.ts'
 import { failed, ok, type Result } from '../shared/result.ts'
-import { findKubelet } from './find-kubelet.ts'
 import { type Facts, judge } from './judge.ts'
-import { lookAtSystem } from './look-at-system.ts'
-import { readToolsConf } from './tools-conf.ts'
+import { findKubelet, lookAtSystem, readToolsConf } from './look-at-machine.ts'
 
-export interface AgentDoctorOptions {
-  readonly agentVersion: string
+interface DoctorOptions extends ReportParts {
   readonly root: string
-  readonly credential: CredentialSource
-  readonly client: ApiClientOptions
-  readonly guestinfo: Guestinfo
-  readonly readLocal: () => LocalFacts
-  readonly readGuest: () => Promise<GuestFacts>
   readonly rpctool: () => RpcTools
   readonly uid: number | undefined
   readonly inPod: boolean
@@ -31,7 +22,7 @@ export interface AgentDoctorOptions {
 }
 
 /** Checks everything that a report needs. Only a dry run is sent, and no claim is written. */
-export async function doctor(options: AgentDoctorOptions): Promise<readonly Line[]> {
+export async function doctor(options: DoctorOptions): Promise<readonly Line[]> {
   const { root, uid, inPod } = options
   const local = options.readLocal()
   const [guest, system, credential] = await Promise.all([
@@ -86,7 +77,7 @@ async function readCredential(credential: CredentialSource): Promise<Result<Cred
 async function lookAtAPI(
   credential: Credential,
   spec: (nodeUID: string) => ReturnType<typeof buildReport>,
-  { client: options, now }: AgentDoctorOptions,
+  { client: options, now }: DoctorOptions,
 ): Promise<{ identity: Result<NodeIdentity, Failure>; skew?: number; report?: Facts['report'] }> {
   return withApiClient(credential, options, async (client) => {
     const identity = await explained('identify', () => identify(client))

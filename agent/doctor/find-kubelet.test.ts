@@ -1,6 +1,6 @@
 import t from 'tap'
 import { makeRoot, plant } from '../testing/root.ts'
-import { findKubelet } from './find-kubelet.ts'
+import { findKubelet } from './look-at-machine.ts'
 
 const rows: readonly (readonly [string, readonly string[], ReturnType<typeof findKubelet>])[] = [
   [

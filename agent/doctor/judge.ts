@@ -1,6 +1,6 @@
 import type { DMIFacts } from '../facts/dmi.ts'
+import type { Unreadable } from '../facts/files.ts'
 import type { RpcTools } from '../facts/find-tools.ts'
-import type { Unreadable } from '../facts/unreadable.ts'
 import type { Failure } from '../failure.ts'
 import type { NodeIdentity } from '../identity.ts'
 import {
@@ -15,9 +15,7 @@ import {
 } from '../shared/diagnosis.ts'
 import type { UnreadableFact } from '../shared/node-report.ts'
 import type { Result } from '../shared/result.ts'
-import type { Kubelet } from './find-kubelet.ts'
-import type { SystemFacts } from './look-at-system.ts'
-import { TOOLS_CONF, type ToolsConf } from './tools-conf.ts'
+import { type Kubelet, type SystemFacts, TOOLS_CONF, type ToolsConf } from './look-at-machine.ts'
 
 /** What `doctor` has seen of this machine. */
 export interface Facts {

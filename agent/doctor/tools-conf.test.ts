@@ -1,6 +1,6 @@
 import t from 'tap'
 import { makeRoot, plant } from '../testing/root.ts'
-import { readToolsConf, type ToolsConf } from './tools-conf.ts'
+import { readToolsConf, type ToolsConf } from './look-at-machine.ts'
 
 const none = { polls: true, excluded: [] }
 const rows: readonly (readonly [string, string | null, ToolsConf | undefined])[] = [

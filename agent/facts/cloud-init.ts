@@ -1,7 +1,7 @@
 import { asObject, decodeGuestinfo, MAX_METADATA, staticAddresses } from '../shared/cloud-init.ts'
 import { ok, type Result } from '../shared/result.ts'
-import { parseYAML } from '../yaml.ts'
-import { type Unreadable, unreadable } from './unreadable.ts'
+import { parseYAML } from '../shared/yaml.ts'
+import { type Unreadable, unreadable } from './files.ts'
 
 /** The data of cloud-init's VMware datasource. */
 export interface CloudInit {

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Result } from '../shared/result.ts'
 import { type FileTree, makeRoot } from '../testing/root.ts'
 import { readDMI } from './dmi.ts'
-import type { Unreadable } from './unreadable.ts'
+import type { Unreadable } from './files.ts'
 
 const ID = 'sys/class/dmi/id'
 const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { ok, type Result } from '../shared/result.ts'
-import { readLine } from './files.ts'
-import { type Unreadable, unreadable } from './unreadable.ts'
+import { readLine, type Unreadable, unreadable } from './files.ts'
 
 /** What the firmware says. */
 export interface DMIFacts {

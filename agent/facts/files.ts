@@ -1,7 +1,6 @@
 import { readSync, statSync } from 'node:fs'
 import { withRegularFile } from '../shared/regular-file.ts'
 import { ok, type Result } from '../shared/result.ts'
-import { type Unreadable, unreadable } from './unreadable.ts'
 
 const CHUNK = 4096
 const TABLE_CHUNK = 1 << 16
@@ -104,4 +103,40 @@ export function fileFingerprint(path: string): string {
     // An empty text never changes, so the agent finds out at its next refresh.
     return ''
   }
+}
+
+/** Why a fact cannot be read, or a claim does not stand as it should. `docs/reasons.md` explains each: one that is added is added there. */
+export const AGENT_REASONS = [
+  'Disabled',
+  'Empty',
+  'Failed',
+  'Malformed',
+  'NotFound',
+  'NotKept',
+  'NotSet',
+  'NotVMware',
+  'PermissionDenied',
+  'PrivilegedChannelFailed',
+  'PrivilegedChannelRefused',
+  'TimedOut',
+  'TooLong',
+  'TooMany',
+  'ToolMissing',
+  'UnknownEncoding',
+  'Unreadable',
+  'WithoutNonce',
+] as const
+
+/** The last two are answers of a host that something else follows from; no report has them. */
+export type AgentReason = (typeof AGENT_REASONS)[number] | 'NoValue' | 'Denied'
+
+/** Why a fact could not be read. */
+export interface Unreadable {
+  readonly reason: AgentReason
+  /** One sentence that says what to do about it, and never quotes what was read. */
+  readonly message: string
+}
+
+export function unreadable(reason: AgentReason, message: string): Result<never, Unreadable> {
+  return { ok: false, reason, message }
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { type FileTree, makeRoot, VM_TREE } from '../testing/root.ts'
 import { type AddressTable, readAddressTable } from './addresses.ts'
 import { readInterfaces } from './interfaces.ts'
-import { readDefaultRoutes } from './routes.ts'
+import { readDefaultRoutes } from './kernel.ts'
 
 const NET = 'sys/class/net'
 const MAC = '00:50:56:8e:3f:74'

@@ -2,16 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NetworkInterface } from '../shared/node-report.ts'
 import { ok, type Result } from '../shared/result.ts'
-import { type AddressTable, type RawAddress, selectAddresses } from './addresses.ts'
-import { readLine } from './files.ts'
-import { readIPv6Flags } from './ipv6-flags.ts'
-import { type Unreadable, unreadable } from './unreadable.ts'
-
-interface Nic {
-  readonly name: string
-  readonly mac: string
-  readonly physical: boolean
-}
+import { type AddressTable, type RawAddress, readIPv6Flags, selectAddresses } from './addresses.ts'
+import { readLine, type Unreadable, unreadable } from './files.ts'
 
 /**
  * The machine's NICs (interfaces with a device) and interfaces on top of them with the same MAC address: bonds, VLANs,
@@ -57,7 +49,7 @@ function own(addresses: AddressTable, name: string): readonly RawAddress[] {
   return (Object.hasOwn(addresses, name) ? addresses[name] : undefined) ?? []
 }
 
-function readNic(folder: string, name: string): Nic[] {
+function readNic(folder: string, name: string) {
   // The kernel's limit on names, IFNAMSIZ; anything else in that folder is not an interface.
   if (!/^[\x21-\x7e]{1,15}$/.test(name)) return []
   const path = join(folder, name)

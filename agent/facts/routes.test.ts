@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { makeRoot } from '../testing/root.ts'
-import { readDefaultRoutes } from './routes.ts'
+import { readDefaultRoutes } from './kernel.ts'
 
 const IPV4 = 'proc/net/route'
 const IPV6 = 'proc/net/ipv6_route'

@@ -5,3 +5,6 @@ export type CommandLine<Work> =
   | { readonly kind: 'version' }
   /** One sentence; the exit code is 2. */
   | { readonly kind: 'wrong'; readonly message: string }
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]

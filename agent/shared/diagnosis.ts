@@ -1,5 +1,4 @@
-import { columns } from './columns.ts'
-import { escapeUnprintable, printable } from './printable.ts'
+import { columns, escapeUnprintable, printable } from './printable.ts'
 
 /** What `doctor` says: one line for each check. Both programs have one. */
 export type Status =

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino'
-import type { LogLevel } from '../../agent/shared/log-level.ts'
+import type { LogLevel } from '../../agent/shared/command-line.ts'
 import { escapeUnprintable } from '../../agent/shared/printable.ts'
 
 export type { Logger }

@@ -1,5 +1,4 @@
-import { columns } from '../../agent/shared/columns.ts'
-import { printable } from '../../agent/shared/printable.ts'
+import { columns, printable } from '../../agent/shared/printable.ts'
 
 /** A cell is cut to so many characters: names of strangers may be long. */
 const MAX_CELL = 63

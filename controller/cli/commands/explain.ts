@@ -1,4 +1,4 @@
-import type { LogLevel } from '../../../agent/shared/log-level.ts'
+import type { LogLevel } from '../../../agent/shared/command-line.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'

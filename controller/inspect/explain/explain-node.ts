@@ -1,7 +1,6 @@
-import { columns } from '../../../agent/shared/columns.ts'
 import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
 import type { Condition } from '../../../agent/shared/node-report.ts'
-import { escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
+import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import { PROOFS } from '../../loops/node/decide/lifecycle/absence-proofs.ts'
 import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/lifecycle/deletion-rules.ts'
 import { previousStatus } from '../../loops/node/facts/previous-status.ts'
