@@ -1,16 +1,22 @@
 /** Builds the binaries for this machine into dist/: `node build/binaries.ts [name...]`. */
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+
+import { createHash } from 'node:crypto'
+import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Architecture, hostArchitecture } from './architecture.ts'
 import { bundle } from './bundle.ts'
-import { runAsProgram } from './entry.ts'
+import { runAsProgram, showProgress } from './entry.ts'
 import { makeExecutable } from './executable.ts'
-import { isFresh, stampText } from './freshness.ts'
-import { guestinfoTool } from './guestinfo-tool.ts'
-import { notices } from './licenses.ts'
+import { goBinary } from './go-command.ts'
 import { withLock } from './lock.ts'
-import { type BundledProgram, dist, type ProgramName, programs, root } from './programs.ts'
-import { showProgress } from './progress.ts'
+import {
+  type Architecture,
+  type BundledProgram,
+  dist,
+  hostArchitecture,
+  type ProgramName,
+  programs,
+  root,
+} from './programs.ts'
 import { nodePackage, strippedNode } from './stripped-node.ts'
 
 export type BinaryName = ProgramName | 'rollcall-guestinfo'
@@ -110,6 +116,87 @@ async function main(names: readonly string[]): Promise<void> {
     const known = all.find((candidate) => candidate === name)
     if (!known) throw new RangeError(`unknown binary ${JSON.stringify(name)}, known are ${all.join(', ')}`)
     process.stdout.write(`${await binary(known)}\n`)
+  }
+}
+
+/** What a binary was made from, kept beside it. */
+interface Stamp {
+  readonly sources: readonly string[]
+  readonly key: string
+}
+
+/**
+ * A hash over the contents of the sources, and over `ingredients`: all else that decides what the binary is.
+ *
+ * @param sources paths from the repository's root.
+ */
+export async function contentKey(
+  sources: readonly string[],
+  ingredients: readonly string[],
+): Promise<string> {
+  const hash = createHash('sha256')
+  for (const ingredient of ingredients) hash.update(`${ingredient}\0`)
+  for (const source of sources) hash.update(`${source}\0`).update(await readFile(join(root, source)))
+  return hash.digest('hex')
+}
+
+/**
+ * Whether a binary was made from these ingredients and from sources that are still as they were.
+ *
+ * Its own list of sources is enough: a new source gets into the program only by a change to one that is on the list.
+ */
+export async function isFresh(stampFile: string, ingredients: readonly string[]): Promise<boolean> {
+  try {
+    const stamp: Stamp = JSON.parse(await readFile(stampFile, 'utf8'))
+    return stamp.key === (await contentKey(stamp.sources, ingredients))
+  } catch (error) {
+    // No stamp, half a stamp or a source that is gone: all of them say "build".
+    if (error instanceof SyntaxError || (error instanceof Error && 'code' in error)) return false
+    throw error
+  }
+}
+
+export async function stampText(sources: readonly string[], ingredients: readonly string[]): Promise<string> {
+  const stamp: Stamp = { sources, key: await contentKey(sources, ingredients) }
+  return JSON.stringify(stamp)
+}
+
+/** The license texts that must go along with a binary: those of its packages, and Node's own. */
+export async function notices(packages: readonly string[]): Promise<string> {
+  const parts = await Promise.all(packages.map(notice))
+  return parts.join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+async function notice(folder: string): Promise<string> {
+  const path = join(root, folder)
+  const { name, version, license } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'))
+  const files = (await readdir(path)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).sort()
+  const texts = await Promise.all(files.map((file) => readFile(join(path, file), 'utf8')))
+  return [`${name} ${version} (${license})\n`, ...texts].join('\n')
+}
+
+/** Builds the static guest RPC tool for images without open-vm-tools; leaves `output` alone where it is as it should be. */
+export async function guestinfoTool(output: string, architecture: Architecture): Promise<void> {
+  const built = await goBinary({
+    name: 'rollcall-guestinfo',
+    dir: join(import.meta.dirname, 'guestinfo'),
+    goos: 'linux',
+    goarch: architecture,
+  })
+  const [ours, theirs] = await Promise.all([readFile(built), readIfThere(output)])
+  if (theirs?.equals(ours)) return
+  // By way of another name, for a file that runs cannot be written to.
+  const unfinished = `${output}.${process.pid}`
+  await copyFile(built, unfinished)
+  await rename(unfinished, output)
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
   }
 }
 

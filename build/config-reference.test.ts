@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { DOCS, SCHEMA, withTables } from './config-reference.ts'
-import { schemaOf } from './config-schema.ts'
+import { DOCS, SCHEMA, schemaOf, withTables } from './config-reference.ts'
 import { misfits } from './testing/json-schema.ts'
 
 const root = join(import.meta.dirname, '..')

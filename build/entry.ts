@@ -5,3 +5,27 @@ export function runAsProgram(work: () => Promise<void>): void {
     process.exitCode = 1
   })
 }
+
+const quietInterval = 20_000
+
+/**
+ * Says on stderr that something slow goes on: one line with the seconds where there is a terminal, else a line at the
+ * start, every 20 seconds and at the end. Returns a function that ends it with a word on the outcome.
+ */
+export function showProgress(
+  what: string,
+  stream: NodeJS.WriteStream = process.stderr,
+): (outcome: string) => void {
+  const start = Date.now()
+  const elapsed = () => `${Math.round((Date.now() - start) / 1000)} s`
+  const line = stream.isTTY
+    ? () => stream.write(`\r\x1b[K${what} ... ${elapsed()}`)
+    : () => stream.write(`${what} ... ${elapsed()}\n`)
+  line()
+  const timer = setInterval(line, stream.isTTY ? 1000 : quietInterval)
+  timer.unref()
+  return (outcome) => {
+    clearInterval(timer)
+    stream.write(`${stream.isTTY ? '\r\x1b[K' : ''}${what}: ${outcome} in ${elapsed()}\n`)
+  }
+}

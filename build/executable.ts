@@ -3,8 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Architecture, nodeArchitecture } from './architecture.ts'
-import { root } from './programs.ts'
+import { type Architecture, nodeArchitecture, root } from './programs.ts'
 import { nodePackage } from './stripped-node.ts'
 
 export interface Executable {

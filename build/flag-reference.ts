@@ -3,24 +3,16 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FlagRow, Support } from '../controller/cpi/arguments/row.ts'
 import { FLAGS, sentenceOf } from '../controller/cpi/arguments/table.ts'
-import { table } from './config-reference.ts'
+import { fillTables, table } from './config-reference.ts'
 import { runAsProgram } from './entry.ts'
 
 export const DOCS = 'docs/command-line.md'
 
-const MARKED = /(<!-- generated: ([a-z]+) -->\n)[\s\S]*?(\n<!-- end -->)/g
 const KINDS: readonly Support['is'][] = ['supported', 'accepted', 'refused']
 
 /** The text with a table for each kind of support between its markers. */
 export function withFlags(text: string): string {
-  const used = new Set<string>()
-  const written = text.replaceAll(MARKED, (_, begin: string, support: string, end: string) => {
-    used.add(support)
-    return `${begin}${tableOf(support)}${end}`
-  })
-  const unused = KINDS.filter((support) => !used.has(support))
-  if (unused.length > 0) throw new Error(`no markers in ${DOCS} for ${unused.join(', ')}`)
-  return written
+  return fillTables(text, new Map(KINDS.map((support) => [support, tableOf(support)])), DOCS)
 }
 
 function tableOf(support: string): string {

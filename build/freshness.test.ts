@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import t from 'tap'
-import { isFresh, stampText } from './freshness.ts'
+import { isFresh, stampText } from './binaries.ts'
 import { root } from './programs.ts'
 
 await t.test('a binary is fresh as long as nothing that decides it has changed', async (t) => {

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { root } from './programs.ts'
-import { stripSymbols } from './strip-symbols.ts'
-import { nodePackage } from './stripped-node.ts'
+import { nodePackage, stripSymbols } from './stripped-node.ts'
 
 const run = promisify(execFile)
 const original = await readFile(join(root, nodePackage, 'bin/node'))

@@ -7,10 +7,9 @@ import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Architecture, architectures } from '../architecture.ts'
-import { cacheFolder } from '../cache-folder.ts'
 import { runAsProgram } from '../entry.ts'
 import { withLock } from '../lock.ts'
+import { type Architecture, architectures, cacheFolder } from '../programs.ts'
 import { readTar, type TarEntry } from '../tar.ts'
 
 const run = promisify(execFile)

@@ -1,6 +1,6 @@
 /** Images as the specification of the Open Container Initiative has them: plain data, put together without a daemon. */
 import { createHash } from 'node:crypto'
-import type { Architecture } from '../architecture.ts'
+import type { Architecture } from '../programs.ts'
 import { gzipped, type TarEntry, tar } from '../tar.ts'
 
 /** Content that others name by its hash. */

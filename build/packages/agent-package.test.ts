@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { hostArchitecture } from '../architecture.ts'
-import { root } from '../programs.ts'
+import { hostArchitecture, root } from '../programs.ts'
 import { agentPackage, type PackageFormat } from './agent-package.ts'
 
 const run = promisify(execFile)

@@ -1,19 +1,17 @@
 /** What a release has: one function for each kind of file. */
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Architecture, architectures } from '../architecture.ts'
 import { binary, binaryNames } from '../binaries.ts'
+import { showProgress } from '../entry.ts'
 import { goBinary } from '../go-command.ts'
 import { programImage } from '../images/images.ts'
 import { agentPackage, packageFormats } from '../packages/agent-package.ts'
 import { cloudInit, type Fetched, ignition } from '../packages/first-boot.ts'
-import { type ProgramName, root } from '../programs.ts'
-import { showProgress } from '../progress.ts'
+import { type Architecture, architectures, type ProgramName, root } from '../programs.ts'
 import type { Source } from '../source.ts'
-import { gzipped } from '../tar.ts'
-import { packedChart } from './chart.ts'
+import { gzipped, type TarEntry, tar } from '../tar.ts'
 import { billOfMaterials } from './sbom.ts'
 
 /** A file of a release. */
@@ -112,4 +110,19 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
     done('failed')
     throw error
   }
+}
+
+/** The Helm chart as `helm package` would pack it, the manifests that it links to in it as files; the same bytes each time. */
+export async function packedChart(): Promise<Buffer> {
+  return gzipped(await tar(await filesOf(join(root, 'manifests/chart/rollcall'), 'rollcall')))
+}
+
+async function filesOf(folder: string, path: string): Promise<TarEntry[]> {
+  const entries = (await readdir(folder)).map(async (name): Promise<TarEntry[]> => {
+    const below = [join(folder, name), `${path}/${name}`] as const
+    // What a link points to, not the link.
+    if ((await stat(below[0])).isDirectory()) return filesOf(...below)
+    return [{ type: 'file', path: below[1], mode: 0o644, content: await readFile(below[0]) }]
+  })
+  return (await Promise.all(entries)).flat()
 }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { root } from '../programs.ts'
-import { checkInstalled } from './installed.ts'
+import { checkInstalled } from './main.ts'
 
 const one = { version: '1.0.0', integrity: 'sha512-AAAA' }
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
-import { packedChart } from '../../build/release/chart.ts'
+import { packedChart } from '../../build/release/artifacts.ts'
 import { serverBinary } from '../servers/build.ts'
-import { LABELS } from '../world/stage.ts'
+import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 import { type PodsWorld, VCENTER_ADDRESS } from './world.ts'
 
 export interface Form {
@@ -17,7 +17,7 @@ export interface Form {
 }
 
 const MANIFESTS = join(root, 'manifests')
-const labels = LABELS
+const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
 
 export const manifests: Form = {
   name: 'the manifests',

@@ -1,4 +1,4 @@
-import { cacheFolder } from '../../build/cache-folder.ts'
+import { cacheFolder } from '../../build/programs.ts'
 
 /**
  * The environment of a process whose modules are kept compiled for the next one: of hundreds of test files each would

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from '../../build/cache-folder.ts'
+import { showProgress } from '../../build/entry.ts'
 import { withLock } from '../../build/lock.ts'
-import { showProgress } from '../../build/progress.ts'
+import { cacheFolder } from '../../build/programs.ts'
 
 /** Paths of its files. */
 export interface MachineImage {

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { showProgress } from '../../build/progress.ts'
+import { showProgress } from '../../build/entry.ts'
 import { productUUID } from '../world/machine.ts'
 import { condition, isInitialized, level } from '../world/objects.ts'
 import { openOwnStage } from '../world/stage.ts'
