@@ -1,6 +1,5 @@
-import type { Clock } from '../../agent/shared/clock.ts'
 import { follow } from '../lib/follow.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Surroundings } from '../lib/surroundings.ts'
 import { every } from '../lib/tasks.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'
@@ -38,13 +37,12 @@ const INTERVAL = 2_000
  * same, because a half-written file may be valid but lack a vCenter.
  */
 export function createConfigWatch(
-  options: ConfigSource & {
-    /** As it was read at start. */
-    readonly loaded: LoadedConfig
-    readonly clock: Clock
-    readonly logger: Logger
-    readonly metrics: ConfigMetrics
-  },
+  options: ConfigSource &
+    Pick<Surroundings, 'clock' | 'logger'> & {
+      /** As it was read at start. */
+      readonly loaded: LoadedConfig
+      readonly metrics: ConfigMetrics
+    },
 ): ConfigWatch {
   const { readFile, loaded, clock, logger, metrics } = options
   let { config } = loaded

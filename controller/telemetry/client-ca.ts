@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
-import type { Clock } from '../../agent/shared/clock.ts'
 import { parseCertificates } from '../config/trust.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
 import { readRegularFile } from '../lib/read-regular-file.ts'
+import type { Surroundings } from '../lib/surroundings.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
 
 /** Where the CAs stand whose client certificates the secure port believes. */
@@ -24,12 +24,9 @@ export interface ClientCA {
   watch(onChange: (certificates: readonly string[]) => void): Task
 }
 
-interface Options {
+interface Options extends Surroundings {
   /** Whose account may read the ConfigMap. */
   readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
 }
 
 const MAX_BYTES = 256 * 1024

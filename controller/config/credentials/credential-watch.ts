@@ -1,5 +1,4 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Surroundings } from '../../lib/surroundings.ts'
 import { aborted, firstAnswer, runTogether } from '../../lib/tasks.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
 import { describeSource } from '../credential-source.ts'
@@ -42,9 +41,7 @@ export function createCredentialWatch({
 }: {
   readonly configuration: Pick<ConfigWatch, 'current'>
   readonly watchSource: ReturnType<typeof sourceWatcher>
-  readonly clock: Clock
-  readonly logger: Logger
-}): CredentialWatch {
+} & Pick<Surroundings, 'clock' | 'logger'>): CredentialWatch {
   const states = new Map<string, SourceState>()
   const held = new Map<string, Held>()
   /** What is wrong with a vCenter's source, by the vCenter's name. */

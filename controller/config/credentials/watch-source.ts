@@ -4,6 +4,7 @@ import { ApiError } from '../../../agent/shared/api-error.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { createInformer, type InformerOptions } from '../../kubernetes/informer.ts'
 import { follow } from '../../lib/follow.ts'
+import type { Surroundings } from '../../lib/surroundings.ts'
 import { every, type Task } from '../../lib/tasks.ts'
 import type { VCenterCredentials } from '../config.ts'
 import {
@@ -16,8 +17,8 @@ import {
 import { Secret } from '../secret.ts'
 
 /** What it takes to follow a Secret or a folder. */
-export interface SourceReads
-  extends Pick<InformerOptions<KeptSecret>, 'client' | 'clock' | 'random' | 'logger'> {
+export interface SourceReads extends Surroundings {
+  readonly client: InformerOptions<KeptSecret>['client']
   readonly readFile: ReadFile
   readonly readFolder: ReadFolder
 }

@@ -1,22 +1,18 @@
 import { createBackoff } from '../../../agent/shared/backoff.ts'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { believedFor, createLeaseStore, type Lease } from '../../kubernetes/lease.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Surroundings } from '../../lib/surroundings.ts'
 import { firstAnswer } from '../../lib/tasks.ts'
 import type { InterlockState } from '../../types/interlock-state.ts'
 import { readManagers } from '../read-cpi.ts'
 import { DEFAULT_LEASE, type Managers, textOf } from './find-cpi.ts'
 import { ANNOTATION_HANDLES_NODES, judgeInterlock, type Own } from './judge-interlock.ts'
 
-export interface InterlockOptions {
+export interface InterlockOptions extends Surroundings {
   readonly client: KubeClient
   readonly own: Own
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   /** Called after {@link Interlock.state} has changed. */
   readonly onChange: () => void
 }
