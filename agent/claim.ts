@@ -15,9 +15,9 @@ export const WITHOUT_NONCE = 'WithoutNonce' satisfies AgentReason
 
 /**
  * Writes a claim and reads it back: a host may accept a write and drop it. A failure is returned as a result whose message
- * says what to do; no result has the claim itself, whose nonce nobody is to learn from a report or a log.
+ * says what to do; no result has the claim itself, because nobody may learn its nonce from a report or a log.
  *
- * @param look whether the claim may stand there already, and then need not be written
+ * @param look whether the claim may be there already, and then need not be written
  */
 export async function writeClaim(
   guestinfo: Guestinfo,
@@ -68,7 +68,7 @@ function mayPass({ written, reason }: ClaimResult): boolean {
 /**
  * Remembers this machine's claim and its state, so that a report calls the host only if there is something to do. The nonce
  * is drawn when the process starts, and whenever Node or boot change; a refresh or a failed report keeps it. No disk has it:
- * an agent that is started anew draws another, by which a VM is told from a copy that brought its claim along.
+ * an agent that is started again draws another, which tells a VM from a copy that brought its claim along.
  */
 export interface ClaimKeeper {
   /** The state of the claim for this Node and boot; unless known, the claim is read and, if necessary, written. */

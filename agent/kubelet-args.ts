@@ -7,7 +7,7 @@ import { failed, ok, type Result } from './shared/result.ts'
 
 /**
  * The kubelet's arguments that a machine knows of itself before it has a Node: its provider ID, and its node IP, which is that of
- * the NIC by which it reaches others. Both or neither, for a kubelet registers once, with what it has.
+ * the NIC by which it reaches others. Both or neither, because a kubelet registers once, with what it has.
  *
  * @param system `os.networkInterfaces`
  */
@@ -25,7 +25,7 @@ export function kubeletArgs(root: string, system: () => AddressTable): Result<st
     (name) => interfaces.value.find((each) => each.name === name)?.addresses ?? [],
   )
   const ipv4 = addresses.filter(({ address }) => isIPv4(address))
-  // A host prefix is a virtual IP's, or of a network that gives no other; the first of a subnet stands before a second one.
+  // A host prefix belongs to a virtual IP, or to a network that gives no other; the first address of a subnet comes first.
   const nodeIP = ipv4.find(({ prefixLength }) => prefixLength < 32) ?? ipv4[0] ?? addresses[0]
   if (nodeIP === undefined)
     return failed(

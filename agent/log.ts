@@ -1,5 +1,5 @@
-import { LOG_LEVELS, type LogLevel } from './shared/command-line.ts'
 import { escapeUnprintable } from './shared/printable.ts'
+import { LOG_LEVELS, type LogLevel } from './shared/program.ts'
 
 /** Logs one constant message; whatever varies is in fields. */
 type Say = (fields: Readonly<Record<string, unknown>>, message: string) => void

@@ -18,9 +18,7 @@ import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
 import { hasFailed, linesJSON, printLines } from './shared/diagnosis.ts'
 import { escapeUnprintable } from './shared/printable.ts'
-import { returnFreePages } from './shared/return-free-pages.ts'
-import { SERVICE_ACCOUNT_FOLDER } from './shared/service-account.ts'
-import { VERSION } from './shared/version.ts'
+import { returnFreePages, SERVICE_ACCOUNT_FOLDER, VERSION } from './shared/program.ts'
 
 /**
  * A kubelet recreates this file at each start, as it promises to device plugins, and registers its Node only at its start. A

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { type CommandLine, LOG_LEVELS, type LogLevel } from './shared/command-line.ts'
 import { didYouMean } from './shared/did-you-mean.ts'
+import { type CommandLine, LOG_LEVELS, type LogLevel } from './shared/program.ts'
 import { failed, ok, type Result } from './shared/result.ts'
 
 export interface Options {

@@ -142,7 +142,7 @@ function cutCloudInit(cloudInit: CloudInit | undefined): NodeReportSpec['cloudIn
   return addresses === undefined ? rest : { ...rest, addresses: addresses.slice(0, MAX_ADDRESSES) }
 }
 
-/** No more than the schema takes; a byte each, for a report is measured in bytes. */
+/** No more than the schema takes; a byte each, because a report is measured in bytes. */
 function toASCII(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?').slice(0, 256)
 }

@@ -26,7 +26,7 @@ export interface Reporter {
   report(): Promise<ReportOutcome>
   /**
    * Whether the machine or the state of the claim differs from the last report sent, or the Node may have been registered
-   * anew; true where none was sent. Costs no request and no process.
+   * again; true where none was sent. Costs no request and no process.
    */
   changed(): boolean
   /** Whether the claim was not written for a reason that may pass by itself. */

@@ -185,7 +185,7 @@ export async function guestinfoTool(output: string, architecture: Architecture):
   })
   const [ours, theirs] = await Promise.all([readFile(built), readIfThere(output)])
   if (theirs?.equals(ours)) return
-  // By way of another name, for a file that runs cannot be written to.
+  // By way of another name, because a file that runs cannot be written to.
   const unfinished = `${output}.${process.pid}`
   await copyFile(built, unfinished)
   await rename(unfinished, output)

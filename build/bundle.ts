@@ -50,7 +50,7 @@ export async function bundle(entry: string, output: string): Promise<Bundle> {
     target: 'node24',
     format: 'cjs',
     minify: true,
-    // Names of errors and functions stand in logs and stacks.
+    // Logs and stacks have the names of errors and functions.
     keepNames: true,
     legalComments: 'none',
     metafile: true,
@@ -72,7 +72,7 @@ export async function bundle(entry: string, output: string): Promise<Bundle> {
  * V8 holds a source with one character outside Latin-1 in two bytes for each: 1.4 MB more for the controller. esbuild
  * escapes such characters wherever it may, which it may not in `String.raw` and regular expressions.
  *
- * @throws Error that shows the character with what stands around it.
+ * @throws Error that shows the character and the text around it.
  */
 export function requireLatin1(source: string): void {
   const at = source.search(/[\u0100-\uffff]/)

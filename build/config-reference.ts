@@ -22,7 +22,7 @@ import { runAsProgram } from './entry.ts'
 export const DOCS = 'docs/configuration.md'
 export const SCHEMA = 'docs/vsphere-conf.schema.json'
 
-/** What is said of something that may stand in several sections, which are named as the docs name them. */
+/** What is said of something that several sections may have; they are named as the docs name them. */
 interface Entry<T> {
   readonly name: string
   readonly under: readonly string[]
@@ -123,7 +123,7 @@ function standard({ default: written, otherwise = '', required }: AnyRow): strin
   return written === undefined ? otherwise : `\`${written}\``
 }
 
-/** One line for all that stand under the same sections for the same reason. */
+/** One line for all that the same sections have for the same reason. */
 function reasons(others: readonly { name: string; under: readonly string[]; why: string }[]): string {
   const groups = Map.groupBy(others, ({ under, why }) => `${under.join(', ')} | ${why}`)
   const lines = [...groups].map(([rest, group]) => [group.map(({ name }) => `\`${name}\``).join(', '), rest])

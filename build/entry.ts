@@ -9,7 +9,7 @@ export function runAsProgram(work: () => Promise<void>): void {
 const quietInterval = 20_000
 
 /**
- * Says on stderr that something slow goes on: one line with the seconds where there is a terminal, else a line at the
+ * Shows on stderr that something slow is running: one line with the seconds where there is a terminal, else a line at the
  * start, every 20 seconds and at the end. Returns a function that ends it with a word on the outcome.
  */
 export function showProgress(

@@ -43,7 +43,7 @@ export async function makeExecutable(executable: Executable): Promise<void> {
 }
 
 /**
- * Makes the packer believe that it has already downloaded Node. It can be told of a binary, but would run it, which fails for
+ * Makes the packer believe that it has already downloaded Node. It can be given a binary, but would run it, which fails for
  * another architecture.
  */
 async function fillCache(cache: string, { nodePath, nodeVersion, architecture }: Executable): Promise<void> {
@@ -73,7 +73,7 @@ async function pack({ entry, architecture, output, execArgv, nodeVersion }: Exec
       { platform: 'linux', arch: nodeArchitecture(architecture), nodeRange: `node${nodeVersion}`, output },
     ],
     seaConfig: {
-      // Its path stays in the binary, where a full one would tell of the machine it was built on.
+      // Its path stays in the binary, where a full one would name the machine it was built on.
       main: join('..', basename(entry)),
       execArgv,
       // A program with rights must not take orders from NODE_OPTIONS or --node-options.

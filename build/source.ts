@@ -10,14 +10,14 @@ export interface Source {
   readonly version: string
   /** The commit, with `-dirty` behind it where files were changed since. */
   readonly revision: string
-  /** When it was committed, RFC 3339 in UTC: what is built says this of itself, for then it is the same each time. */
+  /** When it was committed, RFC 3339 in UTC: what is built has this time in it, and is therefore the same each time. */
   readonly created: string
 }
 
 /**
  * The source in this repository.
  *
- * @throws Error where it is no clone with git.
+ * @throws Error where it is not a clone with git.
  */
 export async function currentSource(): Promise<Source> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))

@@ -74,7 +74,7 @@ const NOBITS = 8
  *
  * The same for each architecture and byte-identical anywhere, which `strip` is not: it knows the machine's own
  * architecture alone, and its output is another in each version. Linkers put what is not loaded last, so that the file is
- * cut there; the names of sections and their table follow anew.
+ * cut there; the names of sections and their table are written again.
  *
  * @throws Error where the file is of another kind, or laid out otherwise.
  */

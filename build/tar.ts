@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { extract, pack } from 'tar-stream'
 
-/** A file, folder or symbolic link, as it is to stand in an archive. */
+/** A file, folder or symbolic link, as it will be in an archive. */
 export type TarEntry =
   | { readonly type: 'file'; readonly path: string; readonly mode: number; readonly content: Buffer }
   | { readonly type: 'directory'; readonly path: string; readonly mode: number }

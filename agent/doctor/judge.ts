@@ -30,7 +30,7 @@ export interface Facts {
   /** Undefined where VMware Tools have no settings of their own. */
   readonly toolsConf: ToolsConf | undefined
   readonly guestinfo: Result<unknown, Unreadable>
-  /** What stands in guestinfo of the claim, in words; undefined where nothing could be read. */
+  /** What guestinfo has of the claim, in words; undefined where nothing could be read. */
   readonly claim: { readonly ours: boolean; readonly message: string } | undefined
   readonly credential: Result<{ readonly server: string }>
   /** Undefined where there is no credential. */

@@ -72,8 +72,8 @@ export interface ToolsConf {
 const MAX_LENGTH = 256 * 1024
 
 /**
- * What VMware Tools are told by their section `[guestinfo]`: `poll-interval=0` ends the polling, `exclude-nics` is a list of
- * patterns in which `*` and `?` stand for any characters and for one (open-vm-tools, `tools.conf`).
+ * What VMware Tools read from their section `[guestinfo]`: `poll-interval=0` ends the polling, `exclude-nics` is a list of
+ * patterns in which `*` means any characters and `?` means one (open-vm-tools, `tools.conf`).
  *
  * @param interfaces names
  * @returns undefined where there is no such file, or none that can be read

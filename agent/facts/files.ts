@@ -105,7 +105,7 @@ export function fileFingerprint(path: string): string {
   }
 }
 
-/** Why a fact cannot be read, or a claim does not stand as it should. `docs/reasons.md` explains each: one that is added is added there. */
+/** Why a fact cannot be read, or a claim is not written as it should be. `docs/reasons.md` explains each: add new ones there. */
 export const AGENT_REASONS = [
   'Disabled',
   'Empty',

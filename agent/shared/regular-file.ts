@@ -1,11 +1,11 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs'
 
 /**
- * Opens a regular file for `use`, and closes it. It waits for nobody: what is no regular file, such as a pipe that nothing
+ * Opens a regular file for `use`, and closes it. It waits for nobody: what is not a regular file, such as a pipe that nothing
  * writes to, is not read.
  *
  * @param use gets the file's descriptor and its size in bytes, which is 0 for the kernel's files
- * @throws as `node:fs` does, with a `code`; `EISDIR` for a folder, `EFTYPE` for what else is no regular file
+ * @throws as `node:fs` does, with a `code`; `EISDIR` for a folder, `EFTYPE` for anything else that is not a regular file
  */
 export function withRegularFile<T>(path: string, use: (file: number, size: number) => T): T {
   // Opening a FIFO for reading waits for a writer unless told not to.

@@ -12,7 +12,7 @@ const MAX_OPEN = 64
  * @throws an error of the parser, whose message may quote the text
  */
 export function parseBounded(text: string, parseText: typeof parse): unknown {
-  // The parser goes on after an error and keeps each: without stacks, 32,000 of them have room in the agent's heap.
+  // The parser continues after an error and keeps each: without stacks, 32,000 of them have room in the agent's heap.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {

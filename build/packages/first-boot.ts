@@ -12,7 +12,7 @@ export interface Fetched {
 const site = 'https://files.example.com/rollcall'
 
 /**
- * A configuration for Ignition (Flatcar, Fedora CoreOS), whose /usr takes no packages: the programs in /opt/bin, and the unit.
+ * A configuration for Ignition (Flatcar, Fedora CoreOS, where /usr takes no packages): the programs in /opt/bin, and the unit.
  *
  * @param unit the text of rollcall-agent.service
  * @param programs by their names, each with its release file, which gzip has compressed, and what is compressed there
@@ -47,7 +47,7 @@ export function cloudInit(version: string, packages: readonly Fetched[]): string
   )
   return `#cloud-config
 runcmd:
-  # In a shell of its own, for one that fails would end the commands of others.
+  # In a shell of its own, because one that fails would end the commands of others.
   - |
     (
       set -e

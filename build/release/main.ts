@@ -49,7 +49,7 @@ const Lockfile = v.object({
 })
 
 /**
- * Compares what npm says that it installed with what the lockfile names, for a release says that it was built from the
+ * Compares what npm says that it installed with what the lockfile names, because a release says that it was built from the
  * latter. The files themselves are not looked at.
  *
  * @param folder has package-lock.json and node_modules

@@ -58,7 +58,7 @@ export async function provenance(
 
 /**
  * All that the lockfile has: what builds a program decides what it becomes, too. The digests are the lockfile's words for the
- * archives, which npm compared when it installed them; nobody compares what lies in node_modules since. Go's modules stand in
+ * archives, which npm compared when it installed them; nobody compares what lies in node_modules since. Go's modules are in
  * go.sum in the source.
  */
 async function npmPackages(): Promise<Resource[]> {

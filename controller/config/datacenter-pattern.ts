@@ -1,4 +1,4 @@
-/** Where a datacenter stands. */
+/** A datacenter and its place in the inventory. */
 export interface DatacenterPath {
   readonly moref: string
   /** Names from below the root folder down to the datacenter itself; at least one. */
@@ -7,7 +7,7 @@ export interface DatacenterPath {
 
 /**
  * Whether an entry of `datacenters` means this one: a name (`dc-1`), an inventory path (`/europe/dc-1`), a managed object
- * reference (`Datacenter:datacenter-3`), or a name or path with wildcards. As in the CPI, whose finder (govmomi's) takes the
+ * reference (`Datacenter:datacenter-3`), or a name or path with wildcards. As in the CPI: the finder of govmomi takes the
  * wildcards of Go's `path.Match` for each part of a path.
  */
 export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPath): boolean {
@@ -17,7 +17,7 @@ export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPa
   return parts.length === path.length && parts.every((part, index) => matchesName(part, path[index] ?? ''))
 }
 
-/** Whether an entry of `datacenters` says where the datacenter stands, and not its name alone. */
+/** Whether an entry of `datacenters` names the place of the datacenter, not its name alone. */
 export function isPath(pattern: string): boolean {
   return pattern.includes('/')
 }
@@ -33,13 +33,13 @@ function wildcards(pattern: string): RegExp | undefined {
   try {
     return new RegExp(`^${betweenStars(parts)}$`, 'su')
   } catch {
-    // A range whose end is before its beginning.
+    // A range that ends before it begins.
     return undefined
   }
 }
 
 /**
- * What stands between two stars is looked for once, at its first place: a later one would leave less for the rest. With `.*`
+ * The text between two stars is looked for once, at its first place: a later one would leave less for the rest. With `.*`
  * for each star, a name that does not fit would be tried in all ways, which takes minutes for a dozen of them.
  */
 function betweenStars(parts: readonly string[]): string {

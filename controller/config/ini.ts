@@ -4,7 +4,7 @@ import type { Branch, ConfigTree, Entry, TextLeaf } from './tree.ts'
 
 /**
  * Parses the CPI's old form into a tree of text: INI in the dialect of gcfg, which the CPI uses (gopkg.in/gcfg.v1). A
- * section that comes again goes on; keys may have underscores too, which gcfg refuses.
+ * section that comes again is continued; keys may have underscores too, which gcfg refuses.
  *
  * The package `ini` reads another dialect: it splits `[VirtualCenter "10.0.0.1"]` at the dots, makes `true` a boolean, has
  * other escapes, no line continuation and no positions, and passes over lines that it does not understand. A password must
@@ -134,7 +134,7 @@ class Reader {
 
   /**
    * A value: pieces with and without double quotes, up to the end of the line or a comment. Blanks around it do not count,
-   * those in quotes do. Without quotes, a backslash is only for a quote, or goes on in the next line.
+   * those in quotes do. Without quotes, a backslash is only for a quote, or continues in the next line.
    *
    * @param one ends it after the first piece in quotes, for the name of a section
    */
@@ -167,7 +167,7 @@ class Reader {
     return meant
   }
 
-  /** The section, which goes on if there is one. Case does not count in its name, but in what stands in quotes. */
+  /** The section, continued if it is there already. Case does not count in its name, but does in quotes. */
   #open(parent: OpenBranch, id: string, key: string, at: SourcePosition): OpenBranch {
     const known = this.#branches.get(id)
     if (known !== undefined) return known

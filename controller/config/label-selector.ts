@@ -112,7 +112,7 @@ function parseRequirement(tokens: Tokens): Result<Requirement> {
 
 const VALUE = "a label's value: letters, digits, - _ . between them, at most 63"
 
-/** Values in parentheses; where nothing stands before or after a comma, the empty value is meant. */
+/** Values in parentheses; nothing before or after a comma means the empty value. */
 function parseValues(tokens: Tokens): Result<readonly string[]> {
   if (!tokens.skip('(')) return wrong(tokens, '(')
   const values: string[] = []
@@ -124,7 +124,7 @@ function parseValues(tokens: Tokens): Result<readonly string[]> {
 }
 
 function wrong(tokens: Tokens, expected: string): Result<never> {
-  const message = `expected a label selector as "kubectl -l" takes it: at character ${tokens.place} of it, ${expected} should stand`
+  const message = `expected a label selector as "kubectl -l" takes it: at character ${tokens.place} of it, ${expected} is expected`
   return failed(message)
 }
 
@@ -144,7 +144,7 @@ class Tokens {
     return this.#tokens[this.#position]?.text
   }
 
-  /** The next token unless it is a sign; `in` and `notin` are words where a key or value may stand. */
+  /** The next token unless it is a sign; `in` and `notin` are words where a key or value may be. */
   get word(): string | undefined {
     return this.next === undefined || /^[=!(),<>]/.test(this.next) ? undefined : this.next
   }

@@ -85,7 +85,7 @@ export function createRememberingReader(readFile: ReadFile): {
 export async function readAgain(files: RememberedFiles, readFile: ReadFile): Promise<RememberingReader> {
   const reader = createRememberingReader(readFile)
   for (const [path, { maxBytes }] of files) {
-    // The error is remembered, and told when the file is parsed.
+    // The error is remembered, and reported when the file is parsed.
     await reader.readFile(path, maxBytes).catch(() => undefined)
   }
   return reader

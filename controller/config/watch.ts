@@ -1,5 +1,5 @@
+import type { Basics } from '../lib/basics.ts'
 import { follow } from '../lib/follow.ts'
-import type { Surroundings } from '../lib/surroundings.ts'
 import { every } from '../lib/tasks.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'
@@ -38,7 +38,7 @@ const INTERVAL = 2_000
  */
 export function createConfigWatch(
   options: ConfigSource &
-    Pick<Surroundings, 'clock' | 'logger'> & {
+    Pick<Basics, 'clock' | 'logger'> & {
       /** As it was read at start. */
       readonly loaded: LoadedConfig
       readonly metrics: ConfigMetrics

@@ -193,7 +193,7 @@ function mayRead({ lease }: Manager): readonly string[] {
   ]
 }
 
-/** Whether it may stand in a command: anybody who may run a Pod chooses the arguments that are read here. */
+/** Whether it may be part of a command: anybody who may run a Pod chooses the arguments that are read here. */
 function isName(text: string): boolean {
   return /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/.test(text)
 }

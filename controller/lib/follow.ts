@@ -1,6 +1,6 @@
 import type { Task } from './tasks.ts'
 
-/** Something outside that may change: how it is looked at, and who is told. */
+/** Something outside that may change: how it is looked at, and what a change does. */
 export interface Followed<T, Found extends T> {
   /** Finds what is there now; `last` is what counts until then. */
   readonly look: (last: T, signal: AbortSignal) => Found | Promise<Found>

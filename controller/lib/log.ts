@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino'
-import type { LogLevel } from '../../agent/shared/command-line.ts'
 import { escapeUnprintable } from '../../agent/shared/printable.ts'
+import type { LogLevel } from '../../agent/shared/program.ts'
 
 export type { Logger }
 

@@ -3,13 +3,13 @@ import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { parseCertificates } from '../config/trust.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
+import type { Basics } from '../lib/basics.ts'
 import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
 import { readRegularFile } from '../lib/read-regular-file.ts'
-import type { Surroundings } from '../lib/surroundings.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
 
-/** Where the CAs stand whose client certificates the secure port believes. */
+/** Where the CAs come from that sign the client certificates that the secure port believes. */
 export type ClientCASource =
   /** PEM, read again when it changes. */
   | { readonly kind: 'file'; readonly path: string }
@@ -20,11 +20,11 @@ export type ClientCASource =
 export interface ClientCA {
   /** PEM; empty while it is not known, undefined where client certificates are not wanted. */
   readonly certificates: readonly string[] | undefined
-  /** Looks for changes, and tells of each, until the signal aborts. */
+  /** Looks for changes, and reports each, until the signal aborts. */
   watch(onChange: (certificates: readonly string[]) => void): Task
 }
 
-interface Options extends Surroundings {
+interface Options extends Basics {
   /** Whose account may read the ConfigMap. */
   readonly client: KubeClient
 }
@@ -88,7 +88,7 @@ function watch(
 }
 
 /**
- * Go believes an intermediate that stands in the bundle by itself. OpenSSL goes on to its root, and a server of Node.js drops
+ * Go believes an intermediate CA without its root in the bundle. OpenSSL looks for the root, and a server of Node.js drops
  * `allowPartialTrustChain`, which would change that.
  */
 function warnWithoutRoot(bundle: readonly string[], logger: Logger): void {

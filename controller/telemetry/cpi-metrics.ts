@@ -28,7 +28,7 @@ const MANAGER = 'cloud-controller-manager'
 
 /**
  * The metrics that the CPI has by its libraries (cloud-provider, component-base), under their own names: dashboards and
- * alerts go on. What they mean here stands in docs/metrics.md.
+ * alerts keep working. docs/metrics.md says what they mean here.
  *
  * @param lease the name of the Lease
  */

@@ -51,7 +51,7 @@ interface Known extends Pick<Decision, 'state' | 'level' | 'refusal' | 'copies'>
 
 const NO_SLOW_NODES = (): SlowNodes => ({ slow: 0, huge: 0 })
 
-/** @param onInitialized told how many seconds after its creation a Node was initialized */
+/** @param onInitialized called with the seconds from a Node's creation until it was initialized */
 export function addNodeMetrics(
   registry: Registry,
   clock: Clock,

@@ -64,7 +64,7 @@ const YEAR = 365.25 * 86_400_000
 const SLACK = 3_600_000
 
 /**
- * Makes a certificate that nobody has vouched for, for a server on this machine: `localhost`, 127.0.0.1 and ::1, as that of
+ * Makes a certificate that nobody has vouched for, for a server on this machine: `localhost`, 127.0.0.1 and ::1, like that of
  * the CPI. It holds for ten years, longer than any process, since nobody would renew it. RSA, because a list of cipher suites
  * may have no others.
  *
@@ -73,7 +73,7 @@ const SLACK = 3_600_000
  *
  * @param now milliseconds since the epoch
  * @param key in PEM, RSA; a new one by default
- * @throws where that is no such key
+ * @throws where that is not an RSA key
  */
 export async function createSelfSigned(now: number, key?: string): Promise<KeyPair> {
   const privateKey =

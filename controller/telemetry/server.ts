@@ -35,7 +35,7 @@ export interface Secure {
 }
 
 export interface ServingTLS extends Omit<SecureContextOptions, 'ca' | 'secureOptions'> {
-  /** PEM; whose client certificates are believed. Clients are asked for one only where this is there, be it empty. */
+  /** PEM of the CAs whose client certificates are believed. Clients are asked for one only if this is set, even if empty. */
   readonly clientCAs?: readonly string[] | undefined
 }
 

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../agent/shared/clock.ts'
+import type { Basics } from '../lib/basics.ts'
 import { follow } from '../lib/follow.ts'
 import { readRegularFile } from '../lib/read-regular-file.ts'
-import type { Surroundings } from '../lib/surroundings.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
 import { createSelfSigned, type KeyPair } from './self-signed.ts'
 
@@ -30,7 +30,7 @@ const [CERT, KEY] = ['cloud-controller-manager.crt', 'cloud-controller-manager.k
  */
 export async function loadServingCertificate(
   source: CertificateSource,
-  { clock, random, logger }: Surroundings,
+  { clock, random, logger }: Basics,
 ): Promise<{ readonly pair: KeyPair; watch(onChange: (pair: KeyPair) => void): Task }> {
   const files = await filesOf(source, clock)
   if (files === undefined) {

@@ -1,6 +1,6 @@
 /** The options, a row for each, and what their values mean. Parser, help and completion come from the rows. */
 import { isIP } from 'node:net'
-import { LOG_LEVELS, type LogLevel } from '../../../agent/shared/command-line.ts'
+import { LOG_LEVELS, type LogLevel } from '../../../agent/shared/program.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { CredentialFlags } from '../../kubernetes/credentials.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import type { CommandLine } from '../../../agent/shared/command-line.ts'
 import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
 import { printable } from '../../../agent/shared/printable.ts'
+import type { CommandLine } from '../../../agent/shared/program.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { type CpiArguments, parseCpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
 import { FLAGS } from '../../cpi/arguments/table.ts'

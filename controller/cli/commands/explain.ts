@@ -1,5 +1,5 @@
-import type { LogLevel } from '../../../agent/shared/command-line.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import type { LogLevel } from '../../../agent/shared/program.ts'
 import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { firstLook } from '../../cpi/interlock/interlock.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { LogLevel } from '../../../agent/shared/command-line.ts'
+import type { LogLevel } from '../../../agent/shared/program.ts'
 import { ok } from '../../../agent/shared/result.ts'
 import type { GivenArguments } from '../../config/overrides.ts'
 import type { CpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'

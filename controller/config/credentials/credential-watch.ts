@@ -1,4 +1,4 @@
-import type { Surroundings } from '../../lib/surroundings.ts'
+import type { Basics } from '../../lib/basics.ts'
 import { aborted, firstAnswer, runTogether } from '../../lib/tasks.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
 import { describeSource } from '../credential-source.ts'
@@ -27,7 +27,7 @@ const CHANGE_COUNTS_FOR = 60_000
 type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'>
 
 /**
- * Fills users and passwords into the configuration, for as long as `run` goes on. Every replica does so: a mistake is reported
+ * Fills users and passwords into the configuration, while `run` lasts. Every replica does so: a mistake is reported
  * before it matters, and the next leader knows the credential even if its Secret is gone by then.
  *
  * Where a source gives no credential any more, or one that the configuration now names does not yet, the last one of the
@@ -41,7 +41,7 @@ export function createCredentialWatch({
 }: {
   readonly configuration: Pick<ConfigWatch, 'current'>
   readonly watchSource: ReturnType<typeof sourceWatcher>
-} & Pick<Surroundings, 'clock' | 'logger'>): CredentialWatch {
+} & Pick<Basics, 'clock' | 'logger'>): CredentialWatch {
   const states = new Map<string, SourceState>()
   const held = new Map<string, Held>()
   /** What is wrong with a vCenter's source, by the vCenter's name. */

@@ -94,7 +94,7 @@ t.test('what is missing is named, with the keys that are there', async (t) => {
     [
       'no text',
       { 'vc.username': 'u', 'vc.password': new Uint8Array([0xff, 0xfe]) },
-      /under "vc.password" what .* is not UTF-8/,
+      /under "vc.password" a value .* is not UTF-8/,
     ],
     [
       'a megabyte',
@@ -134,9 +134,21 @@ t.test('what is wrong with a session manager is named, and not repeated', async 
   const cases: readonly [string, { url?: string; token?: string }, RegExp][] = [
     ['no token', {}, /^has no key "vc.vc-session-manager-token", only "vc.vc-session-manager-url": add it$/],
     ['an empty token', { token: '\n' }, /^has nothing under "vc.vc-session-manager-token"/],
-    ['two lines as token', { token: 'hunter\nx: y' }, /^has under "vc.*-token" what is no bearer token/],
-    ['a long token', { token: 'h'.repeat(4_097) }, /-token" what is no bearer token, or longer than 4096/],
-    ['no URL', { url: 'hunter' }, /"vc.*-url" what is refused: expected a URL such .*, got text of 6 char/],
+    [
+      'two lines as token',
+      { token: 'hunter\nx: y' },
+      /^has under "vc.*-token" something that is not a bearer token/,
+    ],
+    [
+      'a long token',
+      { token: 'h'.repeat(4_097) },
+      /-token" something that is not a bearer token of at most 4096/,
+    ],
+    [
+      'no URL',
+      { url: 'hunter' },
+      /"vc.*-url" a value that is refused: expected a URL such .*, got text of 6 char/,
+    ],
     ['a long one', { url: `https://${'hunter'.repeat(9_000)}` }, /got text of 54008 characters$/],
     ['without TLS', { url: 'http://hunter/s', token: 't' }, /got one without TLS: write https:\/\/$/],
     ['another scheme', { url: 'file:///hunter' }, /expected a URL .*, got text of 14 characters$/],

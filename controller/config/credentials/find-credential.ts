@@ -62,13 +62,13 @@ function sessionManager(data: SecretData, server: string): Result<VCenterCredent
   const url = textUnder(data, urlKey, 'without newline')
   if (!url.ok) return url
   const checked = parseSessionManagerURL(url.value.reveal())
-  if (!checked.ok) return failed(`has under "${named(urlKey)}" what is refused: ${checked.message}`)
+  if (!checked.ok) return failed(`has under "${named(urlKey)}" a value that is refused: ${checked.message}`)
   // The CPI would send the token of its own service account.
   const token = textUnder(data, tokenKey, 'without newline')
   if (!token.ok) return token
   if (!TOKEN.test(token.value.reveal()))
     return failed(
-      `has under "${named(tokenKey)}" what is no bearer token, or longer than 4096 characters: write the token alone`,
+      `has under "${named(tokenKey)}" something that is not a bearer token of at most 4096 characters: write the token alone`,
     )
   return ok({ user: '', password: token.value, sessionManager: checked.value, userKey: named(urlKey) })
 }
@@ -84,7 +84,7 @@ function credential(data: SecretData, userKey: string, password: Result<Secret>)
   if (!user.ok) return user
   if (!password.ok) return password
   const checked = parseUser(user.value.reveal())
-  if (!checked.ok) return failed(`has under "${named(userKey)}" what is refused: ${checked.message}`)
+  if (!checked.ok) return failed(`has under "${named(userKey)}" a value that is refused: ${checked.message}`)
   if (/\p{Cc}/u.test(checked.value))
     return failed(`has a control character under "${named(userKey)}": write the user's name alone`)
   if (checked.value.length > MAX_USER)
@@ -101,7 +101,7 @@ function textUnder(data: SecretData, key: string, how: 'as it is' | 'without new
   if (value !== undefined) return failed(`has nothing under "${named(key)}": write the value there`)
   if (data.has(key))
     return failed(
-      `has under "${named(key)}" what cannot be read, is not UTF-8, or is longer than ${MAX_VALUE} bytes: write the value there`,
+      `has under "${named(key)}" a value that cannot be read, is not UTF-8, or is longer than ${MAX_VALUE} bytes: write the value there`,
     )
   return failed(`has no key "${named(key)}", ${keysOf(data)}: add it`)
 }
@@ -125,7 +125,7 @@ function named(key: string): string {
   return printable(key, MAX_NAME)
 }
 
-/** Without the brackets that IPv6 may stand in. */
+/** Without the brackets that may surround IPv6. */
 function canonical(server: string): string {
   return server
     .trim()

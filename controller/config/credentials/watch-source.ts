@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { createInformer, type InformerOptions } from '../../kubernetes/informer.ts'
+import type { Basics } from '../../lib/basics.ts'
 import { follow } from '../../lib/follow.ts'
-import type { Surroundings } from '../../lib/surroundings.ts'
 import { every, type Task } from '../../lib/tasks.ts'
 import type { VCenterCredentials } from '../config.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { Secret } from '../secret.ts'
 
 /** What it takes to follow a Secret or a folder. */
-export interface SourceReads extends Surroundings {
+export interface SourceReads extends Basics {
   readonly client: InformerOptions<KeptSecret>['client']
   readonly readFile: ReadFile
   readonly readFolder: ReadFolder

@@ -81,7 +81,7 @@ export interface IdleVariable extends Variable {
 
 const NO_REPEATS = 'calls to vCenter are repeated until they succeed'
 
-/** What stands behind `VCENTER_<id>_` without effect. */
+/** What may follow `VCENTER_<id>_` without effect. */
 export const IDLE_SUFFIX: IdleVariable = { name: 'ROUNDTRIP', cpi: INVERTED, because: NO_REPEATS }
 
 export const IDLE_VARIABLES: readonly IdleVariable[] = [
@@ -124,7 +124,7 @@ export const SKIP_DELETION: Variable = {
   cpi: 'if it is set to any value, no Nodes are deleted',
 }
 
-/** What stands behind `VCENTER_<id>_`. */
+/** What may follow `VCENTER_<id>_`. */
 export const SUFFIXES: readonly string[] = [...Object.values(VCENTER_VARIABLES), IDLE_SUFFIX].map(
   ({ name }) => name,
 )

@@ -29,7 +29,7 @@ export function listOf<T>(parse: (text: string) => Result<readonly T[]>): ValueT
 
 export const names: ValueType<readonly string[]> = listOf((written) => ok(itemsOf(written)))
 
-/** What stands between commas, trimmed; empty items do not count. */
+/** The items between commas, trimmed; empty ones do not count. */
 export function itemsOf(written: string): readonly string[] {
   return written
     .split(',')

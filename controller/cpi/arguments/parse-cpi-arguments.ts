@@ -14,7 +14,7 @@ export interface Notice {
   readonly message: string
 }
 
-/** What the CPI's arguments say, checked. Where the CPI's default is not ours, undefined stands for what is not given. */
+/** What the CPI's arguments say, checked. Where the CPI's default is not ours, undefined means not given. */
 export interface CpiArguments {
   readonly config: string
   readonly kubeconfig: string | undefined

@@ -10,7 +10,7 @@ export function textOf({ namespace, name }: LeaseName): string {
   return `${namespace}/${name}`
 }
 
-/** The CPI's own, and that of every other manager that is told no other name (`cloud-provider/options`, v0.36). */
+/** The CPI's own, and that of every other manager without another name in its flags (`cloud-provider/options`, v0.36). */
 export const DEFAULT_LEASE: LeaseName = {
   namespace: FLAGS['leader-elect-resource-namespace'].default,
   name: FLAGS['leader-elect-resource-name'].default,
@@ -53,7 +53,7 @@ export interface Managers {
 }
 
 /**
- * Tells the vSphere CPI from other clouds' managers by image and arguments: the Lease tells nothing, since all have the same
+ * Tells the vSphere CPI from other clouds' managers by image and arguments: the Lease says nothing, since all have the same
  * default name.
  */
 export function findManagers(workloads: readonly Workload[]): Managers {

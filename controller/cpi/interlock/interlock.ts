@@ -3,14 +3,14 @@ import { attempt } from '../../../agent/shared/result.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { believedFor, createLeaseStore, type Lease } from '../../kubernetes/lease.ts'
-import type { Surroundings } from '../../lib/surroundings.ts'
+import type { Basics } from '../../lib/basics.ts'
 import { firstAnswer } from '../../lib/tasks.ts'
 import type { InterlockState } from '../../types/interlock-state.ts'
 import { readManagers } from '../read-cpi.ts'
 import { DEFAULT_LEASE, type Managers, textOf } from './find-cpi.ts'
 import { ANNOTATION_HANDLES_NODES, judgeInterlock, type Own } from './judge-interlock.ts'
 
-export interface InterlockOptions extends Surroundings {
+export interface InterlockOptions extends Basics {
   readonly client: KubeClient
   readonly own: Own
   /** Called after {@link Interlock.state} has changed. */
