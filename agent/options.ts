@@ -22,8 +22,6 @@ export interface Options {
 
 const OUTPUTS = ['table', 'json'] as const
 
-export type AgentCommandLine = CommandLine<{ readonly kind: 'options'; readonly options: Options }>
-
 /** With less, a thousand nodes would be a load on the API server; changes are reported at once anyway. */
 const MIN_REFRESH = 60_000
 const MIN_LOOK = 1000
@@ -73,7 +71,9 @@ const SPEC = {
 } as const
 
 /** Parses the command line. An error is one sentence that names the option. */
-export function parseOptions(given: readonly string[]): AgentCommandLine {
+export function parseOptions(
+  given: readonly string[],
+): CommandLine<{ readonly kind: 'options'; readonly options: Options }> {
   const doctor = given[0] === 'doctor'
   const args = doctor ? given.slice(1) : given
   const unknown = findUnknown(args)
@@ -122,7 +122,7 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options: SPEC, strict: true, allowPositionals: false }).values
 }
 
-function wrong(message: string): AgentCommandLine {
+function wrong(message: string): CommandLine<never> {
   return { kind: 'wrong', message }
 }
 

@@ -119,12 +119,6 @@ async function main(names: readonly string[]): Promise<void> {
   }
 }
 
-/** What a binary was made from, kept beside it. */
-interface Stamp {
-  readonly sources: readonly string[]
-  readonly key: string
-}
-
 /**
  * A hash over the contents of the sources, and over `ingredients`: all else that decides what the binary is.
  *
@@ -147,7 +141,7 @@ export async function contentKey(
  */
 export async function isFresh(stampFile: string, ingredients: readonly string[]): Promise<boolean> {
   try {
-    const stamp: Stamp = JSON.parse(await readFile(stampFile, 'utf8'))
+    const stamp: { sources: string[]; key: string } = JSON.parse(await readFile(stampFile, 'utf8'))
     return stamp.key === (await contentKey(stamp.sources, ingredients))
   } catch (error) {
     // No stamp, half a stamp or a source that is gone: all of them say "build".
@@ -156,9 +150,9 @@ export async function isFresh(stampFile: string, ingredients: readonly string[])
   }
 }
 
+/** What a binary was made from, to be kept beside it. */
 export async function stampText(sources: readonly string[], ingredients: readonly string[]): Promise<string> {
-  const stamp: Stamp = { sources, key: await contentKey(sources, ingredients) }
-  return JSON.stringify(stamp)
+  return JSON.stringify({ sources, key: await contentKey(sources, ingredients) })
 }
 
 /** The license texts that must go along with a binary: those of its packages, and Node's own. */

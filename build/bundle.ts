@@ -3,13 +3,6 @@ import { join, relative, resolve } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { root } from './programs.ts'
 
-export interface Bundle {
-  /** Our own sources that are in it, from the repository's root. */
-  readonly sources: readonly string[]
-  /** Folders of the packages that are in it, from the repository's root. */
-  readonly packages: readonly string[]
-}
-
 /** Of these packages, only what is used. */
 const parts: Plugin = {
   name: 'parts',
@@ -39,8 +32,13 @@ const clientNode: Plugin = {
 
 /**
  * Bundles a program with all it imports into one CommonJS file, the form that a single executable starts with.
+ *
+ * @returns our own sources and the folders of the packages that are in it, from the repository's root
  */
-export async function bundle(entry: string, output: string): Promise<Bundle> {
+export async function bundle(
+  entry: string,
+  output: string,
+): Promise<{ readonly sources: readonly string[]; readonly packages: readonly string[] }> {
   const { metafile } = await build({
     entryPoints: [entry],
     outfile: output,

@@ -12,17 +12,17 @@ import { failed, ok, type Result } from '../shared/result.ts'
 import { type Facts, judge } from './judge.ts'
 import { findKubelet, lookAtSystem, readToolsConf } from './look-at-machine.ts'
 
-interface DoctorOptions extends ReportParts {
-  readonly root: string
-  readonly rpctool: () => RpcTools
-  readonly uid: number | undefined
-  readonly inPod: boolean
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-}
-
 /** Checks everything that a report needs. Only a dry run is sent, and no claim is written. */
-export async function doctor(options: DoctorOptions): Promise<readonly Line[]> {
+export async function doctor(
+  options: ReportParts & {
+    readonly root: string
+    readonly rpctool: () => RpcTools
+    readonly uid: number | undefined
+    readonly inPod: boolean
+    /** Milliseconds since 1970. */
+    readonly now: () => number
+  },
+): Promise<readonly Line[]> {
   const { root, uid, inPod } = options
   const local = options.readLocal()
   const [guest, system, credential] = await Promise.all([
@@ -77,7 +77,7 @@ async function readCredential(credential: CredentialSource): Promise<Result<Cred
 async function lookAtAPI(
   credential: Credential,
   spec: (nodeUID: string) => ReturnType<typeof buildReport>,
-  { client: options, now }: DoctorOptions,
+  { client: options, now }: Pick<ReportParts, 'client'> & { readonly now: () => number },
 ): Promise<{ identity: Result<NodeIdentity, Failure>; skew?: number; report?: Facts['report'] }> {
   return withApiClient(credential, options, async (client) => {
     const identity = await explained('identify', () => identify(client))

@@ -15,12 +15,12 @@ import {
 } from '../shared/diagnosis.ts'
 import type { UnreadableFact } from '../shared/node-report.ts'
 import type { Result } from '../shared/result.ts'
-import { type Kubelet, type SystemFacts, TOOLS_CONF, type ToolsConf } from './look-at-machine.ts'
+import { type Kubelet, type lookAtSystem, type readToolsConf, TOOLS_CONF } from './look-at-machine.ts'
 
 /** What `doctor` has seen of this machine. */
 export interface Facts {
   /** Undefined where another root is looked at, of which the running system says nothing. */
-  readonly system: SystemFacts | undefined
+  readonly system: Awaited<ReturnType<typeof lookAtSystem>> | undefined
   readonly uid: number | undefined
   readonly machine: DMIFacts
   /** What else could not be read. */
@@ -28,7 +28,7 @@ export interface Facts {
   readonly tools: RpcTools
   readonly toolsVersion: string | undefined
   /** Undefined where VMware Tools have no settings of their own. */
-  readonly toolsConf: ToolsConf | undefined
+  readonly toolsConf: ReturnType<typeof readToolsConf>
   readonly guestinfo: Result<unknown, Unreadable>
   /** What guestinfo has of the claim, in words; undefined where nothing could be read. */
   readonly claim: { readonly ours: boolean; readonly message: string } | undefined
@@ -91,7 +91,7 @@ function judgeSystem({ system, toolsVersion }: Facts): readonly Line[] {
   ]
 }
 
-function judgeToolsConf(conf: ToolsConf | undefined): readonly Line[] {
+function judgeToolsConf(conf: Facts['toolsConf']): readonly Line[] {
   if (conf === undefined || (conf.polls && conf.excluded.length === 0)) return []
   const problem = conf.polls
     ? `exclude-nics in ${TOOLS_CONF} matches ${conf.excluded.join(', ')}: vCenter learns none of its addresses; remove the pattern`

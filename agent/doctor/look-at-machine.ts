@@ -1,3 +1,4 @@
+/** What `doctor` alone looks at: the kubelet, the settings of VMware Tools, and what the system says about itself. */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parse } from 'ini'
@@ -60,14 +61,6 @@ function kubeletOf(words: readonly string[]): Kubelet | undefined {
 /** Where VMware Tools have their settings. */
 export const TOOLS_CONF = '/etc/vmware-tools/tools.conf'
 
-/** What `tools.conf` keeps from vCenter. */
-export interface ToolsConf {
-  /** False where the guest's addresses are never gathered. */
-  readonly polls: boolean
-  /** Those of the machine's interfaces whose addresses are left out. */
-  readonly excluded: readonly string[]
-}
-
 /** Many times the file that open-vm-tools ships, which is comments. */
 const MAX_LENGTH = 256 * 1024
 
@@ -78,7 +71,7 @@ const MAX_LENGTH = 256 * 1024
  * @param interfaces names
  * @returns undefined where there is no such file, or none that can be read
  */
-export function readToolsConf(root: string, interfaces: readonly string[]): ToolsConf | undefined {
+export function readToolsConf(root: string, interfaces: readonly string[]) {
   const text = readSmallFile(join(root, TOOLS_CONF), MAX_LENGTH)
   if (!text.ok) return undefined
   const { guestinfo } = parse(text.value)
@@ -88,7 +81,9 @@ export function readToolsConf(root: string, interfaces: readonly string[]): Tool
   }
   const patterns = setting('exclude-nics').split(',').map(toRegExp)
   return {
+    /** False where the guest's addresses are never gathered. */
     polls: Number.parseInt(setting('poll-interval'), 10) !== 0,
+    /** Those of the machine's interfaces whose addresses vCenter does not learn. */
     excluded: interfaces.filter((name) => patterns.some((pattern) => pattern.test(name))),
   }
 }
@@ -98,24 +93,14 @@ function toRegExp(pattern: string): RegExp {
   return new RegExp(`^${literal.replaceAll(/\*+/g, '.*').replaceAll('?', '.')}$`)
 }
 
-/** What the system says about itself, for people. The library runs several small programs, so only `doctor` uses it. */
-
-export interface SystemFacts {
-  /** As `Debian GNU/Linux 13, kernel 6.12.0`; empty where nothing is known. */
-  readonly name: string
-  /** The hypervisor that the system sees, as `VMware`; empty where it sees none, or cannot tell. */
-  readonly hypervisor: string
-  /** Whether VMware Tools run; undefined where no service manager can be asked. */
-  readonly toolsRun: boolean | undefined
-}
-
 /** The names of their services, by distribution. */
 const TOOLS = 'vmtoolsd,open-vm-tools'
 
 /**
- * Never rejects. In an image without a shell the library returns empty texts and no error, so an empty text means nothing.
+ * What the system says about itself, for people. The library runs several small programs, so only `doctor` uses it. Never
+ * rejects. In an image without a shell the library returns empty texts and no error, so an empty text means nothing.
  */
-export async function lookAtSystem(): Promise<SystemFacts> {
+export async function lookAtSystem() {
   const { osInfo, services, system } = await import('systeminformation')
   const [os, machine, tools] = await Promise.all([
     osInfo().catch(() => undefined),
@@ -125,8 +110,11 @@ export async function lookAtSystem(): Promise<SystemFacts> {
   const distribution = [os?.distro, os?.release].filter(Boolean).join(' ')
   const known = tools.filter(({ running, startmode }) => running || startmode !== '')
   return {
+    /** As `Debian GNU/Linux 13, kernel 6.12.0`; empty where nothing is known. */
     name: [distribution, os?.kernel && `kernel ${os.kernel}`].filter(Boolean).join(', '),
+    /** The hypervisor that the system sees, as `VMware`; empty where it sees none, or cannot tell. */
     hypervisor: machine?.virtualHost ?? '',
+    /** Whether VMware Tools run; undefined where no service manager can be asked. */
     toolsRun: known.length === 0 ? undefined : known.some(({ running }) => running),
   }
 }

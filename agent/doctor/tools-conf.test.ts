@@ -1,9 +1,9 @@
 import t from 'tap'
 import { makeRoot, plant } from '../testing/root.ts'
-import { readToolsConf, type ToolsConf } from './look-at-machine.ts'
+import { readToolsConf } from './look-at-machine.ts'
 
 const none = { polls: true, excluded: [] }
-const rows: readonly (readonly [string, string | null, ToolsConf | undefined])[] = [
+const rows: readonly (readonly [string, string | null, ReturnType<typeof readToolsConf>])[] = [
   ['no file', null, undefined],
   ['nothing in it', '', none],
   ['all in comments', '[guestinfo]\n#poll-interval=0\n#exclude-nics=*\n', none],

@@ -27,15 +27,16 @@ const RTF_REJECT = 0x200
 /** A quarter of a million routes, more than any node has; they take a third of a second. */
 const MAX_TABLE = 1 << 25
 
-export interface DefaultRoutes {
-  /** Names of the interfaces by which a default route leaves. */
+/**
+ * Reads the kernel's tables, which may be long with BGP.
+ *
+ * @returns the names of the interfaces by which a default route leaves, and whether the tables could be read; a missing
+ * table, as without IPv6, counts as empty
+ */
+export function readDefaultRoutes(root: string): {
   readonly interfaces: ReadonlySet<string>
-  /** Whether the tables could be read. A missing table, as without IPv6, counts as empty. */
   readonly read: Result<undefined, Unreadable>
-}
-
-/** Reads the kernel's tables, which may be long with BGP. */
-export function readDefaultRoutes(root: string): DefaultRoutes {
+} {
   const interfaces = new Set<string>()
   const ipv4 = scanLines(join(root, 'proc/net/route'), MAX_TABLE, (line) => {
     if (!/\s00000000\s/.test(line)) return

@@ -24,15 +24,9 @@ export interface DebianPin {
   readonly sha256: Readonly<Record<Architecture, string>>
 }
 
-/** Of the packages that images take files from, unless another file is given. */
+/** The packages that images take files from, or those of another file. */
 export async function debianPins(file = pinsFile): Promise<readonly DebianPin[]> {
   return JSON.parse(await readFile(file, 'utf8'))
-}
-
-/** What is in a package: the files that were asked for, and its control file. */
-export interface DebianPackage {
-  readonly control: string
-  readonly entries: readonly TarEntry[]
 }
 
 /**
@@ -47,7 +41,7 @@ export async function readDebianPackages(
   architecture: Architecture,
   wanted: (name: string, path: string) => boolean,
   env: NodeJS.ProcessEnv = process.env,
-): Promise<readonly DebianPackage[]> {
+): Promise<readonly { readonly control: string; readonly entries: readonly TarEntry[] }[]> {
   const cache = cacheFolder('packages', env)
   await mkdir(cache, { recursive: true })
   const path = (pin: DebianPin) => join(cache, `${pin.name}-${pin.sha256[architecture]}.deb`)

@@ -16,20 +16,16 @@ export interface Layer extends Blob {
   readonly comment: string
 }
 
-/** How a container of the image runs, unless told otherwise. */
-export interface RunConfig {
-  /** As `uid:gid`. */
-  readonly user: string
-  readonly entrypoint: readonly string[]
-  /** As `NAME=value`. */
-  readonly env: readonly string[]
-}
-
 export interface PlatformImage {
   readonly architecture: Architecture
   /** From the lowest up. */
   readonly layers: readonly Layer[]
-  readonly run: RunConfig
+  /** How a container of the image runs by default; the user is `uid:gid`, and each of `env` is `NAME=value`. */
+  readonly run: {
+    readonly user: string
+    readonly entrypoint: readonly string[]
+    readonly env: readonly string[]
+  }
 }
 
 /** An image for several architectures. */
