@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
@@ -9,9 +9,10 @@ import { pino } from 'pino'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { type CertificateFiles, createCertificateAuthority } from '../../test/servers/pki.ts'
+import { freePort } from '../../test/servers/ports.ts'
 import type { AccessRequest } from '../kubernetes/delegated-access.ts'
 import { createSelfSigned } from './self-signed.ts'
-import { createTelemetryServer, type TelemetryServerOptions } from './server.ts'
+import { createTelemetryServer, openPlainPort, type TelemetryServerOptions } from './server.ts'
 
 const logger = pino({ level: 'silent' })
 
@@ -304,4 +305,52 @@ await t.test('the port', async (t) => {
   const response = await fetch(`http://127.0.0.1:${bound.port}/healthz`)
   t.equal(await response.text(), 'ok\n', 'no address means IPv4, too')
   await everywhere.close()
+})
+
+/** Another address of this machine's than the one that a kubelet asks at. */
+const OTHER = '127.0.0.2'
+
+async function open(host: string, port: number) {
+  const lines: string[] = []
+  const server = await openPlainPort({
+    host,
+    port,
+    metrics: { contentType: 'text/plain', text: async () => '' },
+    healthy: () => ({ ok: true, text: 'ok' }),
+    ready: () => ({ ok: true, text: 'leading' }),
+    logger: pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) }),
+  })
+  return { server, lines }
+}
+
+const ask = async (host: string, port: number) => (await fetch(`http://${host}:${port}/healthz`)).text()
+
+t.test('on one address it answers on loopback too, where a Pod without an address is probed', async (t) => {
+  const port = await freePort()
+  const { server, lines } = await open(OTHER, port)
+  t.equal(await ask(OTHER, port), 'ok\n')
+  t.equal(await ask('127.0.0.1', port), 'ok\n')
+  t.strictSame(lines, [])
+  await server.close()
+  await t.rejects(ask(OTHER, port))
+  await t.rejects(ask('127.0.0.1', port))
+})
+
+t.test('where another program has that, it says so and goes on', async (t) => {
+  const port = await freePort()
+  const holder = createServer().listen(port, '127.0.0.1')
+  await once(holder, 'listening')
+  t.teardown(() => holder.close())
+  const { server, lines } = await open(OTHER, port)
+  t.equal(await ask(OTHER, port), 'ok\n')
+  t.match(lines, [/another program has this port.*probes fail until the Node has an address/])
+  await server.close()
+})
+
+t.test('an address that has loopback is opened once', async (t) => {
+  for (const host of ['', '0.0.0.0', 'localhost', '127.0.0.1']) {
+    const { server, lines } = await open(host, await freePort())
+    t.strictSame(lines, [], host)
+    await server.close()
+  }
 })
