@@ -42,16 +42,15 @@ const ROOMS: Readonly<Record<string, string>> = {
   'loops/node/facts': 'agent/shared config types',
   'loops/node/decide': 'agent/shared config lib loops/node/facts types',
   'loops/node/gather': 'agent/shared config loops/node/decide loops/node/facts loops/node/vm-probes types',
-  'loops/node/watch': 'agent/shared lib loops/node/gather types',
-  'loops/node/vm-probes':
-    'agent/shared lib loops/node/decide loops/node/facts loops/node/gather loops/node/watch types',
+  'loops/node/vm-probes': 'agent/shared lib loops/node/decide loops/node/facts loops/node/gather types',
   'loops/node/apply': 'agent/shared kubernetes lib loops/node/decide loops/node/facts types',
   'loops/node':
-    'agent/shared loops/node/apply loops/node/decide loops/node/gather loops/node/vm-probes loops/node/watch types',
-  telemetry: 'agent/shared config kubernetes lib loops types vcenter',
+    'agent/shared config kubernetes lib loops/node/apply loops/node/decide loops/node/facts loops/node/gather loops/node/vm-probes types',
+  loops: 'config lib loops/node loops/node/facts',
+  telemetry: 'agent/shared config kubernetes lib loops vcenter',
   cpi: 'agent/shared config kubernetes lib telemetry types',
   leader: 'agent/shared config cpi kubernetes lib loops telemetry types vcenter',
-  inspect: 'agent/shared config cpi kubernetes lib loops telemetry types vcenter',
+  inspect: 'agent/shared config cpi kubernetes leader lib loops telemetry types vcenter',
   cli: 'agent/shared config cpi inspect kubernetes leader lib loops telemetry types vcenter',
 }
 

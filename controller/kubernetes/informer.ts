@@ -222,7 +222,10 @@ const Metadata = v.object({
  * @throws {@link BrokenWatchError} for an ERROR event (the usual one is `410 Expired`) and for a line that is not an event;
  *   otherwise what the stream threw
  */
-async function* watchEvents(what: string, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+export async function* watchEvents(
+  what: string,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<WatchEvent> {
   try {
     for await (const line of readLines(pieces, MAX_LINE_BYTES)) yield parseEvent(what, line)
   } catch (cause) {

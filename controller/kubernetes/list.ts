@@ -72,3 +72,23 @@ export async function readList(
   }
   throw new Error(`GET ${path} was answered with more than ${MAX_PAGES} pages`)
 }
+
+/**
+ * Reads a whole list by the names of its objects, without those that the parser does not take.
+ *
+ * @throws as {@link readList}
+ */
+export async function readAll<T extends { readonly name: string }>(
+  client: KubeClient,
+  list: ListQuery,
+  parse: (object: unknown) => T | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, T>> {
+  const found = new Map<string, T>()
+  const keep = (object: unknown): void => {
+    const parsed = parse(object)
+    if (parsed !== undefined) found.set(parsed.name, parsed)
+  }
+  await readList(client, list, keep, signal)
+  return found
+}

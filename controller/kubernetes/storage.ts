@@ -8,7 +8,7 @@ import type { Node } from '../types/node.ts'
 import { CSI_DRIVER, TOPOLOGY_LABELS } from '../types/well-known.ts'
 import type { KubeClient } from './client.ts'
 import { createInformer, type Informer, type Listed } from './informer.ts'
-import { readList } from './list.ts'
+import { readAll, readList } from './list.ts'
 
 const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes'
 
@@ -115,19 +115,10 @@ export function createCSINodes({
 /**
  * All CSINodes by name, once.
  *
- * @throws as {@link readList}
+ * @throws as {@link readAll}
  */
-export async function readCSINodes(
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, CSINode>> {
-  const found = new Map<string, CSINode>()
-  const keep = (object: unknown): void => {
-    const parsed = parseCSINode(object)
-    if (parsed !== undefined) found.set(parsed.name, parsed)
-  }
-  await readList(client, { path: CSI_NODES }, keep, signal)
-  return found
+export function readCSINodes(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, CSINode>> {
+  return readAll(client, { path: CSI_NODES }, parseCSINode, signal)
 }
 
 const VOLUME_ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments'
@@ -150,12 +141,12 @@ export function createVolumeAttachments(
   let latest: { readonly at: number; readonly counts: Promise<ReadonlyMap<string, number>> } | undefined
   return async (nodeName, signal) => {
     const at = clock.monotonic()
-    if (latest === undefined || at - latest.at > SHARED_FOR) latest = { at, counts: readAll(client, signal) }
+    if (latest === undefined || at - latest.at > SHARED_FOR) latest = { at, counts: countAll(client, signal) }
     return (await latest.counts).get(nodeName) ?? 0
   }
 }
 
-async function readAll(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+async function countAll(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
   await readList(
     client,

@@ -2,6 +2,7 @@ import { type CredentialWatch, createCredentialWatch } from '../config/credentia
 import { sourceWatcher } from '../config/credentials/watch-source.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
 import { type ConfigMetrics, createConfigWatch } from '../config/watch.ts'
+import { createInterlock } from '../cpi/interlock/interlock.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaderOnlyClient, type RateLimiter } from '../kubernetes/flow-control.ts'
 import {
@@ -12,18 +13,20 @@ import {
   type LeaderElection,
 } from '../kubernetes/leader-election.ts'
 import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
+import { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
 import { runTogether, type Task } from '../lib/tasks.ts'
 import type { ProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
+import { ownControllers } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createLoginLimiter } from '../vcenter/session/login-limiter.ts'
 import type { Timings } from '../vcenter/timings.ts'
-import { type LeadTermOptions, leadTerm } from './lead-term.ts'
+import { createEngine, type Engine, type EnginePorts } from './engine.ts'
+import { createInventoryReuse, type OpenInventory } from './inventory-reuse.ts'
 
-export interface CandidateOptions
-  extends Pick<LeadTermOptions, 'events' | 'clock' | 'random' | 'logger' | 'onWork'> {
+export interface CandidateOptions extends Pick<EnginePorts, 'events' | 'clock' | 'random' | 'logger'> {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
   /** For the Lease alone: it must not wait for other requests, neither for their turn nor for their connections. */
   readonly leaseClient: KubeClient
@@ -40,9 +43,11 @@ export interface CandidateOptions
   readonly openInventory: (options: InventoryOptions) => RunningInventory
   /** Makes the tracker of one term. */
   readonly createTracker: () => ProbeTracker
-  readonly metrics: LeadTermOptions['metrics'] &
+  readonly metrics: EnginePorts['metrics'] &
     ConfigMetrics &
-    Pick<Metrics, 'credentials' | 'leaseReadAgain' | 'vCenter'>
+    Pick<Metrics, 'credentials' | 'leading' | 'leaseReadAgain' | 'vCenter'>
+  /** Called with the engine of a leader when it starts, and with undefined when it ends. */
+  readonly onWork: (engine: Engine | undefined) => void
 }
 
 /**
@@ -56,7 +61,7 @@ export interface Candidate {
 }
 
 export function createCandidate(options: CandidateOptions): Candidate {
-  const { leaseClient, client, limit, identity, userAgent, timings, metrics, events, onWork } = options
+  const { leaseClient, client, limit, identity, userAgent, timings, metrics, onWork } = options
   const { namespace, name, timing = DEFAULT_TIMING } = options.lease
   const { clock, random, logger } = options
   const { readFile, readFolder } = options.config
@@ -79,35 +84,65 @@ export function createCandidate(options: CandidateOptions): Candidate {
   })
   const attempts = createLoginAttempts(election)
   const logins = createLoginLimiter({ attempts, timings, clock, random, logger })
-  const lead: Lead = (term, whileLeading) =>
-    leadTerm(
-      {
-        configuration: credentials,
-        openInventory: (inventory) =>
-          options.openInventory({
-            ...inventory,
-            userAgent,
-            logins,
-            timings,
-            clock,
-            random,
-            logger,
-            metrics: metrics.vCenter(inventory.config.name),
-          }),
-        // A write may wait for its turn; whether the term still holds is checked when it is sent.
-        client: limit(createLeaderOnlyClient(client, term)),
-        lease: { namespace, name },
-        tracker: options.createTracker(),
-        events,
+
+  /**
+   * Leads until the signal aborts. When the configuration changes, the engine is ended and another one started within the same
+   * term. Writes under way are finished first, so that there is never more than one writer. VCenters whose settings did not
+   * change are followed throughout.
+   */
+  const lead: Lead = async (term, signal) => {
+    const openInventory: OpenInventory = (inventory) =>
+      options.openInventory({
+        ...inventory,
+        userAgent,
+        logins,
+        timings,
         clock,
         random,
         logger,
-        metrics,
-        onWork,
-      },
-      term,
-      whileLeading,
-    )
+        metrics: metrics.vCenter(inventory.config.name),
+      })
+    // A write may wait for its turn; whether the term still holds is checked when it is sent.
+    const leaderOnly = limit(createLeaderOnlyClient(client, term))
+    const common = { client: leaderOnly, clock, random, logger }
+    const tracker = options.createTracker()
+    const inventories = createInventoryReuse(openInventory, signal)
+    try {
+      for (;;) {
+        const { config, superseded } = credentials.current()
+        inventories.adopt(config)
+        metrics.leading(true)
+        const engine = createEngine({
+          ...common,
+          config,
+          openInventory: inventories.take,
+          policy: (changes) => createPolicyCheck({ ...common, ...changes }),
+          interlock(onChange) {
+            const own = { lease: { namespace, name }, controllers: ownControllers(config) }
+            return createInterlock({ ...common, own, onChange })
+          },
+          tracker,
+          term,
+          events: options.events,
+          onSynced: inventories.settle,
+          writing: signal,
+          metrics,
+        })
+        onWork(engine)
+        try {
+          await engine.run(AbortSignal.any([signal, superseded]))
+        } finally {
+          onWork(undefined)
+          // Otherwise the metrics of Nodes that are deleted meanwhile would stay for ever.
+          metrics.leading(false)
+        }
+        if (signal.aborted || !superseded.aborted) return
+      }
+    } finally {
+      await inventories.close()
+    }
+  }
+
   return {
     status: election.status,
     remarks: credentials.remarks,

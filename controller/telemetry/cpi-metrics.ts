@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { WorkQueueObserver } from '../loops/node/watch/work-queue.ts'
+import type { NodeLoopMetrics } from '../loops/node/loop.ts'
 
-export interface CpiMetrics {
+export interface CpiMetrics extends Pick<NodeLoopMetrics, 'workQueue' | 'queueDepth' | 'queueActive'> {
   /** Whether this replica leads; while it does not, no controller runs. */
   leading(is: boolean): void
   /** A leader had to read the Lease before it could renew it. */
@@ -11,11 +11,6 @@ export interface CpiMetrics {
   controllersRun(which: { readonly node: boolean; readonly lifecycle: boolean }): void
   /** A Node was initialized so many seconds after its creation. */
   initialized(seconds: number): void
-  /** What happens in the work queue of Nodes. */
-  readonly workQueue: Omit<WorkQueueObserver, 'ended'> & { ended(worked: number): void }
-  /** Its length, and since when (monotonic) its keys are worked on, read at each scrape. Later readers replace earlier ones. */
-  queueDepth(read: () => number): void
-  queueActive(read: () => Iterable<number>): void
 }
 
 /** `metrics.ExponentialBuckets(1, 4, 6)` of cloud-provider's node controller. */

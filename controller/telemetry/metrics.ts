@@ -3,6 +3,7 @@ import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
+import type { NodeLoopMetrics } from '../loops/node/loop.ts'
 import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
@@ -68,11 +69,8 @@ export function createMetrics(options: {
   }
 }
 
-interface WorkMetrics {
+interface WorkMetrics extends Pick<NodeLoopMetrics, 'reconciled' | 'queueDepth'> {
   leading(is: boolean): void
-  reconciled(seconds: number, outcome: 'done' | 'retry' | 'error'): void
-  /** Length of the work queue, read at each scrape. A later reader replaces an earlier one. */
-  queueDepth(read: () => number): void
   /** Whether the report policy was seen to refuse, read at each scrape of the leader. */
   policyInForce(read: () => boolean): void
   /** Whether Nodes are left to a vSphere CPI, read at each scrape of the leader. */

@@ -3,30 +3,11 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { Condition } from '../../agent/shared/node-report.ts'
 import type { SlowNodes } from '../loops/node/apply/slow-lane.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'
-import type { Node } from '../types/node.ts'
+import type { NodeLoopMetrics, VCenterLifecycle } from '../loops/node/loop.ts'
 import { createLabelGuard } from './vcenter-metrics.ts'
 
-/** How many Nodes of one vCenter may have lost their VM. */
-export interface VCenterLifecycle {
-  /** Its name in the configuration. */
-  readonly vCenter: string
-  /** Verified Nodes whose VM it does not show. */
-  readonly missing: number
-  readonly brakeEngaged: boolean
-}
-
-export interface NodeMetrics {
-  /**
-   * A Node was reconciled, and the decision was applied or refused; without a decision the Node is gone. To be called once
-   * for each reconcile: otherwise a refusal that comes and goes in between would count as new each time.
-   */
-  decided(name: string, decision: Decision | undefined, node: Node | undefined): void
-  /** A Node was deleted whose VM was in this vCenter. */
-  nodeDeleted(vCenter: string): void
-  /** The state of each vCenter, read at each scrape. A later reader replaces an earlier one. */
-  lifecycle(read: () => Iterable<VCenterLifecycle>): void
-  /** How many Nodes are in the slow lane, read at each scrape. A later reader replaces an earlier one. */
-  slowNodes(read: () => SlowNodes): void
+export interface NodeMetrics
+  extends Pick<NodeLoopMetrics, 'decided' | 'nodeDeleted' | 'lifecycle' | 'slowNodes'> {
   /** Forgets every Node when another replica takes over. */
   forgetNodes(): void
 }

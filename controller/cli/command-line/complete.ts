@@ -1,7 +1,8 @@
 import { attempt } from '../../../agent/shared/result.ts'
 import { type CredentialFlags, operatorCredentials } from '../../kubernetes/credentials.ts'
+import { readAll } from '../../kubernetes/list.ts'
 import { parseNode } from '../../kubernetes/parse-node.ts'
-import { readAll, type Surroundings, withClient } from '../commands/command.ts'
+import { type Surroundings, withClient } from '../commands/command.ts'
 import { COMMANDS, type CommandName, isCommand, optionsOf } from '../commands/table.ts'
 import { type OptionName, optionRow } from './options.ts'
 
@@ -119,5 +120,5 @@ async function listNodeNames(
     surroundings,
     (client) => readAll(client, { path: '/api/v1/nodes' }, parseNode, signal),
   )
-  return nodes.map(({ name }) => name).filter((name) => NAME.test(name))
+  return [...nodes.keys()].filter((name) => NAME.test(name))
 }

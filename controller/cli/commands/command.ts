@@ -7,7 +7,6 @@ import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/l
 import type { Environment, GivenArguments } from '../../config/overrides.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
-import { type ListQuery, readList } from '../../kubernetes/list.ts'
 import { createLogger } from '../../lib/log.ts'
 import { readRegularFile } from '../../lib/read-regular-file.ts'
 import type { ProcessMemory } from '../../lib/release-memory.ts'
@@ -95,20 +94,4 @@ export async function withClient<T>(
   } finally {
     await client.close()
   }
-}
-
-/** The objects of a list that can be parsed. */
-export async function readAll<T>(
-  client: KubeClient,
-  query: ListQuery,
-  parse: (object: unknown) => T | undefined,
-  signal: AbortSignal,
-): Promise<readonly T[]> {
-  const found: T[] = []
-  const keep = (object: unknown): void => {
-    const parsed = parse(object)
-    if (parsed !== undefined) found.push(parsed)
-  }
-  await readList(client, query, keep, signal)
-  return found
 }

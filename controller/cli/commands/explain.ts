@@ -3,7 +3,6 @@ import type { LogLevel } from '../../../agent/shared/program.ts'
 import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { firstLook } from '../../cpi/interlock/interlock.ts'
-import { ownControllers } from '../../cpi/interlock/judge-interlock.ts'
 import type { ExplainFacts } from '../../inspect/explain/chain.ts'
 import {
   type Explanation,
@@ -12,27 +11,20 @@ import {
   printExplanation,
   suggestNode,
 } from '../../inspect/explain/explain-node.ts'
-import { DEADLINE, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'
-import { planOf } from '../../inspect/plan/node-plan.ts'
+import { DEADLINE, runOnCopy } from '../../inspect/plan/run-on-copy.ts'
 import { readLeader } from '../../inspect/status/print-status.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { createLeaseStore } from '../../kubernetes/lease.ts'
 import type { ListQuery } from '../../kubernetes/list.ts'
+import { readAll } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
+import { ownControllers } from '../../loops/table.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
 import type { Node } from '../../types/node.ts'
 import { logLevelOf, type PeopleFlags, peopleFlags } from '../command-line/options.ts'
-import {
-  command,
-  configSource,
-  loadOrWarn,
-  partsOf,
-  readAll,
-  type Surroundings,
-  withClient,
-} from './command.ts'
+import { command, configSource, loadOrWarn, partsOf, type Surroundings, withClient } from './command.ts'
 
 /** How the leader was started cannot be seen from here. */
 const ASSUMED =
@@ -104,7 +96,7 @@ async function explain(
   signal.throwIfAborted()
   return explainNode({
     node,
-    report: reports.ok ? reports.value[0] : undefined,
+    report: reports.ok ? reports.value.get(name) : undefined,
     reportsRead: reports.ok,
     kubelet: kubelet.ok ? kubelet.value?.record : 'unread',
     leader: leader.ok ? leader.value : 'the leader is not known',
@@ -131,17 +123,19 @@ async function findNode(client: KubeClient, name: string, signal: AbortSignal): 
   const read = (query: Pick<ListQuery, 'fieldSelector'>) =>
     attempt(() => readAll(client, { path: NODES, ...query }, parseNode, signal))
   // Anything else could be more than a name there.
-  const one = NODE_NAME.test(name) ? await read({ fieldSelector: `metadata.name=${name}` }) : ok([])
+  const one = NODE_NAME.test(name)
+    ? await read({ fieldSelector: `metadata.name=${name}` })
+    : ok(new Map<string, Node>())
   if (!one.ok) throw new Error(unread('Nodes', one.error), { cause: one.error })
-  const [node] = one.value
+  const node = one.value.get(name)
   if (node !== undefined) return node
   const [all, reports] = await Promise.all([
     read({}),
     attempt(() => readAll(client, { path: REPORTS }, parseNodeReport, signal)),
   ])
-  const known = new Map((reports.ok ? reports.value : []).map((report) => [report.name, report]))
+  const report = (node: string) => (reports.ok ? reports.value.get(node) : undefined)
   throw new Error(
-    `there is no Node ${name}${suggestNode(name, all.ok ? all.value : [], (each) => known.get(each))}`,
+    `there is no Node ${name}${suggestNode(name, all.ok ? [...all.value.values()] : [], report)}`,
   )
 }
 
@@ -160,18 +154,9 @@ async function lookNow(
   // Nobody reads these metrics: no port is opened, and the Lease is not taken.
   const metrics = createMetrics({ ...parts, lease: '' })
   const interlock = state ?? { state: 'open' }
-  const decided = await decideOnCopy({ ...parts, config, metrics, interlock, probed: name }, signal)
-  const { before, nodes, reports, decisions, settings } = decided
-  const node = before.get(name)
-  const said = [...(state === undefined ? [CPI_UNKNOWN] : remarks), ...decided.remarks]
-  if (node === undefined) return { look: undefined, remarks: said }
-  const decision = decisions.get(name)
-  const plan = planOf({
-    before: node,
-    after: nodes.get(name) ?? node,
-    report: reports.get(name),
-    decision,
-    settings,
-  })
-  return { look: { decision, plan }, remarks: said }
+  const looked = await runOnCopy({ ...parts, config, metrics, interlock, probed: name }, signal)
+  return {
+    look: looked.nodes.get(name),
+    remarks: [...(state === undefined ? [CPI_UNKNOWN] : remarks), ...looked.remarks],
+  }
 }

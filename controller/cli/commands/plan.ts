@@ -4,9 +4,8 @@ import { loadConfig } from '../../config/load.ts'
 import type { GivenArguments } from '../../config/overrides.ts'
 import { environmentOf, givenBy, handOver } from '../../cpi/hand-over.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
-import { DEADLINE, type DecideOnCopyOptions, decideOnCopy } from '../../inspect/plan/decide-on-copy.ts'
-import { planOf } from '../../inspect/plan/node-plan.ts'
 import { changesSomething, isWhole, type Plan, planJSON, printPlan } from '../../inspect/plan/print-plan.ts'
+import { type RunOnCopyOptions, DEADLINE, runOnCopy } from '../../inspect/plan/run-on-copy.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
@@ -61,25 +60,13 @@ export const PLAN = command({
 
 async function planWith(
   { loaded, ...sources }: NonNullable<Awaited<ReturnType<typeof loadOrWarn>>>,
-  options: Omit<DecideOnCopyOptions, 'config' | 'interlock'> & { readonly client: KubeClient },
+  options: Omit<RunOnCopyOptions, 'config' | 'interlock'> & { readonly client: KubeClient },
   signal: AbortSignal,
 ): Promise<Plan> {
   const config = await readCredentials(
     { ...options, ...sources, config: loaded.config, within: DEADLINE },
     signal,
   )
-  const decided = await decideOnCopy({ ...options, config, interlock: { state: 'open' } }, signal)
-  const { before, nodes, reports, decisions, settings, remarks } = decided
-  return {
-    nodes: [...before.values()].map((node) =>
-      planOf({
-        before: node,
-        after: nodes.get(node.name) ?? node,
-        report: reports.get(node.name),
-        decision: decisions.get(node.name),
-        settings,
-      }),
-    ),
-    remarks,
-  }
+  const looked = await runOnCopy({ ...options, config, interlock: { state: 'open' } }, signal)
+  return { ...looked, nodes: [...looked.nodes.values()].map(({ plan }) => plan) }
 }

@@ -11,7 +11,7 @@ import { createDelegatedAccess } from '../../kubernetes/delegated-access.ts'
 import { createEventRecorder } from '../../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kubernetes/flow-control.ts'
 import { type CandidateOptions, createCandidate } from '../../leader/candidate.ts'
-import type { LeaderWork } from '../../leader/leader-work.ts'
+import type { Engine } from '../../leader/engine.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type ProcessMemory, releaseMemory } from '../../lib/release-memory.ts'
 import { runTogether, type Task } from '../../lib/tasks.ts'
@@ -169,7 +169,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     logger,
   })
   metrics.events(events.counts)
-  let leaderWork: LeaderWork | undefined
+  let engine: Engine | undefined
   const candidate = createCandidate({
     config: options.config,
     leaseClient,
@@ -186,18 +186,18 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     random,
     logger,
     metrics,
-    onWork(work) {
-      leaderWork = work
+    onWork(running) {
+      engine = running
     },
   })
 
   const ready = (): HealthStatus => {
     const { leading, holder } = candidate.status()
     const standby = `standby; ${holder || 'nobody'} leads`
-    const problems = leading ? (leaderWork?.problems() ?? []) : []
+    const problems = leading ? (engine?.problems() ?? []) : []
     const ok = problems.length === 0
     const state = ok ? [leading ? 'leading' : standby] : problems
-    const remarks = [...(leading ? (leaderWork?.remarks() ?? []) : []), ...candidate.remarks()]
+    const remarks = [...(leading ? (engine?.remarks() ?? []) : []), ...candidate.remarks()]
     return { ok, text: [...state, ...remarks].join('\n') }
   }
   const healthy = (): HealthStatus => {

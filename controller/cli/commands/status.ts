@@ -12,11 +12,12 @@ import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { createInformer } from '../../kubernetes/informer.ts'
+import { readAll } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { peopleFlags } from '../command-line/options.ts'
-import { command, partsOf, readAll, withClient } from './command.ts'
+import { command, partsOf, withClient } from './command.ts'
 
 const NODES = { what: 'Nodes', path: '/api/v1/nodes' }
 const REPORTS = { what: 'NodeReports', path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` }
@@ -71,9 +72,9 @@ async function look({ client, lease, clock }: Parts, signal: AbortSignal): Promi
   ])
   signal.throwIfAborted()
   if (!nodes.ok) throw new Error(unread(NODES.what, nodes.error), { cause: nodes.error })
-  const byName = new Map((reports.ok ? reports.value : []).map((each) => [each.name, each]))
+  const reportOf = (name: string) => (reports.ok ? reports.value.get(name) : undefined)
   return {
-    nodes: inOrder(nodes.value.map((each) => statusOf(each, byName.get(each.name)))),
+    nodes: inOrder([...nodes.value.values()].map((each) => statusOf(each, reportOf(each.name)))),
     leader: leader.ok ? leader.value : WHO_LEADS,
     unknown: [
       ...(reports.ok ? [] : [unread(REPORTS.what, reports.error)]),

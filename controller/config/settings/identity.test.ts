@@ -1,7 +1,6 @@
 import t from 'tap'
-import { registerNode } from '../../../manifests/testing/writers.ts'
 import { borrowCluster } from '../../../test/servers/pool/borrow.ts'
-import { kubeletIdentity } from '../../../test/world/kubelet.ts'
+import { kubeletIdentity, registerNode } from '../../../test/world/kubelet.ts'
 import { kubeletMaySet } from './identity.ts'
 
 const MAY = [

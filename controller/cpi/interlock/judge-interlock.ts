@@ -1,4 +1,3 @@
-import type { Config } from '../../config/config.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import type { InterlockState } from '../../types/interlock-state.ts'
 import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textOf } from './find-cpi.ts'
@@ -15,14 +14,6 @@ export interface Sight {
 export interface Own {
   readonly lease: LeaseName
   readonly controllers: Manager['controllers']
-}
-
-/** What this controller does to Nodes by its configuration. */
-export function ownControllers({
-  initialization,
-  lifecycle,
-}: Pick<Config, 'initialization' | 'lifecycle'>): Own['controllers'] {
-  return { node: initialization.on, lifecycle: lifecycle.deletion !== 'off' || lifecycle.shutdownTaint }
 }
 
 /** On a Lease: `false` says that its holder leaves vSphere's Nodes alone. For a manager that cannot be recognized otherwise. */

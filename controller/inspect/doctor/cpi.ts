@@ -4,8 +4,9 @@ import { attempt } from '../../../agent/shared/result.ts'
 import type { CPIFindings } from '../../cpi/hand-over.ts'
 import { handlesNodes, nameOf } from '../../cpi/interlock/find-cpi.ts'
 import { firstLook } from '../../cpi/interlock/interlock.ts'
-import { isUnseen, ownControllers } from '../../cpi/interlock/judge-interlock.ts'
+import { isUnseen } from '../../cpi/interlock/judge-interlock.ts'
 import { listed } from '../../lib/listed.ts'
+import { ownControllers } from '../../loops/table.ts'
 import { clusterCheck } from './cluster.ts'
 
 export const CPI = {

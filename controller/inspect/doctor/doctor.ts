@@ -1,6 +1,7 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { chain, fail, fine, type Line, warn } from '../../../agent/shared/diagnosis.ts'
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
@@ -8,9 +9,12 @@ import { ConfigError } from '../../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
 import { reviewSelf } from '../../kubernetes/access-review.ts'
+import { hasStatus } from '../../kubernetes/api-error.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
+import { readAll } from '../../kubernetes/list.ts'
+import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import {
   createLoginAttempts,
   createSharedAnnotations,
@@ -18,10 +22,9 @@ import {
 } from '../../kubernetes/vcenter-login-attempts.ts'
 import { count, listed } from '../../lib/listed.ts'
 import type { Logger } from '../../lib/log.ts'
+import type { NodeReport } from '../../types/node.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { TIMINGS } from '../../vcenter/timings.ts'
-import { createClusterCopy } from '../plan/cluster-copy.ts'
-import { readCluster } from '../plan/read-cluster.ts'
 import { AGENTS } from './agents.ts'
 import { type FactsOf, judgeAll, type Looked, look, lookAll, once } from './check.ts'
 import { CLUSTER, type ClusterAround, type ClusterGiven } from './cluster.ts'
@@ -192,9 +195,13 @@ async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
 }
 
 async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) {
-  const copy = createClusterCopy({ onNode: () => undefined, onReport: () => undefined })
-  const nodes = await readCluster(opens(client), copy, signal)
-  return { nodes: [...nodes.values()], reports: copy.reports }
+  const opened = opens(client)
+  const nodes = await readAll(opened, { path: '/api/v1/nodes' }, parseNode, signal)
+  const path = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
+  const reports = await attempt(() => readAll(opened, { path }, parseNodeReport, signal))
+  // Without Rollcall's CRD there are none.
+  if (!reports.ok && !hasStatus(reports.error, 404)) throw reports.error
+  return { nodes: [...nodes.values()], reports: reports.ok ? reports.value : new Map<string, NodeReport>() }
 }
 
 async function lookAtVCenters(

@@ -3,7 +3,6 @@ import type { IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { boundVM, NODE_UID, node, report, SETTINGS } from '../../../test/fixtures/facts.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import type { Node } from '../../types/node.ts'
-import { createClusterCopy } from './cluster-copy.ts'
 import { planOf } from './node-plan.ts'
 import { changesSomething, isWhole, printPlan } from './print-plan.ts'
 
@@ -121,23 +120,4 @@ t.test('a Node that waits for its agent is named, for nothing else can be told o
   const decision: Decision = { state: 'waiting', refusal, events: [], requeue: false }
   const plan = planOf({ before, after: before, report: undefined, decision, settings: SETTINGS })
   t.match(printPlan({ nodes: [plan], remarks: [] }), /^ {2}! NoReport: waiting for its agent to report/m)
-})
-
-t.test('the copy takes writes as the API server does, and tells of each', async (t) => {
-  const told: string[] = []
-  const copy = createClusterCopy({
-    onNode: (name, current) => void told.push(`${name} ${current.deletionAnnotation ?? '-'}`),
-    onReport: (name) => void told.push(`report of ${name}`),
-  })
-  const before = node({ labels: { a: '1', b: '2' }, deletionAnnotation: 'proceed' })
-  copy.add(before)
-  copy.addReport(report())
-  const written = await copy.writer.patchNode(before.name, before, {
-    labels: { a: null, c: '3' },
-    annotations: { 'rollcall.dev/deletion': null },
-  })
-  t.match(written, { outcome: 'written', object: { labels: { b: '2', c: '3' }, deletion: undefined } })
-  t.not(copy.nodes.get(before.name)?.resourceVersion, before.resourceVersion)
-  t.same(told, [`${before.name} proceed`, `report of ${report().name}`, `${before.name} -`])
-  t.same(await copy.writer.patchNode('nobody', before, {}), { outcome: 'gone' })
 })

@@ -32,6 +32,13 @@ export interface NodePlan {
   readonly remarks: readonly string[]
 }
 
+/** What a leader would make of one Node now. */
+export interface FreshLook {
+  /** The last one. */
+  readonly decision: Decision | undefined
+  readonly plan: NodePlan
+}
+
 export interface PlannedNode {
   readonly before: Node
   readonly after: Node

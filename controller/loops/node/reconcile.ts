@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
 import type { SlowLane } from './apply/slow-lane.ts'
@@ -12,7 +13,6 @@ import { createAddressWaits } from './gather/address-waits.ts'
 import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
-import type { ReconcileResult } from './watch/work-queue.ts'
 
 export interface ReconcilerOptions {
   readonly sources: Sources

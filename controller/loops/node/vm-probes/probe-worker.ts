@@ -1,9 +1,9 @@
 import type { Clock } from '../../../../agent/shared/clock.ts'
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { Logger } from '../../../lib/log.ts'
+import type { ReconcileResult } from '../../../lib/work-queue.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
-import type { ReconcileResult } from '../watch/work-queue.ts'
 import type { InhabitantsOf } from './inhabitants.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 

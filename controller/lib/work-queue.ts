@@ -1,7 +1,7 @@
-import { type Backoff, createBackoff } from '../../../../agent/shared/backoff.ts'
-import type { Clock } from '../../../../agent/shared/clock.ts'
-import { aborted } from '../../../lib/tasks.ts'
-import { createTokenBuckets, type TokenBucketsOptions } from '../../../lib/token-buckets.ts'
+import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
+import type { Clock } from '../../agent/shared/clock.ts'
+import { aborted } from './tasks.ts'
+import { createTokenBuckets, type TokenBucketsOptions } from './token-buckets.ts'
 
 /** What to do with a key after it was processed. */
 export type ReconcileResult =
@@ -64,6 +64,8 @@ export interface WorkQueue {
   depth(): number
   /** Since when (monotonic) each key that is being processed is. */
   activeSince(): Iterable<number>
+  /** Whether nothing is left to do until a key is added, or its backoff or time is over. */
+  isIdle(): boolean
   /**
    * Works until the signal aborts, then waits for keys being processed. Must not be called twice.
    *
@@ -175,13 +177,16 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     wake()
   }
 
+  function depth(): number {
+    let limited = 0
+    for (const { why } of delays.values()) if (why === 'rate') limited++
+    return ready.size + limited
+  }
+
   return {
     add,
-    depth() {
-      let limited = 0
-      for (const { why } of delays.values()) if (why === 'rate') limited++
-      return ready.size + limited
-    },
+    depth,
+    isIdle: () => active.size === 0 && depth() === 0,
     activeSince: () => [...active.values()].map(({ since }) => since),
     async run(process, signal) {
       void aborted(signal).then(() => wake())

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createHandClock, type HandClock } from '../../../../test/fixtures/hand-clock.ts'
+import { createHandClock, type HandClock } from '../../test/fixtures/hand-clock.ts'
 import { createWorkQueue, type ReconcileResult, type WorkOutcome } from './work-queue.ts'
 
 const base = {
@@ -242,6 +242,32 @@ t.test('a key comes back after the time that it asked for, or when it is added b
   t.equal(seen.length, 3)
   await clock.turn(2_000_000)
   t.equal(seen.length, 3, 'the time that was asked for before is forgotten')
+  stop.abort()
+  await done
+})
+
+t.test('it is idle once only time or another key can bring work', async (t) => {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  const queue = createWorkQueue({ ...oneByOne, clock, rate: { burst: 2, interval: 5_000 } })
+  t.equal(queue.isIdle(), true)
+  queue.add('a')
+  t.equal(queue.isIdle(), false, 'it waits for a worker')
+  const done = queue.run(async () => {
+    await clock.sleep(5, never)
+    return { requeueAfter: 900_000 }
+  }, stop.signal)
+  await clock.turn(2)
+  t.equal(queue.isIdle(), false, 'it is worked on')
+  await clock.turn(10)
+  t.equal(queue.isIdle(), true, 'its time is not over')
+  queue.add('a')
+  await clock.turn(10)
+  queue.add('a')
+  await clock.turn(10)
+  t.equal(queue.isIdle(), false, 'its rate does not allow it yet')
+  await clock.turn(10_000)
+  t.equal(queue.isIdle(), true)
   stop.abort()
   await done
 })

@@ -8,9 +8,9 @@ import {
   SETTINGS,
   SWAPPED_UUID,
   spec,
-} from '../../../../test/fixtures/facts.ts'
-import type { DecisionConfig } from '../../../config/config.ts'
-import { createNodeIndex } from '../gather/node-index.ts'
+} from '../../test/fixtures/facts.ts'
+import type { DecisionConfig } from '../config/config.ts'
+import { createNodeIndex } from '../loops/node/gather/node-index.ts'
 import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
 
 function setUp(identity: DecisionConfig['identity'] = SETTINGS.identity) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
-import { createUnmatchedDatacenters } from './unmatched-datacenters.ts'
+import { createVCenterRemarks } from './vcenter-remarks.ts'
 
 t.test(
   'names, globs and references that mean no datacenter are told once, and again when others do',
@@ -20,14 +20,15 @@ t.test(
       'Datacenter:datacenter-9',
     ]
     let seen: readonly DatacenterPath[] | undefined
-    const scope = createUnmatchedDatacenters({
+    const scope = createVCenterRemarks({
       vCenters: [
         { name: 'main', datacenters },
         { name: 'all', datacenters: [] },
       ],
+      servers: {},
       inventories: [
-        { vCenter: 'main', datacenters: () => seen },
-        { vCenter: 'all', datacenters: () => [] },
+        { vCenter: 'main', instanceUUID: () => '', datacenters: () => seen },
+        { vCenter: 'all', instanceUUID: () => '', datacenters: () => [] },
       ],
       clock,
       random: () => 0.5,
@@ -57,3 +58,37 @@ t.test(
     await running
   },
 )
+
+t.test('servers that say they are one vCenter are told once, both by name', async (t) => {
+  const clock = createHandClock()
+  const { logger, lines } = createLogLines()
+  const ids = new Map<string, string>()
+  const twins = createVCenterRemarks({
+    vCenters: [],
+    servers: { main: 'a 443', tenant: 'a 443', other: 'b 443', third: 'c 443' },
+    inventories: ['main', 'tenant', 'other', 'third'].map((vCenter) => ({
+      vCenter,
+      instanceUUID: () => ids.get(vCenter) ?? '',
+      datacenters: () => undefined,
+    })),
+    clock,
+    random: () => 0.5,
+    logger,
+  })
+  const ending = new AbortController()
+  const running = twins.run(ending.signal)
+  await clock.turn(2_000)
+  t.same(lines, [], 'nothing is known yet')
+  for (const name of ['main', 'tenant']) ids.set(name, 'one')
+  ids.set('third', 'three')
+  await clock.turn(2_000)
+  t.same(lines, [], 'two accounts of one server')
+  ids.set('other', 'one')
+  await clock.turn(2_000)
+  await clock.turn(2_000)
+  t.match(lines, [{ level: 40, vCenters: ['main', 'tenant', 'other'] }])
+  t.equal(lines.length, 1)
+  t.match(twins.remarks(), [/^vCenters main, tenant, other say that they are one/])
+  ending.abort()
+  await running
+})

@@ -1,0 +1,133 @@
+import t, { type Test } from 'tap'
+import { ApiError } from '../../agent/shared/api-error.ts'
+import { BIOS_UUID, node, report, spec, vm } from '../../test/fixtures/facts.ts'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { file, load } from '../config/testing/load.ts'
+import { copyCluster } from '../inspect/plan/copied-cluster.ts'
+import type { KubeRequest } from '../kubernetes/client.ts'
+import { observed } from '../kubernetes/testing/cluster-client.ts'
+import { createLogLines } from '../kubernetes/testing/log-lines.ts'
+import { aborted } from '../lib/tasks.ts'
+import { createProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
+import { LOOPS } from '../loops/table.ts'
+import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { createEngine } from './engine.ts'
+
+const own = node()
+const request = (name: string, address: string) => ({
+  metadata: { name, resourceVersion: '1' },
+  spec: { username: `system:node:${own.name}`, addresses: [address] },
+})
+const { reportedAt: _, spec: __, status, ...metadata } = report()
+const OBJECTS: Readonly<Record<string, readonly object[]>> = {
+  '/api/v1/nodes': [
+    {
+      metadata: {
+        name: own.name,
+        uid: own.uid,
+        resourceVersion: own.resourceVersion,
+        creationTimestamp: own.creationTimestamp,
+      },
+      spec: { taints: own.taints },
+      status: {
+        addresses: own.addresses,
+        nodeInfo: { systemUUID: own.systemUUID },
+        conditions: [{ type: 'Ready', ...own.ready }],
+      },
+    },
+  ],
+  '/apis/rollcall.dev/v1alpha1/nodereports': [{ metadata, spec: spec(), status }],
+  '/apis/storage.k8s.io/v1/csinodes': [],
+  [REQUESTS]: [request('right', '10.0.0.5'), request('wrong', '10.0.0.6')],
+}
+
+/** A new Node with its report and its VM, in a cluster where kubelets ask for certificates. */
+async function setUp(t: Test, initializes = true) {
+  const clock = createHandClock()
+  const sent: KubeRequest[] = []
+  const client = copyCluster({
+    async request({ path }) {
+      const items = OBJECTS[path]
+      if (items === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
+      return { metadata: { resourceVersion: '1' }, items }
+    },
+    stream: () => Promise.reject(new Error('nothing is streamed')),
+    close: async () => undefined,
+  })
+  const given = { initializes, endsNodes: true, nodeLabels: {} }
+  const { config } = await load(file(), {}, {}, given)
+  const metrics = createMetrics({ version: '0', lease: 'rollcall', clock })
+  const ending = new AbortController()
+  const engine = createEngine(
+    {
+      config,
+      client: observed(client, (request) => sent.push(request)),
+      openInventory: ({ name }) => ({
+        vCenter: name,
+        follow: () => undefined,
+        unfollow: () => undefined,
+        recheck: () => undefined,
+        lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
+        probe: () => Promise.reject(new Error('nothing is missing')),
+        instanceUUID: () => vm().vCenter.instanceUUID,
+        provable: () => undefined,
+        provableEverywhere: () => undefined,
+        failure: () => undefined,
+        connected: () => true,
+        datacenters: () => undefined,
+        certificateExpiry: () => undefined,
+        passwordChanged: () => undefined,
+        run: aborted,
+      }),
+      policy: () => ({ state: () => ({ state: 'in-force' }), run: aborted }),
+      interlock: () => ({
+        state: () => ({ state: 'open' }),
+        remarks: () => [],
+        known: Promise.resolve(),
+        run: aborted,
+      }),
+      tracker: createProbeTracker({ monotonic: clock.monotonic }),
+      term: { confirm: async () => true, leadingFor: () => 0 },
+      events: { event: () => undefined },
+      onSynced: () => undefined,
+      writing: ending.signal,
+      clock,
+      random: () => 0.5,
+      logger: createLogLines().logger,
+      metrics,
+    },
+    [...LOOPS, approvalLoop],
+  )
+  const running = engine.run(ending.signal)
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+  const writes = () => sent.filter(({ method }) => method !== 'GET').map(({ path }) => path)
+  return { engine, clock, writes }
+}
+
+t.test('a second loop runs by its row: what the first decides, it acts upon', async (t) => {
+  const { engine, clock, writes } = await setUp(t)
+  t.ok(engine.problems().includes('certificate requests are not listed yet'))
+  await clock.turn(10)
+  t.equal(engine.isIdle(), true, 'the status of the Node waits')
+  t.notOk(writes().some((path) => path.includes('approval')))
+  await clock.turn(1_000)
+  t.same(writes(), [
+    `/api/v1/nodes/${own.name}/status`,
+    `/api/v1/nodes/${own.name}`,
+    `/apis/rollcall.dev/v1alpha1/nodereports/${own.name}/status`,
+    `${REQUESTS}/right/approval`,
+  ])
+  t.same(engine.problems(), [])
+  t.equal(engine.isIdle(), true)
+})
+
+t.test('a loop that the configuration turns off is not there', async (t) => {
+  const { engine, clock, writes } = await setUp(t, false)
+  t.notOk(engine.problems().includes('certificate requests are not listed yet'))
+  await clock.turn(1_000)
+  t.notOk(writes().some((path) => path.startsWith(REQUESTS)))
+})

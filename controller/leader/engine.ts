@@ -1,0 +1,213 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
+import { type Config, settingsOf, type VCenterConfig } from '../config/config.ts'
+import type { Interlock } from '../cpi/interlock/interlock.ts'
+import type { KubeClient } from '../kubernetes/client.ts'
+import { createInformer } from '../kubernetes/informer.ts'
+import type { Term } from '../kubernetes/leader-election.ts'
+import { parseNode, parseNodeReport } from '../kubernetes/parse-node.ts'
+import type { createPolicyCheck } from '../kubernetes/policy-check.ts'
+import { createCSINodes } from '../kubernetes/storage.ts'
+import { timeOfDay } from '../lib/format-time.ts'
+import type { Logger } from '../lib/log.ts'
+import { aborted, runTogether, type Task } from '../lib/tasks.ts'
+import { createNodeIndex, type NodeIndex } from '../loops/node/gather/node-index.ts'
+import { LOOPS, type LoopPorts, ownControllers } from '../loops/table.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { InterlockState } from '../types/interlock-state.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
+import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
+import { createVCenterRemarks } from './vcenter-remarks.ts'
+
+/**
+ * What an engine works with: real where a replica leads; where people ask what a leader would do, a client that keeps its
+ * writes to itself; in the simulation models of the API server and the vCenters.
+ */
+export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'writing'> {
+  readonly config: Config
+  readonly client: KubeClient
+  readonly openInventory: (
+    config: VCenterConfig,
+    onChange: (uuids: Iterable<string>) => void,
+  ) => RunningInventory
+  /** Whether reports can be forged. */
+  readonly policy: (
+    options: Pick<Parameters<typeof createPolicyCheck>[0], 'sample' | 'onChange'>,
+  ) => ReturnType<typeof createPolicyCheck>
+  /** Whether a CPI handles Nodes. */
+  readonly interlock: (onChange: () => void) => Interlock
+  /** Must confirm the Lease before anything that cannot be undone. */
+  readonly term: Pick<Term, 'confirm' | 'leadingFor'>
+  /** Called when both lists are complete and every VM needed is followed. */
+  readonly onSynced: () => void
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  readonly metrics: LoopPorts['metrics'] &
+    Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun'>
+}
+
+/** The loops under one configuration, with what they watch and ask. */
+export interface Engine {
+  /** What is not ready yet, one line each, for people. Anyone can read them. */
+  problems(): readonly string[]
+  /** What else people should know, one line each. It stops no work. */
+  remarks(): readonly string[]
+  /** Whether nothing is left to do until something changes or time passes. */
+  isIdle(): boolean
+  /** Lets every loop look at this Node again. */
+  add(node: string): void
+  /** As of {@link NodeIndex.uuidsOf}. */
+  readonly uuidsOf: NodeIndex['uuidsOf']
+  readonly run: Task
+}
+
+/**
+ * Starts the loops: what changes becomes names of Nodes, which every loop is handed. Nothing is decided before both lists are
+ * complete, since a Node would otherwise seem to have no report. When the signal aborts, what is under way is finished. When
+ * `writing` aborts, all requests under way are dropped: the next leader starts from the Nodes as they are.
+ */
+export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
+  const { config, client, term, writing, clock, random, logger, metrics } = ports
+  const settings = settingsOf(config)
+  const index = createNodeIndex(settings.identity)
+  const queue = {
+    add(name: string) {
+      for (const loop of loops) loop.add(name)
+    },
+  }
+  const onInventory = createInventoryHandler({ index, queue })
+  const inventories = config.vCenters.map((vCenter) => ports.openInventory(vCenter, onInventory))
+  const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
+  const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
+  const labels = new Set(table.flatMap((loop) => [...loop.labels(config)]))
+  const nodes = createInformer({
+    client,
+    path: '/api/v1/nodes',
+    parse: (object) => parseNode(object, labels),
+    onChange: onNode,
+    onSynced: synced.nodes.resolve,
+    clock,
+    random,
+    logger,
+  })
+  const reports = createInformer({
+    client,
+    path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`,
+    parse: parseNodeReport,
+    onChange: onReport,
+    onSynced: synced.reports.resolve,
+    clock,
+    random,
+    logger,
+  })
+  const csiNodes = createCSINodes({ client, onChange: queue.add, clock, random, logger })
+  function addAll(): void {
+    for (const { name } of nodes.values()) queue.add(name)
+  }
+  const policy = ports.policy({
+    sample() {
+      for (const { name } of reports.values()) return name
+      return undefined
+    },
+    onChange: addAll,
+  })
+  const interlock = ports.interlock(() => {
+    metrics.controllersRun(isHeld() ? { node: false, lifecycle: false } : ownControllers(config))
+    addAll()
+  })
+  const isHeld = () => interlock.state().state === 'held'
+
+  const loops = table.flatMap(
+    ({ start }) =>
+      start({
+        ...ports,
+        nodes,
+        reports,
+        index,
+        inventories,
+        policy: policy.state,
+        interlock: interlock.state,
+        csiTopologyKeys: csiNodes.topologyKeysOf,
+        leadingFor: term.leadingFor,
+        confirm: async () => !isHeld() && (await term.confirm(writing)),
+        onStatus,
+      }) ?? [],
+  )
+  const vCenterRemarks = createVCenterRemarks({
+    vCenters: config.vCenters,
+    servers: settings.servers,
+    inventories,
+    clock,
+    random,
+    logger,
+  })
+
+  metrics.policyInForce(() => policy.state().state === 'in-force')
+  metrics.cpiRuns(isHeld)
+  metrics.vCentersUp(() =>
+    inventories.map((inventory) => {
+      const proof = inventory.provableEverywhere()
+      return {
+        name: inventory.vCenter,
+        up: inventory.connected(),
+        // Undefined while nobody knows.
+        absenceProvable: proof && proof.state === 'proven',
+        certificateExpiry: inventory.certificateExpiry(),
+      }
+    }),
+  )
+
+  const work: Task = async (signal) => {
+    const listed = [synced.nodes.promise, synced.reports.promise, csiNodes.known, interlock.known]
+    await Promise.race([Promise.all(listed), aborted(signal)])
+    if (!signal.aborted) ports.onSynced()
+    await Promise.all(loops.map(({ run }) => run(signal)))
+  }
+
+  return {
+    problems: () => [
+      ...(nodes.synced ? [] : ['Nodes are not listed yet']),
+      ...(reports.synced ? [] : ['NodeReports are not listed yet']),
+      ...loops.flatMap((loop) => loop.problems()),
+      ...interlockProblem(interlock.state()),
+      ...inventories.flatMap(vCenterProblem),
+    ],
+    remarks: () => [
+      ...vCenterRemarks.remarks(),
+      ...interlock.remarks(),
+      ...csiNodes.remarks(),
+      ...loops.flatMap((loop) => loop.remarks()),
+    ],
+    isIdle: () => loops.every((loop) => loop.isIdle()),
+    add: queue.add,
+    uuidsOf: index.uuidsOf,
+    run: (signal) =>
+      runTogether(
+        [
+          nodes.run,
+          reports.run,
+          csiNodes.run,
+          policy.run,
+          interlock.run,
+          vCenterRemarks.run,
+          work,
+          ...inventories.map((inventory) => inventory.run),
+        ],
+        signal,
+      ),
+  }
+}
+
+function interlockProblem(interlock: InterlockState): readonly string[] {
+  return interlock.state === 'held' ? [interlock.message] : []
+}
+
+/** Without the failure's message, which names users and addresses. The log has it. */
+function vCenterProblem(inventory: RunningInventory): readonly string[] {
+  if (inventory.connected()) return []
+  const failure = inventory.failure()
+  const retryAt = failure?.retryAt
+  const when = retryAt === undefined ? '' : `, will be retried at ${timeOfDay(retryAt)}`
+  return [`vCenter ${inventory.vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`]
+}

@@ -1,0 +1,42 @@
+import type { WorkQueue } from '../lib/work-queue.ts'
+import type { IndexChange, NodeIndex } from '../loops/node/gather/node-index.ts'
+import type { Inventory } from '../types/inventory.ts'
+import type { Node, NodeReport } from '../types/node.ts'
+
+export interface EventHandlersOptions {
+  readonly index: NodeIndex
+  readonly queue: Pick<WorkQueue, 'add'>
+  readonly inventories: readonly Pick<Inventory, 'follow' | 'unfollow'>[]
+}
+
+/**
+ * Event handlers: each enqueues the Nodes that a change in the cluster concerns, and decides nothing else. Nodes that point to
+ * the same VM concern each other.
+ */
+export function createEventHandlers({ index, queue, inventories }: EventHandlersOptions) {
+  /** Updates what the inventories follow, and enqueues these Nodes and those that the change concerns. */
+  function handle({ added, unused, concerned }: IndexChange, ...names: readonly string[]): void {
+    for (const inventory of inventories) {
+      for (const uuid of added) inventory.follow(uuid)
+      for (const uuid of unused) inventory.unfollow(uuid)
+    }
+    for (const name of [...names, ...concerned]) queue.add(name)
+  }
+
+  return {
+    onNode: (name: string, current: Node | undefined) => handle(index.node(name, current), name),
+    onReport: (name: string, current: NodeReport | undefined) => handle(index.report(name, current), name),
+    /** A report's status is another by decision, before the API server has it: the Node itself need not be looked at. */
+    onStatus: (name: string, current: NodeReport | undefined) => handle(index.report(name, current)),
+  }
+}
+
+/** The same for a vCenter: takes the BIOS UUIDs whose VMs changed there. */
+export function createInventoryHandler({
+  index,
+  queue,
+}: Pick<EventHandlersOptions, 'index' | 'queue'>): (uuids: Iterable<string>) => void {
+  return (uuids) => {
+    for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
+  }
+}

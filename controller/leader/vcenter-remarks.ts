@@ -1,0 +1,81 @@
+import type { Clock } from '../../agent/shared/clock.ts'
+import type { DecisionConfig, VCenterConfig } from '../config/config.ts'
+import { type DatacenterPath, matchesDatacenter } from '../config/datacenter-pattern.ts'
+import { listed } from '../lib/listed.ts'
+import type { Logger } from '../lib/log.ts'
+import { every } from '../lib/tasks.ts'
+import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
+import type { RunningInventory } from '../vcenter/running-inventory.ts'
+
+export interface VCenterRemarksOptions {
+  readonly vCenters: readonly Pick<VCenterConfig, 'name' | 'datacenters'>[]
+  readonly servers: DecisionConfig['servers']
+  readonly inventories: readonly Pick<RunningInventory, 'vCenter' | 'instanceUUID' | 'datacenters'>[]
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+}
+
+interface Finding {
+  /** Equal for the same finding. */
+  readonly key: string
+  /** One line without the names that the log has: anyone can read it. */
+  readonly remark: string
+  /** For the log. */
+  readonly facts: object
+  readonly message: string
+}
+
+const INTERVAL = 2_000
+
+/** What the vCenters' answers say about the configuration. It does not make the leader unready; `run` logs each once. */
+export function createVCenterRemarks(options: VCenterRemarksOptions) {
+  const { clock, random, logger } = options
+  const look = () => [...unmatchedDatacenters(options), ...twinIdentities(options)]
+  let logged = new Set<string>()
+
+  async function log(): Promise<void> {
+    const found = look()
+    for (const { key, facts, message } of found) if (!logged.has(key)) logger.warn(facts, message)
+    logged = new Set(found.map(({ key }) => key))
+  }
+
+  return {
+    remarks: () => look().map(({ remark }) => remark),
+    run: every(INTERVAL, log, clock, random),
+  }
+}
+
+/** Entries under `datacenters` that match no datacenter of their vCenter: a misspelled one is found before its Nodes come. */
+function unmatchedDatacenters({ vCenters, inventories }: VCenterRemarksOptions): readonly Finding[] {
+  return vCenters.flatMap(({ name, datacenters }) => {
+    const seen = inventories.find(({ vCenter }) => vCenter === name)?.datacenters()
+    const lost = datacenters.filter((each) => seen?.some((one) => matchesDatacenter(each, one)) === false)
+    if (lost.length === 0) return []
+    return {
+      key: JSON.stringify([name, lost]),
+      remark: `vCenter ${name}: ${lost.length} of ${datacenters.length} datacenters in the configuration match none that the account can see; the log names them`,
+      facts: { vCenter: name, datacenters: lost, seen: seen?.map(pathOf) },
+      message:
+        'datacenters in the configuration match none that the account can see, and no VM in them is found; correct the names, or give the account Read-only there',
+    }
+  })
+}
+
+function pathOf({ path }: DatacenterPath): string {
+  return `/${path.join('/')}`
+}
+
+/**
+ * Servers whose vCenters say that they are one, such as a cloned appliance. One vCenter may have two DNS names, and a leader
+ * that is never ready would stop the rollout of the configuration that corrects it.
+ */
+function twinIdentities({ servers, inventories }: VCenterRemarksOptions): readonly Finding[] {
+  return twinsOf(inventories, servers).map((vCenters) => ({
+    key: String(vCenters),
+    remark: `vCenters ${listed(vCenters)} say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; see the log`,
+    facts: { vCenters },
+    message:
+      'vCenters on several servers say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one',
+  }))
+}

@@ -1,0 +1,217 @@
+import type { Clock } from '../../../agent/shared/clock.ts'
+import { type Config, settingsOf } from '../../config/config.ts'
+import { DEFAULT_TIMEOUT, type KubeClient } from '../../kubernetes/client.ts'
+import type { EventRecorder } from '../../kubernetes/event-recorder.ts'
+import type { Informer } from '../../kubernetes/informer.ts'
+import { heartbeatOf } from '../../kubernetes/kubelet-lease.ts'
+import { createNodeWriter } from '../../kubernetes/node-writer.ts'
+import { createVolumeAttachments } from '../../kubernetes/storage.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Task } from '../../lib/tasks.ts'
+import {
+  createWorkQueue,
+  DEFAULT_RATE,
+  type WorkOutcome,
+  type WorkQueue,
+  type WorkQueueObserver,
+} from '../../lib/work-queue.ts'
+import type { InterlockState } from '../../types/interlock-state.ts'
+import type { Inventory } from '../../types/inventory.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import type { PolicyState } from '../../types/policy-state.ts'
+import type { Proof } from '../../types/vcenter-probe.ts'
+import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
+import type { Decision } from './decide/decision.ts'
+import { NEVER_SEEN } from './facts/machines.ts'
+import type { NodeIndex } from './gather/node-index.ts'
+import { createReconciler } from './reconcile.ts'
+import { createInhabitantsOf } from './vm-probes/inhabitants.ts'
+import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
+import { createProbeWorker } from './vm-probes/probe-worker.ts'
+
+/** How many Nodes of one vCenter may have lost their VM. */
+export interface VCenterLifecycle {
+  /** Its name in the configuration. */
+  readonly vCenter: string
+  /** Verified Nodes whose VM it does not show. */
+  readonly missing: number
+  readonly brakeEngaged: boolean
+}
+
+/** What is counted of the work. What is read, is read at each scrape, and a later reader replaces an earlier one. */
+export interface NodeLoopMetrics {
+  /**
+   * A Node was reconciled, and the decision was applied or refused; without a decision the Node is gone. To be called once
+   * for each reconcile: otherwise a refusal that comes and goes in between would count as new each time.
+   */
+  decided(name: string, decision: Decision | undefined, node: Node | undefined): void
+  /** A Node was deleted whose VM was in this vCenter. */
+  nodeDeleted(vCenter: string): void
+  reconciled(seconds: number, outcome: WorkOutcome): void
+  /** Reads the state of each vCenter. */
+  lifecycle(read: () => Iterable<VCenterLifecycle>): void
+  /** Reads how many Nodes are in the slow lane. */
+  slowNodes(read: () => SlowNodes): void
+  /** Reads the length of the work queue. */
+  queueDepth(read: () => number): void
+  /** Reads since when (monotonic) each Node that is worked on is. */
+  queueActive(read: () => Iterable<number>): void
+  /** What happens in the work queue. */
+  readonly workQueue: Omit<WorkQueueObserver, 'ended'> & { ended(worked: number): void }
+}
+
+/** What the loop watches, asks and writes. */
+export interface NodeLoopPorts {
+  readonly config: Config
+  readonly client: KubeClient
+  readonly nodes: Pick<Informer<Node>, 'get' | 'values'>
+  readonly reports: Pick<Informer<NodeReport>, 'get'>
+  readonly index: NodeIndex
+  readonly inventories: readonly (Inventory & { provableEverywhere(): Proof | undefined })[]
+  readonly policy: () => PolicyState
+  readonly interlock: () => InterlockState
+  readonly csiTopologyKeys: (node: Node) => readonly string[] | undefined
+  /** Lives as long as the term: it keeps evidence and deletions when the configuration changes. */
+  readonly tracker: ProbeTracker
+  readonly leadingFor: () => number
+  /** Confirms that this replica leads and may write: to be called before anything that cannot be undone. */
+  readonly confirm: () => Promise<boolean>
+  readonly events: Pick<EventRecorder, 'event'>
+  /** To be called with a report whose status counts from now on, though the API server does not have it. */
+  readonly onStatus: (name: string, report: NodeReport | undefined) => void
+  /** Cuts off writes under way. The signal of `run` only prevents new ones. */
+  readonly writing: AbortSignal
+  readonly clock: Clock
+  readonly random: () => number
+  readonly logger: Logger
+  readonly metrics: NodeLoopMetrics
+}
+
+/** Nodes handled at once: enough to keep an API server busy, few enough not to crowd out others. */
+const CONCURRENCY = 16
+/** Of them whose writes are slow: such a write may cost the API server a core for as long as it takes. */
+const SLOW_CONCURRENCY = 2
+/** Nodes probed at once: each probe costs a vCenter some six small calls. */
+const PROBES = 4
+/** Least time between two probes of a Node after a burst, milliseconds; less where Nodes may be deleted sooner. */
+const PROBE_INTERVAL = 5_000
+
+/**
+ * Wires the steps together: a queue hands Nodes to the reconciler, and another one those whose VM is to be probed. When the
+ * signal aborts, reconciles under way are finished, and the statuses that were put off are written.
+ */
+export function startNodeLoop(ports: NodeLoopPorts) {
+  const { client, nodes, reports, index, inventories, tracker, clock, random, logger, metrics } = ports
+  const settings = settingsOf(ports.config)
+  const { lifecycle } = settings
+  const writers = (patience: number, signal: AbortSignal) => createNodeWriter(client, patience, signal)
+  const queue: WorkQueue = createWorkQueue({
+    onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
+    concurrency: CONCURRENCY,
+    slowLane: { concurrency: SLOW_CONCURRENCY, has: (name) => slowLane.has(name) },
+    observer: {
+      ...metrics.workQueue,
+      ended(worked, outcome) {
+        metrics.workQueue.ended(worked)
+        if (outcome !== undefined) metrics.reconciled(worked / 1000, outcome)
+      },
+    },
+    clock,
+    random,
+  })
+  const probeQueue = createWorkQueue({
+    onError: (name, error) => logger.warn({ node: name, err: error }, 'probe failed'),
+    concurrency: PROBES,
+    // A node that reports another machine every second must not cost vCenter a search every second.
+    rate: { ...DEFAULT_RATE, interval: Math.min(PROBE_INTERVAL, lifecycle.absentFor / 60) },
+    clock,
+    random,
+  })
+  const patient = writers(DEFAULT_TIMEOUT, ports.writing)
+  const brief = writers(SLOW_AFTER, ports.writing)
+  const slowLane = createSlowLane({ nodes, reports, brief, patient, clock })
+
+  const { reconcile, run: writeStatuses } = createReconciler({
+    sources: { ...ports, node: nodes.get, report: reports.get, settings },
+    tracker,
+    enqueueProbe: probeQueue.add,
+    writer: {
+      ...patient,
+      confirm: ports.confirm,
+      recordEvent: ({ name, uid }, event) =>
+        ports.events.event({ regarding: { apiVersion: 'v1', kind: 'Node', name, uid }, ...event }),
+    },
+    // A status that is not written in time goes the way of the slow lane: others are behind it.
+    statusWriter: (signal) => writers(SLOW_AFTER, signal),
+    clock,
+    enqueue: queue.add,
+    onDecision: metrics.decided,
+    onDeleted({ name, uid }, { vCenter, event }) {
+      // The Event is gone after an hour, and the report together with the Node.
+      logger.warn({ node: name, uid, vCenter, why: event.message }, 'Node deleted, its VM is gone')
+      metrics.nodeDeleted(vCenter)
+    },
+    slowLane,
+    onRejected: (name, { reason, message }) =>
+      logger.warn(
+        { node: name, error: message },
+        reason === 'NodeWritesSlow' ? 'write not answered' : 'write refused',
+      ),
+    onStatus: ports.onStatus,
+    onStatusError: (name, error) => logger.warn({ node: name, err: error }, 'writing a status failed'),
+  })
+  const probe = createProbeWorker({
+    tracker,
+    inventories,
+    heartbeatOf: (name, signal) => heartbeatOf(client, name, signal),
+    volumesAttachedTo: createVolumeAttachments(client, clock),
+    inhabitantsOf: createInhabitantsOf({
+      index,
+      tracker,
+      inventories,
+      node: nodes.get,
+      report: ports.reports.get,
+      absentFor: lifecycle.absentFor,
+    }),
+    onResult: queue.add,
+    clock,
+    logger,
+  })
+
+  metrics.queueDepth(queue.depth)
+  metrics.slowNodes(slowLane.count)
+  metrics.queueActive(queue.activeSince)
+  metrics.lifecycle(() =>
+    [...inventories.map(({ vCenter }) => vCenter), NEVER_SEEN].map((vCenter) => ({
+      vCenter,
+      ...tracker.missing(vCenter, index.latched()),
+    })),
+  )
+
+  const run: Task = async (signal) => {
+    if (!signal.aborted) tracker.resume((name) => nodes.get(name) !== undefined)
+    await Promise.all([queue.run(reconcile, signal), probeQueue.run(probe, signal), writeStatuses(signal)])
+  }
+
+  return {
+    add: queue.add,
+    isIdle: () => queue.isIdle() && probeQueue.isIdle(),
+    problems: () => policyProblem(ports.policy()),
+    remarks: () => (lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
+    run,
+  }
+}
+
+function policyProblem(policy: PolicyState): readonly string[] {
+  if (policy.state === 'in-force') return []
+  return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
+}
+
+/** Only the reason, without the failure's message, which names users and addresses: anyone can read it. */
+function unprovable(inventory: NodeLoopPorts['inventories'][number]): readonly string[] {
+  const proof = inventory.provableEverywhere()
+  if (proof?.state !== 'unproven') return []
+  return [
+    `vCenter ${inventory.vCenter}: ${proof.failure.reason}, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports`,
+  ]
+}
