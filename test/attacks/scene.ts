@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { NodeReportSpec } from '../../agent/shared/node-report.ts'
-import { claimVariable, drawClaim, drawNonce, writtenClaim } from '../fixtures/claim.ts'
+import { claimVariable, drawClaim, drawNonce } from '../fixtures/claim.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { Vcsim, VcsimOptions } from '../servers/vcsim.ts'
 import type { Controller, ControllerProcessOptions } from '../world/controller.ts'
-import { reportObject } from '../world/crowd.ts'
+import { reportObject, reportOf } from '../world/crowd.ts'
 import { type KubeletOptions, kubeletIdentity, nodeObject } from '../world/kubelet.ts'
-import { productUUID } from '../world/machine.ts'
 import { condition, type NodeObject, type ReportObject } from '../world/objects.ts'
 import { serviceAccountToken } from '../world/service-account.ts'
-import { type Member, type MemberOptions, openStage, type Stage } from '../world/stage.ts'
+import { type Member, type MemberOptions, openStage, type Stage, type Teardown } from '../world/stage.ts'
 import { type Bindable, createObject, podOf } from './objects.ts'
 import { type Answer, openSender, type Sender } from './sender.ts'
 
@@ -82,10 +81,6 @@ export interface VictimOptions extends MemberOptions {
   readonly level?: 'proven' | 'reported'
 }
 
-interface Teardown {
-  teardown(fn: () => Promise<unknown>): void
-}
-
 export async function openScene(
   t: Teardown,
   options: VcsimOptions,
@@ -112,8 +107,7 @@ export async function openScene(
     sender,
     async victim(name, { level = 'proven', ...member } = {}) {
       const rpctool = level === 'proven' ? {} : { deny: ['info-set'] }
-      const registered = await stage.member(name, { rpctool, ...member })
-      await registered.reportOnce()
+      const registered = await stage.reported(name, { rpctool, ...member })
       await untilStands(stage, name, level)
       return { ...registered, seen: () => seen(stage, name) }
     },
@@ -197,20 +191,10 @@ export function truth(
   { name, uid, vm, bootID, nonce, address }: SceneMember,
   changes: Partial<NodeReportSpec> = {},
 ): NodeReportSpec {
+  const claim = drawClaim(uid, { bootID, nonce })
   return {
-    nodeUID: uid,
-    bootID,
-    agentVersion: '0.1.0',
-    machine: {
-      vendor: 'VMware, Inc.',
-      product: 'VMware20,1',
-      serialUUID: vm.uuid,
-      productUUID: productUUID(vm.uuid),
-    },
-    hostname: `${name}.example`,
+    ...reportOf(vm, { name, address, claim }),
     interfaces: [nic(vm.vnics[0]?.mac, [address])],
-    tools: { version: '12.4.0', guestinfoReadable: true, guestinfoWritable: true },
-    claim: writtenClaim(drawClaim(uid, { bootID, nonce })),
     ...changes,
   }
 }

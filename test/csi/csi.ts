@@ -50,8 +50,7 @@ async function member(name: string, host: string): Promise<Member> {
   const vm = stage.vms.find((candidate) => candidate.host === host)
   if (vm === undefined) throw new Error(`no machine is left on ${host}`)
   stage.vms.splice(stage.vms.indexOf(vm), 1)
-  const made = await stage.member(name, { vm })
-  await made.reportOnce()
+  const made = await stage.reported(name, { vm })
   await settled(stage, name)
   return made
 }

@@ -12,8 +12,7 @@ import { openStage } from '../world/stage.ts'
 const PASSWORD = 'correct-horse-7f3a'
 const stage = await openStage(t, { vms: 2, password: PASSWORD })
 const { nodes, reports, events, vcsim } = stage
-const member = await stage.member('waits')
-await member.reportOnce()
+const member = await stage.reported('waits')
 const good = vsphereConf(vcsim)
 const ca = await createCertificateAuthority(stage.dir)
 

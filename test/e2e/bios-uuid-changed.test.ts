@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { deletionPending, deletionsCounted, metric, probed, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
-import { writeMachine } from '../world/machine.ts'
 import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -12,7 +11,7 @@ const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes, reports, vcsim } = stage
 const controller = await stage.controller({ lifecycle })
 const [member, witness] = await verified(stage, 'worker', 'witness')
-const { name, uid, vm, root, bootID, address, reportOnce } = member
+const { name, uid, vm } = member
 const found = () => condition(reports.last(name), 'VMFound')
 const changed = randomUUID()
 
@@ -48,7 +47,7 @@ t.test('a Node whose VM is gone goes meanwhile, and this one stays', async (t) =
 })
 
 t.test('it boots with the new one: refused as another VM than its provider ID names, and kept', async (t) => {
-  await reportWith(changed)
+  await member.reportAs({ vm: { ...vm, uuid: changed } })
   const verified = () => condition(reports.last(name), 'IdentityVerified')
   await reports.until('it is refused', () => verified()?.reason === 'ProviderIDOfAnotherVM')
   t.equal(verified()?.status, 'False')
@@ -56,15 +55,8 @@ t.test('it boots with the new one: refused as another VM than its provider ID na
   t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
 })
 
-/** The agent's report after a boot with this UUID. */
-async function reportWith(uuid: string): Promise<void> {
-  const nics = vm.vnics.map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
-  await writeMachine(root, { vm: { uuid }, hostname: name, bootID, nics })
-  await reportOnce()
-}
-
 t.test('the UUID is set back', async (t) => {
-  await reportWith(vm.uuid)
+  await member.reportAs({})
   await vcsim.setState({ vm: vm.ref, uuid: vm.uuid })
   await reports.until('it is found', () => found()?.reason === 'VMFound')
   await reports.until(

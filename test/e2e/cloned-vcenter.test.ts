@@ -44,8 +44,7 @@ t.test('off in the clone alone: the Node gets no taint, whether the real one ans
   t.match(found(), { status: 'Unknown', message: /do not agree on the power state of VM/ })
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
   await until('the real one is away', async () => /^vCenter main: /m.test(await readyz(controller)))
-  const other = await stage.member('worker-2')
-  await other.reportOnce()
+  const other = await stage.reported('worker-2')
   await reports.until(
     'a new one waits, though the clone shows its VM',
     () => condition(reports.last(other.name), 'VMFound')?.status === 'Unknown',

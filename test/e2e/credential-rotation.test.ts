@@ -91,8 +91,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
   await vcsim.resetCalls()
   await vcsim.endSessions()
   await refused(scene)
-  const held = await stage.member('held-up')
-  await held.reportOnce()
+  const held = await stage.reported('held-up')
   await reports.until(
     'it is told',
     () => condition(reports.last(held.name), 'VMFound')?.reason === 'InvalidLogin',
@@ -149,8 +148,7 @@ t.test('whatever characters it has: sent as written, and never said', async (t) 
     await inVCenter(password)
     await vcsim.endSessions()
     // Something to ask, so that the end of the session is noticed.
-    const member = await stage.member(`awkward-${index}`)
-    await member.reportOnce()
+    await stage.reported(`awkward-${index}`)
     await refused(scene)
     await scene.rotate(password)
     await up(scene)

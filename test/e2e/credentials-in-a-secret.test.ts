@@ -59,8 +59,7 @@ await t.test(
   'neither the right to read it, nor the Secret, nor its keys: each told, and mended live',
   async (t) => {
     const { controller, attempts } = await open(t)
-    const member = await stage.member('waits')
-    await member.reportOnce()
+    const member = await stage.reported('waits')
     const isTold = async (words: RegExp) => {
       const fits = (said: { reason: string; message: string } | undefined) =>
         said?.reason === 'NoCredential' && words.test(said.message)

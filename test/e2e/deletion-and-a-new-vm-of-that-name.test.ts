@@ -13,7 +13,6 @@ import {
   watched,
 } from '../world/deletion.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
-import { writeMachine } from '../world/machine.ts'
 import { condition } from '../world/objects.ts'
 import { openPlay } from '../world/play.ts'
 
@@ -51,8 +50,7 @@ t.test('after the old Node was deleted', async (t) => {
   const vm = await vcsim.recreate(after.vm.ref)
   t.equal(vm.name, after.vm.name)
   await stage.ends(after)
-  const next = await stage.member(after.name, { vm })
-  await next.reportOnce()
+  const next = await stage.reported(after.name, { vm })
   await settled(stage, next.name)
   t.match(nodes.last(next.name), {
     metadata: { uid: next.uid },
@@ -104,12 +102,10 @@ t.test('while it is being confirmed, and the new one is not ready, nor has it re
 })
 
 t.test('the kubelet of the new VM takes the old Node over', async (t) => {
-  const { name, root } = takenOver
+  const { name } = takenOver
   const vm = await vcsim.recreate(takenOver.vm.ref)
   await heartbeat(cluster, name)
-  const nics = vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: ['10.0.0.99/24'] }))
-  await writeMachine(root, { vm, hostname: `${name}.example`, bootID: takenOver.bootID, nics })
-  await takenOver.reportOnce()
+  await takenOver.reportAs({ vm })
   await events.until('it is told', () => eventsOfReason(stage, name, 'ProviderIDOfAnotherVM').length > 0)
   t.match(condition(reports.last(name), 'IdentityVerified'), {
     status: 'False',

@@ -24,8 +24,7 @@ await watched(stage)
 
 /** A new machine with the address of another, whose agent has said so once. */
 async function successorOf(name: string, of: { address: string }) {
-  const member = await stage.member(name, { addresses: [`${of.address}/24`] })
-  await member.reportOnce()
+  const member = await stage.reported(name, { addresses: [`${of.address}/24`] })
   return member
 }
 

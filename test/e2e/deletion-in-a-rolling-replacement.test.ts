@@ -56,8 +56,7 @@ async function deleteNode(name: string): Promise<void> {
 t.test('all workers are replaced without a person', async (t) => {
   for (const [index, machine] of old.entries()) {
     if (index > 0) await sleep(APART)
-    const next = await stage.member(`new-${index + 1}`)
-    await next.reportOnce()
+    const next = await stage.reported(`new-${index + 1}`)
     await settled(stage, next.name)
     await deleteMachine(machine)
   }

@@ -30,8 +30,7 @@ async function keep(name: string): Promise<void> {
 
 /** A new machine with the address of another, whose agent has said so once. */
 async function successorOf(of: { readonly name: string; readonly address: string }) {
-  const member = await stage.member(`next-of-${of.name}`, { addresses: [`${of.address}/24`] })
-  await member.reportOnce()
+  const member = await stage.reported(`next-of-${of.name}`, { addresses: [`${of.address}/24`] })
   return member
 }
 

@@ -13,7 +13,6 @@ import {
   watched,
 } from '../world/deletion.ts'
 import { loseHeartbeats, registerNode, takeNodeOver } from '../world/kubelet.ts'
-import { writeMachine } from '../world/machine.ts'
 import { condition, level } from '../world/objects.ts'
 import { type Member, openStage } from '../world/stage.ts'
 
@@ -41,13 +40,6 @@ async function rebuild(member: Member): Promise<VcsimVM> {
   return vm
 }
 
-/** The agent of the new machine reports. */
-async function report({ name, root, bootID, address, reportOnce }: Member, vm: VcsimVM): Promise<void> {
-  const nics = vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: [`${address}/24`] }))
-  await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics })
-  await reportOnce()
-}
-
 /** Waits until vCenter pushes what becomes of a VM that was just seen: some seconds later. */
 async function watchedToo(): Promise<void> {
   const changes = async () => (await vcsim.calls()).operations.ModifyListView ?? 0
@@ -64,7 +56,7 @@ async function told(name: string): Promise<void> {
 
 t.test('it is said in one condition, with what mends it', async (t) => {
   const vm = await rebuild(mended)
-  await report(mended, vm)
+  await mended.reportAs({ vm })
   await told(mended.name)
   t.match(condition(reports.last(mended.name), 'IdentityVerified'), {
     status: 'False',
@@ -83,7 +75,7 @@ t.test('it is said in one condition, with what mends it', async (t) => {
 
 t.test('a new machine that is silent keeps the Node, and when it goes as well, the Node goes', async (t) => {
   const vm = await rebuild(both)
-  await report(both, vm)
+  await both.reportAs({ vm })
   await told(both.name)
   await loseHeartbeats(cluster, both.name)
   await reports.until('vCenter is followed', () => reports.last(both.name)?.status?.namedVM?.moref === vm.ref)
@@ -143,10 +135,8 @@ t.test('after it was a template', async (t) => {
 })
 
 t.test('after its report had come from elsewhere', async (t) => {
-  const { name, root, bootID } = macs
-  const nics = [{ name: 'ens192', mac: '00:50:56:00:00:01', addresses: ['10.0.0.98/24'] }]
-  await writeMachine(root, { vm: macs.vm, hostname: `${name}.example`, bootID, nics })
-  await macs.reportOnce()
+  const { name } = macs
+  await macs.reportAs({ mac: '00:50:56:00:00:01' })
   await reports.until(
     'it is told',
     () => condition(reports.last(name), 'IdentityVerified')?.reason === 'MACsContradict',

@@ -28,8 +28,7 @@ for (const { name, providerID } of foreign) {
   })
 }
 /** One on a VM of ours, with an agent, and a provider ID that another provider gave it (k3s-io/k3s#1049). */
-const blocked = await stage.member('blocked', { providerID: 'k3s://blocked', taints: [] })
-await blocked.reportOnce()
+const blocked = await stage.reported('blocked', { providerID: 'k3s://blocked', taints: [] })
 await reports.until(
   'it is told',
   () => condition(reports.last(blocked.name), 'IdentityVerified')?.reason === 'ForeignProviderID',

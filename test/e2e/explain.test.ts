@@ -254,8 +254,7 @@ t.test('a Node that the brake holds', async (t) => {
 t.test('a Node that waits for a tag', async (t) => {
   const [vm] = untagged
   if (vm === undefined) throw new Error('there is no VM in the third cluster')
-  const waiting = await stage.member('worker-7', { vm })
-  await waiting.reportOnce()
+  const waiting = await stage.reported('worker-7', { vm })
   await stage.reports.until(
     'the leader says so',
     () => condition(stage.reports.last(waiting.name), 'TopologyResolved')?.reason === 'TagMissing',

@@ -36,8 +36,7 @@ const kinds: Record<string, { fault: Omit<VcsimFault, 'operation'>; reason: RegE
 t.test('from the first call on: the waiting Node is told, and recovery needs nobody', async (t) => {
   for (const [i, [what, { fault, reason, message = /./ }]] of Object.entries(kinds).entries()) {
     await t.test(what, async (t) => {
-      const member = await stage.member(`cold-${i}`)
-      await member.reportOnce()
+      const member = await stage.reported(`cold-${i}`)
       await vcsim.fault({ operation: '*', ...fault })
       const controller = await stage.controller({ until: 'answering' })
       const usage = watchUsage(controller.pid)
@@ -74,8 +73,7 @@ t.test('in the middle of its work: running Nodes are left alone, waiting ones ar
   // Each kind spoils three calls; the last goes on. Nobody hears of a failure of less than 10 seconds.
   for (const { fault } of Object.values(kinds)) await vcsim.fault({ operation: '*', times: 3, ...fault })
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
-  const waiting = await stage.member('waiting')
-  await waiting.reportOnce()
+  const waiting = await stage.reported('waiting')
   const current = () => condition(reports.last(waiting.name), 'VMFound')
   await reports.until('the waiting one is told', () => current()?.status === 'Unknown')
   t.match(condition(reports.last(waiting.name), 'Initialized'), {

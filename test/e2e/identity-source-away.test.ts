@@ -60,8 +60,7 @@ async function start(t: Test): Promise<void> {
 
 t.test('the identity source is away, then back: the same password is taken, without a person', async (t) => {
   const away = await vcsim.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
-  const member = await stage.member('waits')
-  await member.reportOnce()
+  const member = await stage.reported('waits')
   await start(t)
   const found = () => condition(reports.last(member.name), 'VMFound')
   await reports.until('it is told', () => found()?.reason === 'InvalidLogin')
@@ -83,8 +82,7 @@ t.test('somebody else has locked the account: it is taken once that has ended', 
     await t.rejects(stranger.login(), /InvalidLogin/)
   }
   t.ok(await vcsim.isLocked())
-  const member = await stage.member('locked-out')
-  await member.reportOnce()
+  const member = await stage.reported('locked-out')
   await start(t)
   await reports.until(
     'it is told',
@@ -98,8 +96,7 @@ t.test(
   async (t) => {
     const operation = 'REST POST /rest/com/vmware/cis/session'
     const refuses = await vcsim.fault({ operation, kind: 'status', status: 401 })
-    const member = await stage.member('without-zone')
-    await member.reportOnce()
+    const member = await stage.reported('without-zone')
     await start(t)
     await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
     t.equal(nodes.last(member.name)?.metadata.labels[ZONE], undefined)

@@ -31,8 +31,7 @@ const kubectl = async (...args: string[]) => {
 const metrics = async () => (await fetch(`${controller.url}/metrics`)).text()
 
 t.test('a level that rises is shown in condition, column, label, Event and metric', async (t) => {
-  const member = await stage.member('riser', { rpctool: { deny: ['info-set'] } })
-  await member.reportOnce()
+  const member = await stage.reported('riser', { rpctool: { deny: ['info-set'] } })
   await reaches(member.name, 'reported')
   await until('a metric says so', async () =>
     (await metrics()).includes('rollcall_nodes_verified{level="reported"} 1\n'),
@@ -50,8 +49,7 @@ t.test('a level that rises is shown in condition, column, label, Event and metri
 })
 
 t.test('the condition survives a reboot, and the new claim takes the place of the old one', async (t) => {
-  const member = await stage.member('rebooted')
-  await member.reportOnce()
+  const member = await stage.reported('rebooted')
   await reaches(member.name, 'proven')
   const before = nodes.of(member.name).length
   const bootID = randomUUID()
@@ -72,8 +70,7 @@ t.test('the condition survives a reboot, and the new claim takes the place of th
 })
 
 t.test('the condition survives vMotion', async (t) => {
-  const member = await stage.member('moved')
-  await member.reportOnce()
+  const member = await stage.reported('moved')
   await reaches(member.name, 'proven')
   const { host } = member.vm
   const target = `DC0_C0_H${host === 'DC0_C0_H0' ? 1 : 0}`
@@ -84,8 +81,7 @@ t.test('the condition survives vMotion', async (t) => {
 })
 
 t.test('a Node registered anew starts from nothing', async (t) => {
-  const member = await stage.member('again')
-  await member.reportOnce()
+  const member = await stage.reported('again')
   await reaches(member.name, 'proven')
   await stage.remove(member.name)
   const again = await stage.register(member)
@@ -123,8 +119,7 @@ t.test('a Node that cannot run an agent is asserted, until an agent comes', asyn
 })
 
 t.test('a Node that was registered without the taint waits until somebody asks for it', async (t) => {
-  const member = await stage.member('untainted', { taints: [] })
-  await member.reportOnce()
+  const member = await stage.reported('untainted', { taints: [] })
   await reports.until(
     'it is told',
     () => condition(reports.last(member.name), 'Initialized')?.reason === 'RegisteredUntainted',

@@ -36,8 +36,7 @@ function heldUp(controllers: readonly Controller[]): Promise<Controller> {
 }
 
 await configure('wrong-horse-9c1d')
-const member = await stage.member('waits')
-await member.reportOnce()
+const member = await stage.reported('waits')
 let replicas = [await start('a'), await start('b')]
 
 t.test('two replicas with a wrong password, each started anew again and again', async (t) => {

@@ -10,16 +10,14 @@ const initialized = (name: string) =>
   nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
 
 const lax = await stage.controller()
-const early = await stage.member('early', { rpctool: { deny: ['info-set'] } })
-await early.reportOnce()
+const early = await stage.reported('early', { rpctool: { deny: ['info-set'] } })
 await initialized(early.name)
 await reports.until('its level is known', () => verified(early.name)?.reason === 'Reported')
 await lax.stop()
 await stage.controller({ identity: 'strict', require: 'proven', exempt: 'example.com/no-guestinfo' })
 
 t.test('a Node waits until its VM names it, and is told what is missing', async (t) => {
-  const member = await stage.member('waits', { rpctool: { deny: ['info-set'] } })
-  await member.reportOnce()
+  const member = await stage.reported('waits', { rpctool: { deny: ['info-set'] } })
   await reports.until('it is told', () => verified(member.name)?.reason === 'LevelTooLow')
   t.match(verified(member.name), {
     status: 'False',
@@ -36,11 +34,10 @@ t.test('a Node waits until its VM names it, and is told what is missing', async 
 })
 
 t.test('an exempt Node need not', async (t) => {
-  const member = await stage.member('exempt', {
+  const member = await stage.reported('exempt', {
     rpctool: { deny: ['info-set'] },
     labels: { 'example.com/no-guestinfo': '' },
   })
-  await member.reportOnce()
   await initialized(member.name)
   t.equal(level(nodes.last(member.name)), 'reported', 'it is shown as what it is')
 })

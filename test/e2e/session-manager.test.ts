@@ -74,8 +74,7 @@ await t.test('a refused token: said, not sent again, and a changed one is used',
   const before = manager.authorizations.length
   manager.token = 'marker-next'
   await vcsim.endSessions()
-  const member = await stage.member('waits')
-  await member.reportOnce()
+  await stage.reported('waits')
   await reports.until('its report says so', () => {
     const said = condition(reports.last('waits'), 'VMFound')
     return (
@@ -100,8 +99,7 @@ await t.test('a refused token: said, not sent again, and a changed one is used',
 await t.test('a session manager that fails has a name, and passes by itself', async () => {
   manager.misbehave = (_, response) => response.writeHead(503).end('marker-answer')
   await vcsim.endSessions()
-  const member = await stage.member('held-up')
-  await member.reportOnce()
+  await stage.reported('held-up')
   await reports.until('its report says so', () => {
     const said = condition(reports.last('held-up'), 'VMFound')
     return (
@@ -134,8 +132,7 @@ await t.test(
       status: 401,
     })
     const older = await stage.controller({ config, identity: 'controller-1' })
-    const member = await stage.member('untagged')
-    await member.reportOnce()
+    await stage.reported('untagged')
     await nodes.until('it is initialized', () => isInitialized(nodes.last('untagged')))
     await reports.until('its report says why', () => {
       const resolved = condition(reports.last('untagged'), 'TopologyResolved')

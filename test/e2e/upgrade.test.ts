@@ -141,8 +141,7 @@ t.test('the controller of this release', async (t) => {
   await stage.controller({ identity: 'controller-1' })
 
   await t.test('takes nothing from anybody before the agents report again', async (t) => {
-    const late = await stage.member('joins-then')
-    await late.reportOnce()
+    const late = await stage.reported('joins-then')
     await nodes.until('a Node that joins is proven', () => level(nodes.last(late.name)) === 'proven')
     await watched(stage)
     for (const name of MEMBERS) {

@@ -77,8 +77,7 @@ t.test('its tag service, where tags are required: a new Node waits, and goes on 
   await vcsim.fault({ operation: 'REST POST /rest/com/vmware/cis/session', kind: 'hang' })
   const controller = await stage.controller({ topology: { required: 'true' } })
   t.teardown(() => controller.stop())
-  const member = await stage.member('required', { vm })
-  await member.reportOnce()
+  const member = await stage.reported('required', { vm })
   const waits = (reason: string) => {
     const resolved = condition(reports.last(member.name), 'TopologyResolved')
     return resolved?.reason === reason && resolved.message.includes('topology.required is true')

@@ -43,7 +43,9 @@ export interface Stage extends StageServers {
   controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
-  /** The same, whose agent has reported once, and whose Node is initialized, as its report says. */
+  /** The same, whose agent has reported once. */
+  reported(name: string, options?: MemberOptions): Promise<Member>
+  /** The same, whose Node is initialized then, as its report says. */
   initialized(name: string, options?: MemberOptions): Promise<Member>
   /** As many Nodes, or those of these names, whose reports are made up and written at once; waits until all are initialized. */
   crowd(of: number | readonly string[]): Promise<CrowdMember[]>
@@ -94,6 +96,8 @@ export interface Member extends RegisteredNode {
   /** Runs the agent with `--once`; fails unless the report was sent. */
   reportOnce(): Promise<void>
   setAddresses(...addresses: string[]): Promise<void>
+  /** Runs the agent once more, on a machine that says it is this VM, or has this MAC. */
+  reportAs(machine: { readonly vm?: Pick<VcsimVM, 'uuid' | 'vnics'>; readonly mac?: string }): Promise<void>
   /** Lets its guest RPC tool write the claim, and runs the agent once more. */
   claim(): Promise<void>
 }
@@ -267,15 +271,24 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
         agent,
         reportOnce,
         setAddresses: (...list) => writeNics(root, nic(list)),
+        async reportAs({ vm: other = vm, mac = other.vnics[0]?.mac ?? '' }) {
+          const nics = [{ name: 'ens192', mac, addresses }]
+          await writeMachine(root, { vm: other, hostname: `${name}.example`, bootID, nics })
+          await reportOnce()
+        },
         async claim() {
           await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref })
           await reportOnce()
         },
       }
     },
-    async initialized(name, options) {
+    async reported(name, options) {
       const member = await stage.member(name, options)
       await member.reportOnce()
+      return member
+    },
+    async initialized(name, options) {
+      const member = await stage.reported(name, options)
       await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
       await reports.until(
         `the report of ${name} says so`,
