@@ -2,7 +2,7 @@
 import type { Verdict } from './compare.ts'
 import type { Configured, ReportedMachine } from './oracle.ts'
 
-export interface AddressCase extends Configured {
+interface AddressCase extends Configured {
   readonly name: string
   readonly verdict: Verdict
   /** Of what `docs/differences.md` says it is an example, by the words of its first column. */

@@ -44,10 +44,7 @@ export async function compareScenario(bed: Bed, scenario: Scenario, serial: numb
 }
 
 /** In whatever a provider writes to a Node, but for the label that only Rollcall has. */
-export function differencesOf(
-  cpi: NodeObject | undefined,
-  rollcall: NodeObject | undefined,
-): NodeDifference[] {
+function differencesOf(cpi: NodeObject | undefined, rollcall: NodeObject | undefined): NodeDifference[] {
   const parts: NodeDifference[] = [
     { part: 'initialized', cpi: isInitialized(cpi), rollcall: isInitialized(rollcall) },
   ]

@@ -19,7 +19,7 @@ export type ReadOutcome<T> = { readonly value: T } | { readonly refusal: string 
 /** By who of them has a value, and whether it is the same. */
 export type Verdict = 'same' | 'neither' | 'only the CPI' | 'only Rollcall' | 'different'
 
-export interface Compared<T> {
+interface Compared<T> {
   readonly verdict: Verdict
   readonly cpi: ReadOutcome<T>
   readonly rollcall: ReadOutcome<T>

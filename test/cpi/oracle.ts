@@ -74,7 +74,7 @@ export interface ReportedMachine {
   readonly nodeIP?: string
 }
 
-export interface ReportedNIC {
+interface ReportedNIC {
   readonly mac: string
   readonly network: string
   /** -1 is no vNIC. */

@@ -4,7 +4,7 @@ import type { Label, Scenario, ScenarioCase } from './scenario.ts'
 /** The first vCenter's inventory, which all scenarios share, as the chains in which tags are looked for. */
 
 /** The objects above a machine that can have tags, by name and nearest first. */
-export interface Chains {
+interface Chains {
   readonly compute: readonly string[]
   readonly pool: readonly string[]
   readonly folder: readonly string[]
@@ -133,7 +133,7 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; data
 /** Where a machine's tags are, by the chains in which the CPI looks for them: the host's, the resource pool's, the folders'. */
 
 /** Nearest object first, each with its tags. */
-export type Chain = readonly Readonly<Partial<Record<Label, string>>>[]
+type Chain = readonly Readonly<Partial<Record<Label, string>>>[]
 
 export function chainsOf({ tags = [] }: Scenario, { vm = {} }: ScenarioCase): readonly Chain[] {
   if (vm.second === true) return []

@@ -11,7 +11,7 @@ export interface Access {
   readonly password: string
 }
 
-export interface SecretManifest {
+interface SecretManifest {
   readonly name: string
   readonly stringData: Readonly<Record<string, string>>
 }
@@ -25,7 +25,7 @@ export interface Shape {
 }
 
 /** The chart's `config` (or `global.config`, which is merged over it), as far as it shows in the file. */
-export interface ChartValues {
+interface ChartValues {
   readonly vcenter: Access
   readonly datacenter: string
   readonly region?: string

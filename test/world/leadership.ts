@@ -22,7 +22,7 @@ export function said({ stderr }: Controller, message: string): string {
   return JSON.parse(line).time
 }
 
-export interface LeaseSpec {
+interface LeaseSpec {
   readonly holderIdentity: string
   readonly leaseDurationSeconds: number
   readonly leaseTransitions: number

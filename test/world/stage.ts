@@ -113,11 +113,11 @@ export function endsOf(stack: AsyncDisposableStack): Teardown {
 }
 
 /** A stage whose API server the test may stop. */
-export interface OwnStage extends Stage {
+interface OwnStage extends Stage {
   readonly cluster: OwnCluster
 }
 
-export interface OwnStageOptions {
+interface OwnStageOptions {
   readonly cluster?: StartClusterOptions
   /** Applies the manifests; resolves once they act. */
   readonly apply?: (cluster: Cluster) => Promise<void>

@@ -1,0 +1,101 @@
+/** Nodes come, are proven and initialized, and a forger among them is refused. */
+import { address, condition, isInitialized } from '../world/objects.ts'
+import type { Member, Stage } from '../world/stage.ts'
+import { REFUSED_BECAUSE } from './check.ts'
+import type { NodeProgress } from './screen.ts'
+import type { Show } from './show.ts'
+import { eventOf, FORGER, kubectl, seen } from './show.ts'
+
+/** Returns milliseconds from a Node's registration to the end of its taint. */
+export function initializedAfter({ nodes }: Stage, name: string): number | undefined {
+  const versions = nodes.of(name)
+  const [first, done] = [versions[0], versions.find(({ object }) => isInitialized(object))]
+  return first && done && done.at - first.at
+}
+
+/** What the Node itself says counts; what only the report knows comes from there. */
+function rowOf(stage: Stage, name: string): NodeProgress {
+  const [node, report] = [stage.nodes.last(name), stage.reports.last(name)]
+  const labels: Partial<Record<string, string>> = node?.metadata.labels ?? {}
+  const initialized = condition(report, 'Initialized')
+  const refusal = initialized?.status === 'False' ? initialized.reason : ''
+  const decided = refusal === '' ? 'checking' : 'refused'
+  const tainted = report === undefined ? 'tainted' : decided
+  const state = node === undefined ? 'waiting' : isInitialized(node) ? 'initialized' : tainted
+  const { identityLevel: level = '', vm } = report?.status ?? {}
+  const zone = labels['topology.kubernetes.io/zone']
+  const type = labels['node.kubernetes.io/instance-type']
+  const got = [vm?.name, vm?.host, zone, address(node, 'InternalIP'), type].map((text) => text ?? '')
+  return { name, state, level, details: state === 'initialized' ? got : [refusal] }
+}
+
+/** Shows these Nodes until each is as wanted, while they are made. */
+async function watched(
+  show: Show,
+  names: readonly string[],
+  { what, isDone, make }: { what: string; isDone: (row: NodeProgress) => boolean; make: () => Promise<void> },
+): Promise<void> {
+  const { stage, tell } = show
+  const since = stage.nodes.versions[0]?.at ?? performance.now()
+  let failure: unknown
+  const making = make().catch((error: unknown) => {
+    failure = error
+  })
+  try {
+    await seen(show, what, () => {
+      if (failure !== undefined) throw failure
+      const rows = names.map((name) => rowOf(stage, name))
+      for (const row of rows) tell.node(row, performance.now() - since)
+      return rows.every(isDone) || undefined
+    })
+  } finally {
+    await making
+  }
+}
+
+/** Registers the Nodes, starts an agent for each, and shows them until all are initialized and proven. */
+export async function rollCall(show: Show): Promise<string[]> {
+  const { stage, cast, agents } = show
+  const names = cast.map(({ name }) => name)
+  await watched(show, names, {
+    what: 'all Nodes are initialized and proven',
+    isDone: ({ state, level }) => state === 'initialized' && level === 'proven',
+    async make() {
+      const members: Member[] = []
+      for (const [i, { name, vm, address }] of cast.entries()) {
+        // Both kinds in both zones.
+        const agentOf = Math.floor(i / 2) % 2 === 0 ? 'kubelet' : 'pod'
+        members.push(await stage.member(name, { vm, addresses: [`${address}/24`], agentOf }))
+      }
+      for (const member of members) agents.set(member.name, await member.agent())
+    },
+  })
+  return []
+}
+
+/** Lets the forger register its Node and report among the others, and shows it until it is refused or let in. */
+export async function forgery(show: Show): Promise<string[]> {
+  const { stage, agents, victim, forgersVM } = show
+  await watched(show, [FORGER], {
+    what: `something is decided about ${FORGER}`,
+    isDone: ({ state }) => state === 'refused' || state === 'initialized',
+    async make() {
+      const member = await stage.member(FORGER, { vm: victim.vm, runsIn: forgersVM })
+      agents.set(FORGER, await member.agent())
+    },
+  })
+  await eventOf(show, FORGER, REFUSED_BECAUSE)
+  return []
+}
+
+/** Says what the forger tried, and shows what an operator sees of it. */
+export async function explainForgery(show: Show): Promise<void> {
+  const { forgersVM, victim, screen } = show
+  screen.print(
+    '',
+    `${screen.style('bold', 'The forger.')} Node ${FORGER} runs in a VM of its own, ${forgersVM.name}, and has a valid credential of its own,`,
+    `but reports the serial number and the MAC addresses of ${victim.vm.name}, the VM of ${victim.name}.`,
+  )
+  await kubectl(show, `kubectl describe nodereport ${FORGER} | grep -B5 'Type: *IdentityVerified'`)
+  await kubectl(show, `kubectl events --for node/${FORGER}`)
+}
