@@ -6,7 +6,7 @@ import { condition, eventsOf } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import { absentees } from './rows/copies.ts'
 import type { AttackRow } from './rows/row.ts'
-import { type Forger, openScene, truth } from './scene.ts'
+import { type Forger, openAttackStage, truth } from './stage.ts'
 import {
   booted,
   checkTold,
@@ -22,7 +22,7 @@ import {
 } from './tenant.ts'
 
 // So quick that whatever could be deleted would be, and the brake engages for nothing.
-const scene = await openScene(
+const stage = await openAttackStage(
   t,
   { vms: 30 },
   {
@@ -30,15 +30,15 @@ const scene = await openScene(
     lifecycle: { ...QUICK, maxAbsentMinimum: 10 },
   },
 )
-const { cluster, nodes, reports, vcsim, events } = scene
-const passed = await createMarker(scene)
+const { cluster, nodes, reports, vcsim, events } = stage
+const passed = await createMarker(stage)
 
 /** A proven Node, and a copy of its VM that is known as one. */
 async function pair(name: string): Promise<Pair> {
-  const node = await scene.forger(name)
+  const node = await stage.forger(name)
   await node.proven()
-  const copy = await copyOf(scene, node.vm)
-  await followed(scene, node.vm, copy)
+  const copy = await copyOf(stage, node.vm)
+  await followed(stage, node.vm, copy)
   return { node, copy }
 }
 
@@ -50,9 +50,9 @@ let machine: Forger = stored.node
 let fillers = 0
 async function provenGone(): Promise<void> {
   fillers += 1
-  const node = await scene.forger(`filler-${fillers}`)
+  const node = await stage.forger(`filler-${fillers}`)
   await node.proven()
-  await followed(scene, node.vm)
+  await followed(stage, node.vm)
   await loseHeartbeats(cluster, node.name)
   await vcsim.destroy(node.vm.ref)
   await nodes.until('a Node whose VM is gone goes', () => nodes.last(node.name) === undefined)
@@ -72,16 +72,16 @@ const says = async (node: Forger, reason: string) => {
 const attempt =
   ({ node }: Pair, act: () => Promise<unknown>, change: Partial<Holdings> = {}) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const before = await holdings(scene, node.name)
+    const before = await holdings(stage, node.name)
     await act()
     await passed()
     await says(node, row.seen)
-    t.same(await holdings(scene, node.name), { ...before, ...change })
+    t.same(await holdings(stage, node.name), { ...before, ...change })
   }
 
 /** Another leader, which has found the marker's VM. */
 const newLeader = async () => {
-  await scene.newLeader()
+  await stage.newLeader()
   await passed()
 }
 
@@ -106,23 +106,23 @@ async function speaking<T>(node: Forger, until: Promise<T>): Promise<T> {
 
 await runTheme(t, absentees, {
   unregistered: attempt(away, async () => {
-    await show(scene, away.copy, claims.own(away.node))
+    await show(stage, away.copy, claims.own(away.node))
     await vcsim.unregister(away.node.vm.ref)
   }),
-  'unregistered: made-up claim': attempt(away, () => show(scene, away.copy, claims.madeUp(away.node))),
+  'unregistered: made-up claim': attempt(away, () => show(stage, away.copy, claims.madeUp(away.node))),
   'unregistered: leader': attempt(away, newLeader),
   'unregistered: for long': async (t, row) => {
-    await followed(scene, away.copy)
+    await followed(stage, away.copy)
     await attempt(away, () => speaking(away.node, provenGone()))(t, row)
-    const before = await holdings(scene, away.node.name)
+    const before = await holdings(stage, away.node.name)
     const { ref } = await vcsim.register(away.node.vm.ref)
     await reports.until('it is bound again', () => reports.last(away.node.name)?.status?.vm?.moref === ref)
-    const { vm, ...rest } = await holdings(scene, away.node.name)
+    const { vm, ...rest } = await holdings(stage, away.node.name)
     t.same({ ...rest, vm: { ...vm, moref: before.vm?.moref } }, before)
-    await checkTold(t, scene, away, { reason: 'CopyFound' })
+    await checkTold(t, stage, away, { reason: 'CopyFound' })
   },
   inaccessible: attempt(stored, async () => {
-    await show(scene, stored.copy, claims.own(stored.node))
+    await show(stage, stored.copy, claims.own(stored.node))
     const lost = { connectionState: 'inaccessible', powerState: 'poweredOff', uuid: '' } as const
     await vcsim.setState({ vm: stored.node.vm.ref, ...lost })
   }),
@@ -131,19 +131,19 @@ await runTheme(t, absentees, {
     machine = booted(machine)
     t.match(await machine.report(truth(machine)), { status: 200 })
     await machine.judged()
-    await followed(scene, stored.copy)
-    await show(scene, stored.copy, claims.madeUp(machine))
+    await followed(stage, stored.copy)
+    await show(stage, stored.copy, claims.madeUp(machine))
   }),
-  'inaccessible: guessed nonce': attempt(stored, () => show(scene, stored.copy, claims.guessed(machine))),
+  'inaccessible: guessed nonce': attempt(stored, () => show(stage, stored.copy, claims.guessed(machine))),
   'inaccessible: destroyed': async (t, row) => {
-    const before = await holdings(scene, stored.node.name)
+    const before = await holdings(stage, stored.node.name)
     await loseHeartbeats(cluster, stored.node.name)
     await vcsim.destroy(stored.copy.ref)
     await newLeader()
-    await deletionPending(scene, stored.node.name, { status: 'False', reason: row.seen })
-    await probed(scene, 3)
+    await deletionPending(stage, stored.node.name, { status: 'False', reason: row.seen })
+    await probed(stage, 3)
     await provenGone()
-    t.same(await holdings(scene, stored.node.name), before)
+    t.same(await holdings(stage, stored.node.name), before)
     await vcsim.setState({
       vm: stored.node.vm.ref,
       connectionState: 'connected',
@@ -151,16 +151,16 @@ await runTheme(t, absentees, {
       uuid: stored.node.vm.uuid,
     })
     await says(stored.node, 'VMFound')
-    t.same(await holdings(scene, stored.node.name), before)
+    t.same(await holdings(stage, stored.node.name), before)
   },
   'gone: kept': async (t, row) => {
     const gone = await pair('gone')
-    const before = await holdings(scene, gone.node.name)
+    const before = await holdings(stage, gone.node.name)
     await loseHeartbeats(cluster, gone.node.name)
     await vcsim.destroy(gone.node.vm.ref)
-    await deletionPending(scene, gone.node.name, { reason: row.seen })
+    await deletionPending(stage, gone.node.name, { reason: row.seen })
     await provenGone()
-    t.same(await holdings(scene, gone.node.name), before)
+    t.same(await holdings(stage, gone.node.name), before)
     await vcsim.destroy(gone.copy.ref)
     await nodes.until('then it goes', () => nodes.last(gone.node.name) === undefined)
   },
@@ -169,20 +169,20 @@ await runTheme(t, absentees, {
     await vcsim.setState({ vm: node.vm.ref, powerState: 'poweredOff' })
     await says(node, 'VMPoweredOff')
     const there = booted({ ...node, vm: copy })
-    await show(scene, copy, claims.own(there))
+    await show(stage, copy, claims.own(there))
     t.match(await node.report(truth(there)), { status: 200 })
     await reports.until('it is the other VM', () => reports.last(node.name)?.status?.vm?.moref === copy.ref)
     await events.until('it is said', () =>
       eventsOf(events, node.name).some(({ reason }) => reason === 'VMChanged'),
     )
-    t.ok(isUnique(scene, node.name), 'the former VM is off, and no copy')
-    const before = await holdings(scene, node.name)
+    t.ok(isUnique(stage, node.name), 'the former VM is off, and no copy')
+    const before = await holdings(stage, node.name)
     t.equal(before.formerVMs, 1)
     await loseHeartbeats(cluster, node.name)
     await vcsim.destroy(copy.ref)
     await says(node, row.seen)
     await provenGone()
-    t.match(await holdings(scene, node.name), { uid: before.uid, vm: before.vm })
+    t.match(await holdings(stage, node.name), { uid: before.uid, vm: before.vm })
     await vcsim.destroy(node.vm.ref)
     await nodes.until('then it goes', () => nodes.last(node.name) === undefined)
   },

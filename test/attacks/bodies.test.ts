@@ -5,11 +5,11 @@ import { condition } from '../world/objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { bodies } from './rows/bodies.ts'
 import type { AttackRow } from './rows/row.ts'
-import { nic, openScene, REPORTS, truth } from './scene.ts'
+import { nic, openAttackStage, REPORTS, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 3 })
-const victim = await scene.victim('worker-10')
-const forger = await scene.forger('worker-1')
+const stage = await openAttackStage(t, { vms: 3 })
+const victim = await stage.victim('worker-10')
+const forger = await stage.forger('worker-1')
 await forger.proven()
 const honest = truth(forger)
 const path = `${REPORTS}/${forger.name}?fieldManager=rollcall-agent&force=true`
@@ -76,7 +76,7 @@ await runTheme(
 )
 
 t.test('after all of that the controller still does its work', async (t) => {
-  t.equal(scene.running.exit(), undefined)
-  const next = await scene.forger('worker-2')
+  t.equal(stage.running.exit(), undefined)
+  const next = await stage.forger('worker-2')
   await next.proven()
 })

@@ -8,23 +8,24 @@ import { checkHeld } from './held.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { claims, digests } from './rows/claims.ts'
 import type { AttackRow } from './rows/row.ts'
-import { apply, type Forger, openScene, REPORTS, type SceneMember, truth } from './scene.ts'
+import { type AttackMember, apply, type Forger, openAttackStage, REPORTS, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 40 })
-const { nodes, reports, vcsim } = scene
-const victim = await scene.victim('worker-10')
-const liar = await scene.forger('worker-1')
+const stage = await openAttackStage(t, { vms: 40 })
+const { nodes, reports, vcsim } = stage
+const victim = await stage.victim('worker-10')
+const liar = await stage.forger('worker-1')
 
-const write = ({ vm }: Pick<SceneMember, 'vm'>, value: string) =>
+const write = ({ vm }: Pick<AttackMember, 'vm'>, value: string) =>
   vcsim.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
 /** The claim that an honest agent would write; where it keeps its nonce, one with another. */
-const claimOf = ({ uid, vm, ...of }: SceneMember) => claimVariable(vm.ref, drawClaim(uid, of)).value
+const claimOf = ({ uid, vm, ...of }: AttackMember) => claimVariable(vm.ref, drawClaim(uid, of)).value
 /** Word by word what stands in a VM's guestinfo. */
-const claimIn = async ({ vm }: Pick<SceneMember, 'vm'>) =>
+const claimIn = async ({ vm }: Pick<AttackMember, 'vm'>) =>
   (await vcsim.getGuestinfo(vm.ref, GUESTINFO_CLAIM)) ?? ''
 
 /** A claim of version 1, which anybody can make up. */
-const madeUp = ({ uid, bootID }: Pick<SceneMember, 'uid' | 'bootID'>) => formatClaim({ nodeUID: uid, bootID })
+const madeUp = ({ uid, bootID }: Pick<AttackMember, 'uid' | 'bootID'>) =>
+  formatClaim({ nodeUID: uid, bootID })
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
 /** What a report says that has this digest. */
 const withDigest = (digest: unknown) => ({
@@ -35,7 +36,7 @@ const withDigest = (digest: unknown) => ({
 const believedNoMore =
   (claim: (node: Forger) => string, changes: (node: Forger) => Partial<NodeReportSpec> = () => ({})) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const node = await scene.forger(`guest-${randomUUID().slice(0, 8)}`)
+    const node = await stage.forger(`guest-${randomUUID().slice(0, 8)}`)
     await write(node, claim(node))
     t.match(await node.report(truth(node, changes(node))), { status: 201 })
     const { status } = await node.judged()
@@ -52,8 +53,8 @@ await runTheme(
   {
     'of a proven Node': believedNoMore(() => claimOf(victim)),
     'of a Node to come': async (t, row) => {
-      const liar = await scene.forger('liar')
-      const next = await scene.forger('to-come')
+      const liar = await stage.forger('liar')
+      const next = await stage.forger('to-come')
       await write(liar, claimOf(next))
       t.match(await liar.report(truth(liar)), { status: 201 })
       const current = condition(await liar.judged(), 'IdentityVerified')
@@ -72,7 +73,7 @@ await runTheme(
     'a word more': believedNoMore((node) => `${claimOf(node)} ${drawNonce()}`),
     'of this boot': believedNoMore(madeUp),
     'over a proof': async (t, row) => {
-      const node = await scene.forger('overwritten')
+      const node = await stage.forger('overwritten')
       await node.proven()
       await write(node, claimOf(victim))
       await reports.until('the proof is of before', () => {
@@ -82,10 +83,10 @@ await runTheme(
       t.ok(isInitialized(nodes.last(node.name)))
     },
     'without end': async (t, row) => {
-      const node = await scene.forger('restless')
+      const node = await stage.forger('restless')
       await node.proven()
       for (let turn = 0; turn < 200; turn += 1) await write(node, claimOf(turn % 2 === 0 ? victim : node))
-      const marker = await scene.forger('after-the-storm')
+      const marker = await stage.forger('after-the-storm')
       await marker.proven()
       await reports.until('the last claim counts', () => {
         return condition(reports.last(node.name), 'IdentityVerified')?.reason === row.seen
@@ -100,7 +101,7 @@ await runTheme(
       t.not(vm.uuid, victim.vm.uuid)
       // A real clone has it; the simulator need not.
       await write({ vm }, await claimIn(victim))
-      const node = await scene.forger('clone', { vm })
+      const node = await stage.forger('clone', { vm })
       t.match(await node.report(truth(node)), { status: 201 })
       t.match(condition(await node.judged(), 'IdentityVerified'), {
         status: 'True',
@@ -110,29 +111,29 @@ await runTheme(
       await node.proven()
     },
     'a copy': async (t, row) => {
-      const [original, copied] = [scene.vms.shift(), scene.vms.shift()]
+      const [original, copied] = [stage.vms.shift(), stage.vms.shift()]
       if (original === undefined || copied === undefined) throw new Error('no VM is left')
       await vcsim.setState({ vm: copied.ref, uuid: original.uuid })
-      const owner = await scene.victim('owner-of-copied', { vm: original })
+      const owner = await stage.victim('owner-of-copied', { vm: original })
       const before = await owner.seen()
-      const node = await scene.forger('copy', { vm: { ...copied, uuid: original.uuid } })
+      const node = await stage.forger('copy', { vm: { ...copied, uuid: original.uuid } })
       await write(node, await claimIn(owner))
       t.match(await node.report(truth(node)), { status: 201 })
       t.same(await owner.seen(), before)
-      await checkHeld(t, scene, node, row.seen)
+      await checkHeld(t, stage, node, row.seen)
     },
     foothold: async (t, row) => {
-      const owner = await scene.forger('owner')
+      const owner = await stage.forger('owner')
       await owner.proven()
-      const thief = await scene.forger('thief')
-      const { body: before } = await scene.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
+      const thief = await stage.forger('thief')
+      const { body: before } = await stage.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
       await write(owner, claimOf(thief))
       t.match(await thief.report(truth({ ...thief, vm: owner.vm })), { status: 201 })
       await reports.until('the claim has come and counts for nothing', () => {
         return condition(reports.last(thief.name), 'IdentityVerified')?.reason === row.seen
       })
-      await checkHeld(t, scene, thief, row.seen)
-      const { body: after } = await scene.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
+      await checkHeld(t, stage, thief, row.seen)
+      const { body: after } = await stage.cluster.request('GET', `/api/v1/nodes/${owner.name}`)
       t.same(after, before)
       await owner.proven()
     },
@@ -169,7 +170,7 @@ const FORGED = {
 const itself =
   (changes: Partial<NodeReportSpec>, claim: (node: Forger) => string, digest = true) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const node = await scene.forger(`guest-${randomUUID().slice(0, 8)}`)
+    const node = await stage.forger(`guest-${randomUUID().slice(0, 8)}`)
     await write(node, claim(node))
     const { bootID: _bootID, ...spec } = truth(node)
     const said = { ...spec.claim, ...changes.claim, ...(digest ? { digest: digestOf(claim(node)) } : {}) }
@@ -200,7 +201,7 @@ await runTheme(
       claim: { written: true, reason: 'Written', message: 'it stands', digest: digestOf(madeUp(node)) },
     })),
     'no boot, version 1': async (t, row) => {
-      const node = await scene.forger('bootless')
+      const node = await stage.forger('bootless')
       await write(node, `v1 ${node.uid} -`)
       const { bootID: _bootID, ...spec } = truth(node)
       t.match(await node.report(spec), { status: 201 })

@@ -6,7 +6,7 @@ import { condition, eventsOf, isShutDown } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import { copies } from './rows/copies.ts'
 import type { AttackRow } from './rows/row.ts'
-import { type Forger, openScene, truth } from './scene.ts'
+import { type Forger, openAttackStage, truth } from './stage.ts'
 import {
   booted,
   checkTold,
@@ -23,39 +23,39 @@ import {
   show,
 } from './tenant.ts'
 
-const scene = await openScene(
+const stage = await openAttackStage(
   t,
   { vms: 40 },
   { topology: { onChange: 'relabel' }, lifecycle: { absentFor: '3s', confirmations: 3, leaderAge: '1s' } },
 )
-const { cluster, nodes, reports, events, vcsim } = scene
-const passed = await createMarker(scene)
+const { cluster, nodes, reports, events, vcsim } = stage
+const passed = await createMarker(stage)
 
 /** A Node whose machine shows its claim, or cannot. */
 async function verified(name: string, { claim = true } = {}): Promise<Forger> {
-  const node = await scene.forger(name)
+  const node = await stage.forger(name)
   if (claim) await node.proven()
   else await node.reported()
-  await followed(scene, node.vm)
+  await followed(stage, node.vm)
   return node
 }
 
 const weak = await verified('weak', { claim: false })
-const weakUUID: Pair = { node: weak, copy: elsewhere(scene, weak.vm) }
-const weakMACs: Pair = { node: weak, copy: elsewhere(scene, weak.vm) }
+const weakUUID: Pair = { node: weak, copy: elsewhere(stage, weak.vm) }
+const weakMACs: Pair = { node: weak, copy: elsewhere(stage, weak.vm) }
 const strong = await verified('worker-10')
-const running: Pair = { node: strong, copy: elsewhere(scene, strong.vm) }
+const running: Pair = { node: strong, copy: elsewhere(stage, strong.vm) }
 const sleeper = await verified('sleeper')
-const asleep: Pair = { node: sleeper, copy: elsewhere(scene, sleeper.vm) }
+const asleep: Pair = { node: sleeper, copy: elsewhere(stage, sleeper.vm) }
 /** The machine of `strong` after its latest boot. */
 let machine: Forger = strong
 
-const copy = ({ node, copy }: Pair, macs = true) => copyOf(scene, node.vm, { vm: copy, macs })
+const copy = ({ node, copy }: Pair, macs = true) => copyOf(stage, node.vm, { vm: copy, macs })
 /** Shows a claim on the tenant's VM. */
 const claim =
   ({ copy }: Pair, text: () => string) =>
   () =>
-    show(scene, copy, text())
+    show(stage, copy, text())
 const state = (vm: VcsimVM, change: Omit<Parameters<typeof vcsim.setState>[0], 'vm'>) =>
   vcsim.setState({ vm: vm.ref, ...change })
 const shutDown = ({ name }: Forger, is: boolean) =>
@@ -65,31 +65,31 @@ const shutDown = ({ name }: Forger, is: boolean) =>
 const attempt =
   (pair: Pair, act: () => Promise<unknown>, change: Partial<Holdings> = {}) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const before = await holdings(scene, pair.node.name)
+    const before = await holdings(stage, pair.node.name)
     await act()
     await passed()
-    await checkTold(t, scene, pair, { reason: row.seen })
-    t.same(await holdings(scene, pair.node.name), { ...before, ...change })
+    await checkTold(t, stage, pair, { reason: row.seen })
+    t.same(await holdings(stage, pair.node.name), { ...before, ...change })
   }
 
 /** The same for what makes the tenant's VM no rival; it is one again at the end. */
 const harmless =
   (pair: Pair, act: () => Promise<unknown>, undo: () => Promise<unknown>) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const before = await holdings(scene, pair.node.name)
+    const before = await holdings(stage, pair.node.name)
     await act()
-    await reports.until('there is no copy', () => isUnique(scene, pair.node.name))
+    await reports.until('there is no copy', () => isUnique(stage, pair.node.name))
     await passed()
-    t.same(await holdings(scene, pair.node.name), before)
+    t.same(await holdings(stage, pair.node.name), before)
     t.match(condition(reports.last(pair.node.name), 'VMFound'), { status: 'True', reason: row.seen })
     await undo()
-    await checkTold(t, scene, pair, { reason: 'CopyFound' })
-    t.same(await holdings(scene, pair.node.name), before)
+    await checkTold(t, stage, pair, { reason: 'CopyFound' })
+    t.same(await holdings(stage, pair.node.name), before)
   }
 
 const boot = async (): Promise<void> => {
   machine = booted(machine)
-  await show(scene, machine.vm, '')
+  await show(stage, machine.vm, '')
   t.match(await machine.report(truth(machine)), { status: 200 })
   await machine.judged()
 }
@@ -98,7 +98,7 @@ await runTheme(t, copies, {
   'reported: UUID': attempt(weakUUID, () => copy(weakUUID, false)),
   'reported: MACs': attempt(weakMACs, async () => {
     await copy(weakMACs)
-    await followed(scene, weakMACs.copy)
+    await followed(stage, weakMACs.copy)
   }),
   'reported: made-up claim': attempt(
     weakMACs,
@@ -119,8 +119,8 @@ await runTheme(t, copies, {
 
   'proven: made-up claim': attempt(running, async () => {
     await copy(running)
-    await followed(scene, running.copy)
-    await show(scene, running.copy, claims.madeUp(strong))
+    await followed(stage, running.copy)
+    await show(stage, running.copy, claims.madeUp(strong))
   }),
   'proven: guessed nonce': attempt(
     running,
@@ -156,7 +156,7 @@ await runTheme(t, copies, {
     vcsim.move({ vm: strong.vm.ref, host: `${strong.vm.cluster}_H2` }),
   ),
   'proven: renamed': async (t, row) => {
-    const odd: Pair = { node: strong, copy: elsewhere(scene, strong.vm) }
+    const odd: Pair = { node: strong, copy: elsewhere(stage, strong.vm) }
     await vcsim.govc('object.rename', `VirtualMachine:${odd.copy.ref}`, 'worker\u202e\u009b\u2028\n10')
     await attempt(odd, () => state(odd.copy, { uuid: strong.vm.uuid }))(t, row)
     const said = [condition(reports.last(strong.name), 'VMUnique'), ...eventsOf(events, strong.name)]
@@ -166,18 +166,18 @@ await runTheme(t, copies, {
     await vcsim.destroy(odd.copy.ref)
   },
   'proven: unregistered': async (t, row) => {
-    const before = await holdings(scene, strong.name)
+    const before = await holdings(stage, strong.name)
     await vcsim.unregister(running.copy.ref)
-    await reports.until('it is forgotten', () => isUnique(scene, strong.name))
+    await reports.until('it is forgotten', () => isUnique(stage, strong.name))
     Object.assign(running.copy, { ref: (await vcsim.register(running.copy.ref)).ref })
-    await checkTold(t, scene, running, { reason: row.seen })
-    await followed(scene, running.copy)
-    t.same(await holdings(scene, strong.name), before)
+    await checkTold(t, stage, running, { reason: row.seen })
+    await followed(stage, running.copy)
+    t.same(await holdings(stage, strong.name), before)
   },
 
   'boot: made-up claim': attempt(running, async () => {
     await boot()
-    await show(scene, running.copy, claims.madeUp(machine))
+    await show(stage, running.copy, claims.madeUp(machine))
   }),
   'boot: guessed nonce': attempt(
     running,
@@ -192,13 +192,13 @@ await runTheme(t, copies, {
     claim(running, () => claims.own(machine)),
   ),
   'boot: new claim too': async (t, row) => {
-    await attempt(running, () => show(scene, strong.vm, claims.own(machine)))(t, row)
+    await attempt(running, () => show(stage, strong.vm, claims.own(machine)))(t, row)
     t.match(condition(reports.last(strong.name), 'IdentityVerified'), { reason: 'Proven' })
   },
   'boot: late report': async (t, row) => {
     const next = booted(machine)
     await attempt(running, async () => {
-      for (const vm of [running.copy, strong.vm]) await show(scene, vm, claims.own(next))
+      for (const vm of [running.copy, strong.vm]) await show(stage, vm, claims.own(next))
     })(t, row)
     machine = next
     await attempt(running, async () => {
@@ -212,7 +212,7 @@ await runTheme(t, copies, {
     asleep,
     async () => {
       await copy(asleep)
-      await followed(scene, asleep.copy)
+      await followed(stage, asleep.copy)
       await state(sleeper.vm, { powerState: 'poweredOff' })
       await shutDown(sleeper, true)
     },
@@ -233,15 +233,15 @@ await runTheme(t, copies, {
   'off: instance UUID': async (t, row) => {
     await attempt(asleep, async () => {
       await state(asleep.copy, { instanceUuid: sleeper.vm.instanceUuid })
-      await scene.newLeader()
+      await stage.newLeader()
     })(t, row)
     await state(asleep.copy, { instanceUuid: asleep.copy.instanceUuid })
   },
-  'off: leader': attempt(asleep, () => scene.newLeader()),
+  'off: leader': attempt(asleep, () => stage.newLeader()),
   'back on': attempt(
     asleep,
     async () => {
-      await followed(scene, sleeper.vm, asleep.copy)
+      await followed(stage, sleeper.vm, asleep.copy)
       await state(sleeper.vm, { powerState: 'poweredOn' })
       await shutDown(sleeper, false)
     },
@@ -294,29 +294,29 @@ await runTheme(t, copies, {
     },
   ),
 
-  'running: leader': attempt(running, () => scene.newLeader()),
+  'running: leader': attempt(running, () => stage.newLeader()),
   'many copies': attempt(running, async () => {
     for (let i = 0; i < 12; i += 1) {
       const { ref } = await vcsim.create({ name: `twin-${i}`, like: running.copy.ref })
       await vcsim.setState({ vm: ref, uuid: strong.vm.uuid })
-      await counted(scene.running, `main/${strong.vm.ref}`, `main/${ref}`)
+      await counted(stage.running, `main/${strong.vm.ref}`, `main/${ref}`)
     }
   }),
   'another victim': async (t, row) => {
     await attempt({ node: sleeper, copy: running.copy }, () =>
-      copyOf(scene, sleeper.vm, { vm: running.copy }),
+      copyOf(stage, sleeper.vm, { vm: running.copy }),
     )(t, row)
   },
   destroyed: async (t, row) => {
-    const before = await holdings(scene, weak.name)
+    const before = await holdings(stage, weak.name)
     await loseHeartbeats(cluster, weak.name)
     for (const { copy } of [weakUUID, weakMACs]) await vcsim.destroy(copy.ref)
-    await reports.until('there is no copy', () => isUnique(scene, weak.name))
+    await reports.until('there is no copy', () => isUnique(stage, weak.name))
     const other = await verified('gone')
     await loseHeartbeats(cluster, other.name)
     await vcsim.destroy(other.vm.ref)
     await nodes.until('a Node whose VM is gone goes', () => nodes.last(other.name) === undefined)
-    t.same(await holdings(scene, weak.name), before)
+    t.same(await holdings(stage, weak.name), before)
     t.match(condition(reports.last(weak.name), 'VMFound'), { status: 'True', reason: row.seen })
   },
 })

@@ -10,13 +10,13 @@ import { boundTo, createObject, deletePod, podOf } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { credentials } from './rows/credentials.ts'
 import type { AttackRow } from './rows/row.ts'
-import { AGENT, apply, openScene, truth } from './scene.ts'
+import { AGENT, apply, openAttackStage, truth } from './stage.ts'
 import { resign, signingKey, tamper, unsigned } from './tokens.ts'
 
-const scene = await openScene(t, { vms: 2 })
-const { cluster } = scene
-const victim = await scene.victim('worker-10')
-const forger = await scene.forger('worker-1')
+const stage = await openAttackStage(t, { vms: 2 })
+const { cluster } = stage
+const victim = await stage.victim('worker-10')
+const forger = await stage.forger('worker-1')
 const forged = reportObject({
   name: victim.name,
   uid: victim.uid,
@@ -33,7 +33,7 @@ async function tries(
   row: AttackRow,
   credential: { token: string } | CertificateIdentity,
 ): Promise<void> {
-  const sender = await scene.sender(
+  const sender = await stage.sender(
     'user' in credential ? { certificate: await cluster.clientCertificate(credential) } : credential,
   )
   checkRefused(t, row, await apply(sender, forged))
@@ -52,14 +52,14 @@ const withCertificate =
 await t.test('with the right one, in a dry run, the API server takes it', async (t) => {
   const query = 'fieldManager=rollcall-agent&force=true&dryRun=All'
   for (const token of [victimsToken, resign(victimsToken, (claims) => claims, key)]) {
-    t.match(await apply(await scene.sender({ token }), forged, { query }), { status: 200 })
+    t.match(await apply(await stage.sender({ token }), forged, { query }), { status: 200 })
   }
   const certificate = await cluster.clientCertificate(kubeletIdentity(victim.name))
-  t.match(await apply(await scene.sender({ certificate }), forged, { query }), { status: 200 })
+  t.match(await apply(await stage.sender({ certificate }), forged, { query }), { status: 200 })
   const node = { kind: 'Node', name: victim.name, uid: victim.uid }
   const token = await boundTo(cluster, 'kube-system', AGENT, node)
   t.match(
-    await apply(await scene.sender({ token }), forged, { query }),
+    await apply(await stage.sender({ token }), forged, { query }),
     { status: 200 },
     'whoever may ask for tokens of the account speaks for any node',
   )
@@ -163,9 +163,9 @@ await runTheme(
       await mkdir(dir)
       const ca = await createCertificateAuthority(dir)
       const certificate = await ca.client(kubeletIdentity(victim.name))
-      checkRefused(t, row, await apply(await scene.sender({ certificate }), forged))
+      checkRefused(t, row, await apply(await stage.sender({ certificate }), forged))
     },
-    nobody: async (t, row) => checkRefused(t, row, await apply(await scene.sender({}), forged)),
+    nobody: async (t, row) => checkRefused(t, row, await apply(await stage.sender({}), forged)),
   },
   victim,
 )

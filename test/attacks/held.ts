@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { ConditionType } from '../../agent/shared/node-report.ts'
 import { until } from '../fixtures/until.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
-import type { AttackScene, Forger } from './scene.ts'
+import type { AttackStage, Forger } from './stage.ts'
 
 /**
  * Checks what an operator has of a Node that is held up for this reason: a condition, a Warning on the Node, and a metric; and
@@ -10,11 +10,11 @@ import type { AttackScene, Forger } from './scene.ts'
  */
 export async function checkHeld(
   t: Test,
-  scene: AttackScene,
+  stage: AttackStage,
   forger: Pick<Forger, 'name' | 'judged'>,
   reason: string,
 ): Promise<void> {
-  const { cluster, events, running } = scene
+  const { cluster, events, running } = stage
   const { name } = forger
   const report = await forger.judged()
   const type = (['VMFound', 'IdentityVerified', 'AddressesResolved'] as const).find(

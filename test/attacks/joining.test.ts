@@ -8,12 +8,12 @@ import { collection, createObject } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { joining } from './rows/joining.ts'
 import type { AttackRow } from './rows/row.ts'
-import { openScene } from './scene.ts'
 import type { AttackRequest, Sender } from './sender.ts'
+import { openAttackStage } from './stage.ts'
 
-const scene = await openScene(t, { vms: 3 })
-const { cluster } = scene
-const control = await scene.forger('control-1')
+const stage = await openAttackStage(t, { vms: 3 })
+const { cluster } = stage
+const control = await stage.forger('control-1')
 await cluster.request(
   'PATCH',
   '/api/v1/nodes/control-1',
@@ -21,7 +21,7 @@ await cluster.request(
   { contentType: 'application/merge-patch+json' },
 )
 /** It has joined, and its agent has not said a word. */
-const { kubelet, uid } = await scene.forger('worker-1')
+const { kubelet, uid } = await stage.forger('worker-1')
 
 const [secret] = await readManifests('../config.example.yaml')
 if (secret === undefined) throw new Error('there is no example of the Secret')
@@ -102,7 +102,7 @@ await runTheme(t, joining, {
   'a label at registration': async (t, row) => {
     for (const [i, label] of placingLabels.entries()) {
       const name = `worker-2${i}`
-      const joined = await scene.sender({
+      const joined = await stage.sender({
         certificate: await cluster.clientCertificate({
           user: `system:node:${name}`,
           groups: ['system:nodes'],

@@ -7,13 +7,13 @@ import { serviceAccountToken } from '../world/service-account.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { deletion, lifecycle } from './rows/lifecycle.ts'
 import type { AttackRow } from './rows/row.ts'
-import { openScene, REPORTS, truth } from './scene.ts'
 import type { AttackRequest, Sender } from './sender.ts'
+import { openAttackStage, REPORTS, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 4 })
-const { cluster } = scene
-const victim = await scene.victim('worker-10')
-const forger = await scene.forger('worker-1')
+const stage = await openAttackStage(t, { vms: 4 })
+const { cluster } = stage
+const victim = await stage.victim('worker-10')
+const forger = await stage.forger('worker-1')
 await forger.proven()
 
 const { kubelet, agentPod } = forger
@@ -66,7 +66,7 @@ const { status: before } = await read<ReportObject>(theirReport)
 const bound = { vm: { ...before?.vm, moref: 'vm-gone' } }
 const braked = { brakeEngagedAt: '2026-11-21T09:30:00Z' }
 
-const controller = await scene.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })
+const controller = await stage.sender({ token: await serviceAccountToken(cluster, 'rollcall-controller') })
 
 /** A deletion of the victim's Node as the controller would ask for it. */
 async function removal(): Promise<AttackRequest> {

@@ -8,13 +8,13 @@ import { collection } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { minting } from './rows/credentials.ts'
 import type { AttackRow } from './rows/row.ts'
-import { openScene } from './scene.ts'
 import type { Answer, AttackRequest, Sender } from './sender.ts'
+import { openAttackStage } from './stage.ts'
 
-const scene = await openScene(t, { vms: 2 })
-const victim = await scene.victim('worker-10')
-const { kubelet, agentPod, ...forger } = await scene.forger('worker-1')
-const victimsPod = await createAgentPod(scene.cluster, victim.name)
+const stage = await openAttackStage(t, { vms: 2 })
+const victim = await stage.victim('worker-10')
+const { kubelet, agentPod, ...forger } = await stage.forger('worker-1')
+const victimsPod = await createAgentPod(stage.cluster, victim.name)
 
 const askFor = (boundObjectRef?: object): AttackRequest => ({
   method: 'POST',

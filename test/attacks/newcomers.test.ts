@@ -5,14 +5,14 @@ import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { newcomers } from './rows/newcomers.ts'
 import type { AttackRow } from './rows/row.ts'
-import { type Forger, NO_CLAIM, openScene, truth } from './scene.ts'
+import { type Forger, NO_CLAIM, openAttackStage, truth } from './stage.ts'
 import { checkTold, claims, copyOf, createMarker, elsewhere, followed, type Pair, show } from './tenant.ts'
 
-const scene = await openScene(t, { vms: 100, dcs: 2 }, { datacenters: ['DC0'] })
-const { nodes, reports, events, vcsim } = scene
-const foreign = scene.vms.filter(({ datacenter }) => datacenter === 'DC1')
-scene.vms.splice(0, scene.vms.length, ...scene.vms.filter(({ datacenter }) => datacenter === 'DC0'))
-const passed = await createMarker(scene)
+const stage = await openAttackStage(t, { vms: 100, dcs: 2 }, { datacenters: ['DC0'] })
+const { nodes, reports, events, vcsim } = stage
+const foreign = stage.vms.filter(({ datacenter }) => datacenter === 'DC1')
+stage.vms.splice(0, stage.vms.length, ...stage.vms.filter(({ datacenter }) => datacenter === 'DC0'))
+const passed = await createMarker(stage)
 
 let joining = 0
 
@@ -22,7 +22,7 @@ interface Prepared {
 }
 
 function spare(): VcsimVM {
-  const vm = scene.vms.shift()
+  const vm = stage.vms.shift()
   if (vm === undefined) throw new Error('no VM is left')
   return vm
 }
@@ -30,7 +30,7 @@ function spare(): VcsimVM {
 /** A VM that no Node has yet, and the tenant's, which is not its copy yet. */
 function two(): Prepared {
   const vm = spare()
-  return { vm, copy: elsewhere(scene, vm) }
+  return { vm, copy: elsewhere(stage, vm) }
 }
 
 interface JoinOptions {
@@ -41,10 +41,10 @@ interface JoinOptions {
 
 /** Makes the copy, then registers the Node. */
 async function join({ vm, copy }: Prepared, { made, ...options }: JoinOptions = {}): Promise<Pair> {
-  await copyOf(scene, vm, { vm: copy, ...options })
+  await copyOf(stage, vm, { vm: copy, ...options })
   await made?.(copy)
   joining += 1
-  return { node: await scene.forger(`joins-${joining}`, { vm }), copy }
+  return { node: await stage.forger(`joins-${joining}`, { vm }), copy }
 }
 
 async function reports201(t: Test, node: Forger, changes: Parameters<typeof truth>[1] = {}): Promise<void> {
@@ -94,7 +94,7 @@ const waiting =
   async (t: Test, row: AttackRow): Promise<void> => {
     await act()
     await passed()
-    await checkHeld(t, scene, silent.node, row.seen)
+    await checkHeld(t, stage, silent.node, row.seen)
     t.equal(vmOf(silent.node), undefined)
   }
 
@@ -103,11 +103,11 @@ const twice =
   (end: (copy: VcsimVM) => Promise<unknown>) =>
   async (t: Test, row: AttackRow): Promise<void> => {
     const { node, copy } = await join(two())
-    for (const vm of [node.vm, copy]) await show(scene, vm, claims.own(node))
+    for (const vm of [node.vm, copy]) await show(stage, vm, claims.own(node))
     await reports201(t, node)
-    await checkHeld(t, scene, node, row.seen)
+    await checkHeld(t, stage, node, row.seen)
     t.match(condition(reports.last(node.name), 'VMFound')?.message, /2 VMs show the claim/)
-    await followed(scene, copy)
+    await followed(stage, copy)
     await passed()
     t.notOk(isInitialized(nodes.last(node.name)))
     await end(copy)
@@ -117,14 +117,14 @@ const twice =
 await runTheme(t, newcomers, {
   'no claim': async (t, row) => {
     await reports201(t, silent.node, NO_CLAIM)
-    await waiting(() => followed(scene, silent.node.vm, silent.copy))(t, row)
+    await waiting(() => followed(stage, silent.node.vm, silent.copy))(t, row)
   },
-  'no claim: made-up': waiting(() => show(scene, silent.copy, claims.madeUp(silent.node))),
-  'no claim: guessed': waiting(() => show(scene, silent.copy, claims.guessed(silent.node))),
+  'no claim: made-up': waiting(() => show(stage, silent.copy, claims.madeUp(silent.node))),
+  'no claim: guessed': waiting(() => show(stage, silent.copy, claims.guessed(silent.node))),
   'no claim: leader': waiting(async () => {
-    await scene.newLeader()
+    await stage.newLeader()
     await passed()
-    await followed(scene, silent.copy)
+    await followed(stage, silent.copy)
   }),
   'no claim: disconnected': waiting(() => state({ connectionState: 'disconnected' })(silent.copy)),
   'no claim: gone': async (t, row) => {
@@ -136,57 +136,57 @@ await runTheme(t, newcomers, {
     const pair = await join(two(), { macs: false })
     await pair.node.reported()
     await settles(t, pair.node, 'reported')
-    await checkTold(t, scene, pair, { reason: row.seen })
+    await checkTold(t, stage, pair, { reason: row.seen })
   },
 
   'claim: made-up': async (t, row) => {
     const pair = await join(two())
-    await show(scene, pair.copy, claims.madeUp(pair.node))
+    await show(stage, pair.copy, claims.madeUp(pair.node))
     await pair.node.proven()
     await settles(t, pair.node, 'proven')
-    await checkTold(t, scene, pair, { reason: row.seen })
+    await checkTold(t, stage, pair, { reason: row.seen })
   },
   'claim: guessed': async (t, row) => {
     const pair = await join(two())
-    await show(scene, pair.copy, claims.guessed(pair.node))
+    await show(stage, pair.copy, claims.guessed(pair.node))
     await pair.node.proven()
     await settles(t, pair.node, 'proven')
-    await checkTold(t, scene, pair, { reason: row.seen })
+    await checkTold(t, stage, pair, { reason: row.seen })
   },
   'claim: not visible yet': async (t, row) => {
     const { node, copy } = await join(two())
     await reports201(t, node)
-    await checkHeld(t, scene, node, row.seen)
-    await followed(scene, node.vm, copy)
-    await show(scene, node.vm, claims.own(node))
+    await checkHeld(t, stage, node, row.seen)
+    await followed(stage, node.vm, copy)
+    await show(stage, node.vm, claims.own(node))
     await settles(t, node, 'proven')
   },
   'claim: second comes late': async (t, row) => {
     const { vm, copy } = two()
-    const node = await scene.forger('comes-first', { vm })
+    const node = await stage.forger('comes-first', { vm })
     await reports201(t, node)
     await settles(t, node, 'reported')
-    await copyOf(scene, vm, { vm: copy })
-    await followed(scene, vm, copy)
-    await show(scene, copy, claims.madeUp(node))
+    await copyOf(stage, vm, { vm: copy })
+    await followed(stage, vm, copy)
+    await show(stage, copy, claims.madeUp(node))
     await passed()
-    await checkTold(t, scene, { node, copy }, { reason: row.seen })
+    await checkTold(t, stage, { node, copy }, { reason: row.seen })
     await settles(t, node, 'reported')
-    await show(scene, vm, claims.own(node))
+    await show(stage, vm, claims.own(node))
     await settles(t, node, 'proven')
   },
-  'claim: shown twice': twice((copy) => show(scene, copy, '')),
+  'claim: shown twice': twice((copy) => show(stage, copy, '')),
   'claim: shown twice, destroyed': twice((copy) => vcsim.destroy(copy.ref)),
   'claim: another VM is off': async (t, row) => {
     const pair = await join(two(), { made: state({ powerState: 'poweredOff' }) })
-    await show(scene, pair.copy, claims.own(pair.node))
+    await show(stage, pair.copy, claims.own(pair.node))
     await pair.node.proven()
     await settles(t, pair.node, 'proven')
     t.match(condition(reports.last(pair.node.name), 'VMFound'), { status: 'True', reason: row.seen })
   },
   'claim: out of scope': async (t, row) => {
     const { node, copy } = await join({ vm: spare(), copy: outOfScope() })
-    await show(scene, copy, claims.own(node))
+    await show(stage, copy, claims.own(node))
     await node.proven()
     await settles(t, node, 'proven')
     t.match(condition(reports.last(node.name), 'VMFound'), { status: 'True', reason: row.seen })
@@ -208,12 +208,12 @@ await runTheme(t, newcomers, {
   },
   'later out of scope': async (t, row) => {
     const { vm, copy } = two()
-    const node = await scene.forger('stays-in-scope', { vm })
+    const node = await stage.forger('stays-in-scope', { vm })
     await node.proven()
-    await followed(scene, vm)
-    await copyOf(scene, vm, { vm: copy })
+    await followed(stage, vm)
+    await copyOf(stage, vm, { vm: copy })
     await vcsim.move({ vm: copy.ref, host: 'DC1_C0_H0', folder: '/DC1/vm' })
-    await followed(scene, copy)
+    await followed(stage, copy)
     await passed()
     await settles(t, node, 'proven')
     t.match(condition(reports.last(node.name), 'VMFound'), { status: 'True', reason: row.seen })
@@ -226,16 +226,16 @@ await runTheme(t, newcomers, {
     await reports201(t, node)
     await reports.until('it is taken for the copy', () => vmOf(node) === copy.ref)
     t.equal(reports.last(node.name)?.status?.identityLevel, 'reported')
-    await followed(scene, copy)
+    await followed(stage, copy)
     await vcsim.show(prepared.vm.ref)
-    await followed(scene, prepared.vm)
-    await show(scene, prepared.vm, claims.own(node))
+    await followed(stage, prepared.vm)
+    await show(stage, prepared.vm, claims.own(node))
     await reports.until('it is what it is', () => vmOf(node) === prepared.vm.ref)
     await reports.until('and proven', () => reports.last(node.name)?.status?.identityLevel === 'proven')
     await events.until('it is said', () =>
       eventsOf(events, node.name).some(({ reason }) => reason === row.seen),
     )
     t.match(reports.last(node.name)?.status?.formerVMs, [{ moref: copy.ref }])
-    await checkTold(t, scene, { node, copy }, { reason: 'CopyFound' })
+    await checkTold(t, stage, { node, copy }, { reason: 'CopyFound' })
   },
 })

@@ -10,7 +10,7 @@ import { heartbeat } from '../world/kubelet.ts'
 import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
-import { type Forger, openScene, truth } from './scene.ts'
+import { type Forger, openAttackStage, truth } from './stage.ts'
 import { booted, claims, copyOf, elsewhere, followed, holdings, isUnique, show } from './tenant.ts'
 
 const other = await startVcsim({ clusters: 2, vms: 8, seed: 'second', password: 'another' })
@@ -20,12 +20,12 @@ await other.tag(
   { category: ZONE_CATEGORY, tag: 'zone-c', object: 'DC0_C1' },
   { category: REGION_CATEGORY, tag: 'region-2', object: 'DC0' },
 )
-const scene = await openScene(
+const stage = await openAttackStage(
   t,
   { vms: 12 },
   { otherVCenters: { second: other }, topology: { onChange: 'relabel' }, lifecycle: QUICK },
 )
-const { cluster, nodes, reports, events, vcsim } = scene
+const { cluster, nodes, reports, events, vcsim } = stage
 const theirs = await other.vms()
 
 /** The VM as it is in the second vCenter after a move: with all its UUIDs and its MACs. */
@@ -33,7 +33,7 @@ async function movedThere({ vm }: Forger): Promise<VcsimVM> {
   const there = theirs.shift()
   if (there === undefined) throw new Error('no VM is left in the second vCenter')
   await other.setState({ vm: there.ref, instanceUuid: vm.instanceUuid })
-  return copyOf(scene, vm, { vm: there, vcsim: other })
+  return copyOf(stage, vm, { vm: there, vcsim: other })
 }
 
 /** The machine speaks until this is so. */
@@ -61,14 +61,14 @@ async function checkMoved(t: Test, node: Forger, why: RegExp): Promise<void> {
   )
   for (const { object } of reports.of(node.name).slice(-3)) t.equal(object.status?.identityLevel, 'proven')
   t.ok(isInitialized(nodes.last(node.name)))
-  t.equal((await holdings(scene, node.name)).uid, node.uid, 'it is the same Node')
-  t.ok(isUnique(scene, node.name), 'nothing is left that passes for it')
+  t.equal((await holdings(stage, node.name)).uid, node.uid, 'it is the same Node')
+  t.ok(isUnique(stage, node.name), 'nothing is left that passes for it')
 }
 
 t.test('moved to another vCenter', async (t) => {
-  const node = await scene.forger('moved')
+  const node = await stage.forger('moved')
   await node.proven()
-  await followed(scene, node.vm)
+  await followed(stage, node.vm)
   const there = await movedThere(node)
   await show({ vcsim: other }, there, claims.own(node))
   await vcsim.unregister(node.vm.ref)
@@ -76,36 +76,36 @@ t.test('moved to another vCenter', async (t) => {
   t.match(vmOf(node), { moref: there.ref })
   await checkMoved(t, node, /proven gone/)
   await nodes.until('its zone is that of its VM', () => zoneOf(node) === 'zone-c')
-  t.equal((await holdings(scene, node.name)).formerVMs, 0)
+  t.equal((await holdings(stage, node.name)).formerVMs, 0)
 })
 
 t.test('restored in the same vCenter, while its former VM is off', async (t) => {
-  const node = await scene.forger('restored')
+  const node = await stage.forger('restored')
   await node.proven()
-  await followed(scene, node.vm)
+  await followed(stage, node.vm)
   await vcsim.setState({ vm: node.vm.ref, powerState: 'poweredOff' })
   await reports.until(
     'it is off',
     () => condition(reports.last(node.name), 'VMFound')?.reason === 'VMPoweredOff',
   )
-  const copy = await copyOf(scene, node.vm, { vm: elsewhere(scene, node.vm) })
+  const copy = await copyOf(stage, node.vm, { vm: elsewhere(stage, node.vm) })
   const machine = booted(node)
-  await show(scene, copy, claims.own(machine))
+  await show(stage, copy, claims.own(machine))
   t.match(await node.report(truth(machine)), { status: 200 })
   await reports.until('it is there', () => vmOf(node)?.moref === copy.ref)
   await checkMoved(t, node, /does not run/)
-  t.equal((await holdings(scene, node.name)).formerVMs, 1)
+  t.equal((await holdings(stage, node.name)).formerVMs, 1)
 })
 
 t.test('failed over to another site, while its own vCenter is down', async (t) => {
-  const node = await scene.forger('failed-over')
+  const node = await stage.forger('failed-over')
   await node.proven()
-  await followed(scene, node.vm)
+  await followed(stage, node.vm)
   const there = await movedThere(node)
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
   await vcsim.endSessions()
   await until('its vCenter is away', async () => {
-    return (await metric(scene.running, 'rollcall_vcenter_up{vcenter="main"}')) === 0
+    return (await metric(stage.running, 'rollcall_vcenter_up{vcenter="main"}')) === 0
   })
   const machine = booted(node)
   await show({ vcsim: other }, there, claims.own(machine))
@@ -115,7 +115,7 @@ t.test('failed over to another site, while its own vCenter is down', async (t) =
   await vcsim.setState({ vm: node.vm.ref, powerState: 'poweredOff' })
   await vcsim.clearFaults()
   await until('its vCenter is back', async () => {
-    return (await metric(scene.running, 'rollcall_vcenter_up{vcenter="main"}')) === 1
+    return (await metric(stage.running, 'rollcall_vcenter_up{vcenter="main"}')) === 1
   })
   await checkMoved(t, node, /does not run/)
   t.match(vmOf(node), { vCenter: 'second' }, 'and it does not go back by itself')
@@ -123,24 +123,24 @@ t.test('failed over to another site, while its own vCenter is down', async (t) =
 
 t.test('its vCenter is replaced, and taken out of the configuration', async (t) => {
   const there = theirs.shift()
-  const here = scene.vms.shift()
+  const here = stage.vms.shift()
   if (there === undefined || here === undefined) throw new Error('no VM is left')
-  const node = await scene.forger('replaced', { vm: there, vcsim: other })
+  const node = await stage.forger('replaced', { vm: there, vcsim: other })
   await node.proven()
   await vcsim.setState({ vm: here.ref, instanceUuid: there.instanceUuid })
-  await copyOf(scene, there, { vm: here })
-  await show(scene, here, claims.own(node))
-  await scene.newLeader({ otherVCenters: {} })
+  await copyOf(stage, there, { vm: here })
+  await show(stage, here, claims.own(node))
+  await stage.newLeader({ otherVCenters: {} })
   await reports.until('it is there', () => vmOf(node)?.vCenter === 'main')
   await checkMoved(t, node, /no longer configured/)
 })
 
 t.test('a person names the VM', async (t) => {
-  const node = await scene.forger('named')
+  const node = await stage.forger('named')
   await node.proven()
-  await followed(scene, node.vm)
-  const copy = await copyOf(scene, node.vm)
-  await reports.until('the copy is told', () => !isUnique(scene, node.name))
+  await followed(stage, node.vm)
+  const copy = await copyOf(stage, node.vm)
+  await reports.until('the copy is told', () => !isUnique(stage, node.name))
   const annotations = { 'rollcall.dev/vm': copy.instanceUuid }
   const { status } = await cluster.request(
     'PATCH',
@@ -155,5 +155,5 @@ t.test('a person names the VM', async (t) => {
       ({ reason, message }) => reason === 'VMChanged' && /person/.test(message),
     ),
   )
-  t.equal((await holdings(scene, node.name)).formerVMs, 1)
+  t.equal((await holdings(stage, node.name)).formerVMs, 1)
 })

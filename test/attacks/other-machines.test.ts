@@ -9,13 +9,13 @@ import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { otherMachines } from './rows/other-machines.ts'
 import type { AttackRow } from './rows/row.ts'
-import { type Forger, nic, openScene, type SceneMember, truth } from './scene.ts'
+import { type AttackMember, type Forger, nic, openAttackStage, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 24 })
-const { cluster, vcsim, vms } = scene
-const victim = await scene.victim('worker-10')
-const off = await scene.victim('worker-12')
-const weak = await scene.victim('worker-11', { level: 'reported' })
+const stage = await openAttackStage(t, { vms: 24 })
+const { cluster, vcsim, vms } = stage
+const victim = await stage.victim('worker-10')
+const off = await stage.victim('worker-12')
+const weak = await stage.victim('worker-11', { level: 'reported' })
 
 function spare(): VcsimVM {
   const vm = vms.shift()
@@ -32,16 +32,16 @@ const uuids = (serial: string, product = serial): Pick<NodeReportSpec, 'machine'
   },
 })
 
-const nicOf = ({ vm, address }: Pick<SceneMember, 'vm' | 'address'>, name?: string) =>
+const nicOf = ({ vm, address }: Pick<AttackMember, 'vm' | 'address'>, name?: string) =>
   nic(vm.vnics[0]?.mac, [address], name)
 
 /** A new Node reports its machine with these changes, and is held up as the row says. */
 const held =
   (changes: (forger: Forger) => Partial<NodeReportSpec>) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const forger = await scene.forger(`forger-${randomUUID().slice(0, 8)}`)
+    const forger = await stage.forger(`forger-${randomUUID().slice(0, 8)}`)
     t.match(await forger.report(truth(forger, changes(forger))), { status: 201 })
-    await checkHeld(t, scene, forger, row.seen)
+    await checkHeld(t, stage, forger, row.seen)
     t.equal((await nodeOf(forger)).spec.providerID, undefined)
   }
 
@@ -49,7 +49,7 @@ const held =
 const harmless =
   (changes: (forger: Forger) => Partial<NodeReportSpec>) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const forger = await scene.forger(`forger-${randomUUID().slice(0, 8)}`)
+    const forger = await stage.forger(`forger-${randomUUID().slice(0, 8)}`)
     await forger.proven()
     t.match(await forger.report(truth(forger, changes(forger))), { status: 200 })
     const { status } = await forger.judged()
@@ -92,7 +92,7 @@ await runTheme(
       await held(({ address }) => ({ ...uuids(vm.uuid), interfaces: [nicOf({ vm, address })] }))(t, row)
     },
     'another VM later': async (t, row) => {
-      const forger = await scene.forger('two-faced')
+      const forger = await stage.forger('two-faced')
       await forger.proven()
       const before = await nodeOf(forger)
       const interfaces = [nicOf(victim)]
@@ -106,9 +106,9 @@ await runTheme(
     'two VMs at once': held(({ vm }) => uuids(vm.uuid, victim.vm.uuid)),
     'provider ID at registration': async (t, row) => {
       const providerID = `vsphere://${victim.vm.uuid}`
-      const forger = await scene.forger('bringing', { kubelet: { providerID } })
+      const forger = await stage.forger('bringing', { kubelet: { providerID } })
       t.match(await forger.report(truth(forger)), { status: 201 })
-      await checkHeld(t, scene, forger, row.seen)
+      await checkHeld(t, stage, forger, row.seen)
     },
     "the victim's address": held((forger) => ({
       interfaces: [nicOf({ vm: forger.vm, address: victim.address })],

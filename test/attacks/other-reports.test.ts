@@ -3,14 +3,14 @@ import { reportObject } from '../world/crowd.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { otherReports } from './rows/other-reports.ts'
 import type { AttackRow } from './rows/row.ts'
-import { openScene, REPORTS, truth } from './scene.ts'
 import type { AttackRequest, Sender } from './sender.ts'
+import { openAttackStage, REPORTS, truth } from './stage.ts'
 
 // The one's name begins the other's, so that nothing may go by the beginning.
-const scene = await openScene(t, { vms: 2 })
+const stage = await openAttackStage(t, { vms: 2 })
 const before = await refusals()
-const victim = await scene.victim('worker-10')
-const forger = await scene.forger('worker-1')
+const victim = await stage.victim('worker-10')
+const forger = await stage.forger('worker-1')
 await forger.proven()
 
 const credentials: Record<string, Sender> = { kubelet: forger.kubelet, agent: forger.agentPod }
@@ -81,7 +81,7 @@ await runTheme(
       jsonPatch({ op: 'replace', path: '/metadata/ownerReferences', value: [owner] }),
     ),
     apply: async (t, row) => {
-      const { body } = await scene.cluster.request<{ metadata: { resourceVersion: string } }>('GET', path)
+      const { body } = await stage.cluster.request<{ metadata: { resourceVersion: string } }>('GET', path)
       const { resourceVersion } = body.metadata
       await refused(
         applied(forged),
@@ -136,7 +136,7 @@ await runTheme(
 )
 
 async function status(): Promise<unknown> {
-  const { body } = await scene.cluster.request<{ status: unknown }>('GET', ownPath)
+  const { body } = await stage.cluster.request<{ status: unknown }>('GET', ownPath)
   return body.status
 }
 
@@ -146,7 +146,7 @@ t.test("the API server's metrics count what the policy refuses", async (t) => {
 
 /** How often the policy for reports has refused since the API server started. */
 async function refusals(): Promise<number> {
-  const { body } = await scene.cluster.request<string>('GET', '/metrics')
+  const { body } = await stage.cluster.request<string>('GET', '/metrics')
   const counts = body.matchAll(
     /^apiserver_validating_admission_policy_check_total\{.*enforcement_action="deny".*policy="own-report\.rollcall\.dev".*\} (\d+)$/gm,
   )

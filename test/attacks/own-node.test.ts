@@ -4,13 +4,13 @@ import { address, condition, eventsOf, isInitialized, type NodeObject } from '..
 import { checkRefused, runTheme } from './refused.ts'
 import { ownNode } from './rows/own-node.ts'
 import type { AttackRow } from './rows/row.ts'
-import { openScene, truth } from './scene.ts'
 import type { AttackRequest } from './sender.ts'
+import { openAttackStage, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 10 })
-const { cluster, nodes, events } = scene
-const victim = await scene.victim('worker-10')
-const forger = await scene.forger('worker-1')
+const stage = await openAttackStage(t, { vms: 10 })
+const { cluster, nodes, events } = stage
+const victim = await stage.victim('worker-10')
+const forger = await stage.forger('worker-1')
 await forger.proven()
 
 const zone = 'topology.kubernetes.io/zone'
@@ -63,7 +63,7 @@ await runTheme(
       t.same(await verified(), honest)
     },
     'at registration': async (t, row) => {
-      const late = await scene.forger('brings-labels', { kubelet: { labels: { [zone]: 'other' } } })
+      const late = await stage.forger('brings-labels', { kubelet: { labels: { [zone]: 'other' } } })
       const { name } = late
       await late.report(truth(late))
       await events.until('it is said', () => eventsOf(events, name).some(({ reason }) => reason === row.seen))
@@ -71,7 +71,7 @@ await runTheme(
     },
     'provider ID': refused(merge({ spec: { providerID: `vsphere://${victim.vm.uuid}` } })),
     taint: async (t, row) => {
-      const { kubelet, name } = await scene.forger('impatient')
+      const { kubelet, name } = await stage.forger('impatient')
       checkRefused(t, row, await kubelet.send(merge({ spec: { taints: null } }, `/api/v1/nodes/${name}`)))
       t.notOk(isInitialized(await node(name)))
     },
@@ -88,13 +88,13 @@ await runTheme(
       )
     },
     'node IP': async (t, row) => {
-      const other = await scene.forger('brings-node-ip', { kubelet: { nodeIP: victim.address } })
+      const other = await stage.forger('brings-node-ip', { kubelet: { nodeIP: victim.address } })
       await other.report(truth(other))
       t.match(condition(await other.judged(), 'AddressesResolved'), { status: 'False', reason: row.seen })
       t.notOk(isInitialized(await node(other.name)))
     },
     'system UUID': async (t, row) => {
-      const other = await scene.forger('pretender', { kubelet: { biosUUID: victim.vm.uuid } })
+      const other = await stage.forger('pretender', { kubelet: { biosUUID: victim.vm.uuid } })
       await other.proven()
       const { status } = await other.judged()
       t.match(status?.vm, { moref: other.vm.ref, biosUUID: other.vm.uuid })
@@ -107,7 +107,7 @@ await runTheme(
     ),
     'which VM it is': refused(named(path), named(`${path}/status`)),
     'which VM it is, at registration': async (t, row) => {
-      const other = await scene.forger('brings-vm', { kubelet: { annotations: itsVM } })
+      const other = await stage.forger('brings-vm', { kubelet: { annotations: itsVM } })
       await other.proven()
       const { status } = await other.judged()
       t.match(status?.vm, { moref: other.vm.ref })

@@ -4,20 +4,20 @@ import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { checkHeld, metricSays } from './held.ts'
 import { runTheme } from './refused.ts'
 import { races } from './rows/timing.ts'
-import { type Forger, NO_CLAIM, nic, openScene, type SceneMember, truth } from './scene.ts'
+import { type AttackMember, type Forger, NO_CLAIM, nic, openAttackStage, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 24 })
-const { nodes, reports, events } = scene
+const stage = await openAttackStage(t, { vms: 24 })
+const { nodes, reports, events } = stage
 
 /** A VM's Node, and one that reports the same VM. */
 async function two(name: string): Promise<{ victim: Forger; forger: Forger }> {
-  return { victim: await scene.forger(name), forger: await scene.forger(`${name}-forger`) }
+  return { victim: await stage.forger(name), forger: await stage.forger(`${name}-forger`) }
 }
 
 /** The other machine's identity, in the forger's own report. */
 function posing(
   forger: Forger,
-  as: Pick<SceneMember, 'vm'>,
+  as: Pick<AttackMember, 'vm'>,
   changes: Partial<NodeReportSpec> = {},
 ): NodeReportSpec {
   return truth({ ...forger, vm: as.vm }, changes)
@@ -54,24 +54,24 @@ await runTheme(t, races, {
     await reports.until('the forger is refused', () => {
       return condition(reports.last(forger.name), 'IdentityVerified')?.reason === row.seen
     })
-    await checkHeld(t, scene, forger, row.seen)
+    await checkHeld(t, stage, forger, row.seen)
     t.equal(await level(victim), 'proven')
   },
   'the Node is not heard yet': async (t, row) => {
     const { victim, forger } = await two('unheard')
     await written(t, forger, posing(forger, victim))
-    await checkHeld(t, scene, forger, row.seen)
+    await checkHeld(t, stage, forger, row.seen)
     t.match(condition(await forger.judged(), 'IdentityVerified')?.message, new RegExp(victim.name))
     await victim.proven()
   },
   'the forger is first': async (t, row) => {
-    const [vm] = scene.vms
+    const [vm] = stage.vms
     if (vm === undefined) throw new Error('no VM is left')
-    const forger = await scene.forger('first-forger', { vm: scene.vms.pop() ?? vm })
+    const forger = await stage.forger('first-forger', { vm: stage.vms.pop() ?? vm })
     await written(t, forger, posing(forger, { vm }))
     await nodes.until('the forger is initialized', () => isInitialized(nodes.last(forger.name)))
     t.equal(await level(forger), 'reported', 'as it would be anywhere without a second witness')
-    const victim = await scene.forger('first')
+    const victim = await stage.forger('first')
     t.equal(victim.vm, vm)
     await victim.proven()
     await reports.until('the forger is refused', () => {
@@ -87,28 +87,28 @@ await runTheme(t, races, {
     const { victim, forger } = await two('first-no-macs')
     const interfaces = [nic('02:00:00:00:00:01', [forger.address])]
     await written(t, forger, posing(forger, victim, { interfaces }))
-    await checkHeld(t, scene, forger, row.seen)
+    await checkHeld(t, stage, forger, row.seen)
     await written(t, victim, truth(victim, NO_CLAIM))
     await nodes.until('the victim is initialized', () => isInitialized(nodes.last(victim.name)))
     t.equal(await level(victim), 'reported')
   },
   'a provider ID is first': async (t, row) => {
-    const victim = await scene.forger('by-provider-id')
+    const victim = await stage.forger('by-provider-id')
     const providerID = `vsphere://${victim.vm.uuid}`
-    await scene.forger('by-provider-id-forger', { kubelet: { providerID } })
+    await stage.forger('by-provider-id-forger', { kubelet: { providerID } })
     await victim.proven()
     t.notOk(isInitialized(nodes.last('by-provider-id-forger')))
-    await metricSays(scene.running.url, 'Initialized', row.seen)
+    await metricSays(stage.running.url, 'Initialized', row.seen)
     t.equal(await level(victim), 'proven')
   },
   'a provider ID is first, no claim': async (t, row) => {
-    const victim = await scene.forger('silent')
+    const victim = await stage.forger('silent')
     const providerID = `vsphere://${victim.vm.uuid}`
-    const forger = await scene.forger('silent-forger', { kubelet: { providerID } })
+    const forger = await stage.forger('silent-forger', { kubelet: { providerID } })
     await written(t, victim, truth(victim, NO_CLAIM))
-    await checkHeld(t, scene, victim, row.seen)
+    await checkHeld(t, stage, victim, row.seen)
     t.match(condition(await victim.judged(), 'IdentityVerified')?.message, new RegExp(forger.name))
-    t.match(await scene.cluster.request('DELETE', `/api/v1/nodes/${forger.name}`), { status: 200 })
+    t.match(await stage.cluster.request('DELETE', `/api/v1/nodes/${forger.name}`), { status: 200 })
     await nodes.until('the victim is initialized', () => isInitialized(nodes.last(victim.name)))
   },
   'without rest': async (t, row) => {

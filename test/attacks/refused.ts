@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { AttackRow, Refuser, Theme } from './rows/row.ts'
-import type { Victim } from './scene.ts'
 import type { Answer } from './sender.ts'
+import type { Victim } from './stage.ts'
 
 /** How each of those who answer for the API server says no. */
 const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; readonly message: RegExp }>> = {

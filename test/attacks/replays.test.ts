@@ -5,17 +5,17 @@ import { condition } from '../world/objects.ts'
 import { deletePod } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { replays } from './rows/timing.ts'
-import { apply, type Forger, openScene, truth } from './scene.ts'
+import { apply, type Forger, openAttackStage, truth } from './stage.ts'
 
-const scene = await openScene(t, { vms: 16 })
-const { cluster, reports } = scene
+const stage = await openAttackStage(t, { vms: 16 })
+const { cluster, reports } = stage
 
 /** A Node that was proven, was deleted and is registered anew, on the same machine: what was, and what is. */
 async function registeredAnew(t: Test, name: string): Promise<{ former: Forger; present: Forger }> {
-  const former = await scene.forger(name)
+  const former = await stage.forger(name)
   await former.proven()
   t.match(await cluster.request('DELETE', `/api/v1/nodes/${name}`), { status: 200 })
-  const present = await scene.forger(name, { vm: former.vm })
+  const present = await stage.forger(name, { vm: former.vm })
   t.not(present.uid, former.uid)
   return { former, present }
 }
@@ -74,15 +74,15 @@ await runTheme(t, replays, {
   },
   'Node to come': async (t, row) => {
     const name = 'to-come'
-    const kubelet = await scene.sender({
+    const kubelet = await stage.sender({
       certificate: await cluster.clientCertificate(kubeletIdentity(name)),
     })
-    const vm = scene.vms[0]
+    const vm = stage.vms[0]
     if (vm === undefined) throw new Error('no VM is left')
     const uid = '11111111-2222-4333-8444-555555555555'
     const made = { name, uid, vm, bootID: uid, address: '10.66.1.1' }
     t.match(await apply(kubelet, reportObject({ name, uid, spec: truth(made) })), { status: 201 })
-    const present = await scene.forger(name)
+    const present = await stage.forger(name)
     t.equal(present.vm, vm)
     await reports.until('it is refused', () => {
       return condition(reports.last(name), 'IdentityVerified')?.reason === row.seen
@@ -91,13 +91,13 @@ await runTheme(t, replays, {
     await present.proven()
   },
   "another's Node to come": async (t, row) => {
-    const forger = await scene.forger('worker-1')
+    const forger = await stage.forger('worker-1')
     const name = 'another-to-come'
     const spec = truth(forger)
     for (const sender of [forger.kubelet, forger.agentPod]) {
       checkRefused(t, row, await apply(sender, reportObject({ name, uid: forger.uid, spec })))
     }
-    const victim = await scene.forger(name)
+    const victim = await stage.forger(name)
     await victim.proven()
   },
 })

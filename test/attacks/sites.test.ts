@@ -7,11 +7,11 @@ import { condition, isInitialized, isShutDown } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import type { AttackRow } from './rows/row.ts'
 import { sites } from './rows/sites.ts'
-import { type Forger, openScene, truth } from './scene.ts'
+import { type Forger, openAttackStage, truth } from './stage.ts'
 import { booted, claims, copyOf, createMarker, followed, type Holdings, holdings, show } from './tenant.ts'
 
 const other = await startVcsim({ clusters: 2, vms: 12, seed: 'second', password: 'another' })
-const scene = await openScene(
+const stage = await openAttackStage(
   t,
   { vms: 12 },
   {
@@ -21,16 +21,16 @@ const scene = await openScene(
   },
 )
 t.teardown(() => other.stop())
-const { cluster, nodes, reports, vcsim } = scene
+const { cluster, nodes, reports, vcsim } = stage
 const theirs = await other.vms()
-const there = { ...scene, vcsim: other }
+const there = { ...stage, vcsim: other }
 // Its VM is in the second vCenter, which answers to the end.
-const passed = await createMarker(scene, { vm: spare(), vcsim: other })
-const victim = await scene.forger('worker-10')
+const passed = await createMarker(stage, { vm: spare(), vcsim: other })
+const victim = await stage.forger('worker-10')
 await victim.proven()
 let machine: Forger = victim
-const copy = await copyOf(scene, victim.vm, { vm: spare(), vcsim: other })
-await followed(scene, victim.vm)
+const copy = await copyOf(stage, victim.vm, { vm: spare(), vcsim: other })
+await followed(stage, victim.vm)
 await followed(there, copy)
 
 function spare() {
@@ -41,7 +41,7 @@ function spare() {
 
 const answers = (name: string, does: boolean) =>
   until(`vCenter ${name} ${does ? 'answers' : 'is away'}`, async () => {
-    return (await metric(scene.running, `rollcall_vcenter_up{vcenter="${name}"}`)) === Number(does)
+    return (await metric(stage.running, `rollcall_vcenter_up{vcenter="${name}"}`)) === Number(does)
   })
 const lose = async (name: string, simulator: Vcsim) => {
   await simulator.fault({ operation: '*', kind: 'status', status: 503 })
@@ -57,7 +57,7 @@ const regain = async (name: string, simulator: Vcsim) => {
 const attempt =
   (act: () => Promise<unknown>, change: Partial<Holdings> = {}) =>
   async (t: Test, row: AttackRow): Promise<void> => {
-    const before = await holdings(scene, victim.name)
+    const before = await holdings(stage, victim.name)
     await act()
     await passed()
     await reports.until(`it says ${row.seen}`, () =>
@@ -65,14 +65,14 @@ const attempt =
         (type) => condition(reports.last(victim.name), type)?.reason === row.seen,
       ),
     )
-    t.same(await holdings(scene, victim.name), { ...before, ...change })
+    t.same(await holdings(stage, victim.name), { ...before, ...change })
   }
 const claim = (text: () => string) => attempt(() => show(there, copy, text()))
 
 /** A machine that joins, of which the tenant has a copy in the second vCenter. */
 async function joins(name: string): Promise<Forger> {
-  const node = await scene.forger(name)
-  await copyOf(scene, node.vm, { vm: spare(), vcsim: other })
+  const node = await stage.forger(name)
+  await copyOf(stage, node.vm, { vm: spare(), vcsim: other })
   return node
 }
 
@@ -126,7 +126,7 @@ await runTheme(t, sites, {
   }),
   'away: guessed nonce': claim(() => claims.guessed(machine)),
   'away: leader': attempt(async () => {
-    await scene.newLeader({ until: 'answering' })
+    await stage.newLeader({ until: 'answering' })
     await answers('main', false)
     await passed()
     await followed(there, copy)
@@ -146,22 +146,22 @@ await runTheme(t, sites, {
     await loseHeartbeats(cluster, victim.name)
     await attempt(() => other.destroy(copy.ref))(t, row)
     await regain('main', vcsim)
-    await show(scene, victim.vm, claims.own(machine))
+    await show(stage, victim.vm, claims.own(machine))
     for (const node of early === undefined ? [] : [early]) {
-      await show(scene, node.vm, claims.own(node))
+      await show(stage, node.vm, claims.own(node))
       await settles(t, node, 'proven')
     }
     await settles(t, victim, 'proven')
   },
   'joins: own vCenter away': async (t, row) => {
     await lose('second', other)
-    const node = await scene.forger('no-claim')
+    const node = await stage.forger('no-claim')
     t.match(await node.report(truth(node)), { status: 201 })
     await reports.until('it waits', () => condition(reports.last(node.name), 'VMFound')?.reason === row.seen)
     early = node
   },
   'joins: claim': async (t, row) => {
-    const node = await scene.forger('claims')
+    const node = await stage.forger('claims')
     await node.proven()
     await settles(t, node, 'proven')
     t.match(condition(reports.last(node.name), 'IdentityVerified'), { reason: row.seen })

@@ -9,7 +9,7 @@ import type { Vcsim } from '../servers/vcsim.ts'
 import type { Controller } from '../world/controller.ts'
 import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isShutDown, type NodeObject } from '../world/objects.ts'
-import { type AttackScene, type Forger, type ForgerOptions, REPORTS, type SceneMember } from './scene.ts'
+import { type AttackMember, type AttackStage, type Forger, type ForgerOptions, REPORTS } from './stage.ts'
 
 /** A Node and the VM that passes for its own. */
 export interface Pair {
@@ -18,15 +18,15 @@ export interface Pair {
 }
 
 export interface CopyOptions {
-  /** Takes one from the scene unless given: of the other cluster than the original, and so of the other zone. */
+  /** Takes one from the stage unless given: of the other cluster than the original, and so of the other zone. */
   readonly vm?: VcsimVM
-  /** Which has the copy; that of the scene unless given. */
+  /** Which has the copy; that of the stage unless given. */
   readonly vcsim?: Vcsim
   readonly macs?: boolean
 }
 
-/** Takes a VM of the scene that lies in another cluster. */
-export function elsewhere({ vms }: Pick<AttackScene, 'vms'>, { cluster }: Pick<VcsimVM, 'cluster'>): VcsimVM {
+/** Takes a VM of the stage that lies in another cluster. */
+export function elsewhere({ vms }: Pick<AttackStage, 'vms'>, { cluster }: Pick<VcsimVM, 'cluster'>): VcsimVM {
   const at = vms.findLastIndex((vm) => vm.cluster !== cluster)
   const [vm] = at < 0 ? [] : vms.splice(at, 1)
   if (vm === undefined) throw new Error('no VM is left in another cluster')
@@ -35,9 +35,9 @@ export function elsewhere({ vms }: Pick<AttackScene, 'vms'>, { cluster }: Pick<V
 
 /** Gives a VM of the tenant's the MAC addresses and the BIOS UUID of another VM, as anybody may who can edit it. */
 export async function copyOf(
-  scene: AttackScene,
+  stage: AttackStage,
   original: VcsimVM,
-  { vm = elsewhere(scene, original), vcsim = scene.vcsim, macs = true }: CopyOptions = {},
+  { vm = elsewhere(stage, original), vcsim = stage.vcsim, macs = true }: CopyOptions = {},
 ): Promise<VcsimVM> {
   const vnics = macs ? original.vnics : vm.vnics
   const own = ['-dc', vm.datacenter, '-vm', vm.name]
@@ -63,16 +63,16 @@ export async function followed(
 }
 
 /** The same machine after a boot: its agent knows another boot ID and draws another nonce. */
-export function booted<M extends SceneMember>(machine: M): M & { readonly nonce: string } {
+export function booted<M extends AttackMember>(machine: M): M & { readonly nonce: string } {
   return { ...machine, bootID: randomUUID(), nonce: drawNonce() }
 }
 
 /** Claims for a Node, as a VM's guest may have them in its guestinfo. */
 export const claims = {
-  own: ({ uid, bootID, nonce }: SceneMember) => text(drawClaim(uid, { bootID, nonce })),
+  own: ({ uid, bootID, nonce }: AttackMember) => text(drawClaim(uid, { bootID, nonce })),
   /** From what everybody may read: the Node's UID and its boot ID. */
-  madeUp: ({ uid, bootID }: SceneMember) => `v1 ${uid} ${bootID}`,
-  guessed: ({ uid, bootID }: SceneMember) => text(drawClaim(uid, { bootID })),
+  madeUp: ({ uid, bootID }: AttackMember) => `v1 ${uid} ${bootID}`,
+  guessed: ({ uid, bootID }: AttackMember) => text(drawClaim(uid, { bootID })),
 }
 
 function text(claim: Parameters<typeof claimVariable>[1]): string {
@@ -93,11 +93,11 @@ export async function show(
  * and comes back after that.
  */
 export async function createMarker(
-  scene: AttackScene,
-  { vcsim = scene.vcsim, ...options }: Pick<ForgerOptions, 'vm' | 'vcsim'> = {},
+  stage: AttackStage,
+  { vcsim = stage.vcsim, ...options }: Pick<ForgerOptions, 'vm' | 'vcsim'> = {},
 ): Promise<() => Promise<void>> {
   const name = 'marker'
-  const node = await scene.forger(name, { vcsim, ...options })
+  const node = await stage.forger(name, { vcsim, ...options })
   await node.proven()
   await followed({ vcsim }, node.vm)
   return async () => {
@@ -106,9 +106,9 @@ export async function createMarker(
       [claims.own(node), 'Proven'],
     ] as const) {
       await show({ vcsim }, node.vm, claim)
-      await scene.reports.until(
+      await stage.reports.until(
         `the claim of ${name} makes it ${reason}`,
-        () => condition(scene.reports.last(name), 'IdentityVerified')?.reason === reason,
+        () => condition(stage.reports.last(name), 'IdentityVerified')?.reason === reason,
       )
     }
   }
@@ -128,7 +128,7 @@ export interface Holdings {
 }
 
 /** From the API server itself and not from a watch that may be behind. */
-export async function holdings({ cluster }: Pick<AttackScene, 'cluster'>, name: string): Promise<Holdings> {
+export async function holdings({ cluster }: Pick<AttackStage, 'cluster'>, name: string): Promise<Holdings> {
   const { body: node } = await cluster.request<NodeObject>('GET', `/api/v1/nodes/${name}`)
   const { body: report } = await cluster.request<{ status?: NodeReportStatus }>('GET', `${REPORTS}/${name}`)
   const { vm, identityLevel, formerVMs = [] } = report.status ?? {}
@@ -151,7 +151,7 @@ export async function holdings({ cluster }: Pick<AttackScene, 'cluster'>, name: 
 /** Checks what an operator is told of a copy: a condition and a Warning on the Node, and a metric, which name both VMs. */
 export async function checkTold(
   t: Test,
-  { reports, events, running }: AttackScene & { readonly running: Pick<Controller, 'url'> },
+  { reports, events, running }: AttackStage & { readonly running: Pick<Controller, 'url'> },
   { node, copy }: Pair,
   { reason, vCenter = 'main' }: { readonly reason: string; readonly vCenter?: string },
 ): Promise<void> {
@@ -176,6 +176,6 @@ export async function counted(controller: Pick<Controller, 'url'>, vm: string, c
 }
 
 /** Whether nothing is told of copies of a Node's VM. */
-export function isUnique({ reports }: Pick<AttackScene, 'reports'>, name: string): boolean {
+export function isUnique({ reports }: Pick<AttackStage, 'reports'>, name: string): boolean {
   return condition(reports.last(name), 'VMUnique')?.status !== 'False'
 }

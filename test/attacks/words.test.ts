@@ -5,7 +5,7 @@ import { loseHeartbeats } from '../world/kubelet.ts'
 import { condition, eventsOf } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import { words } from './rows/words.ts'
-import { openScene, truth } from './scene.ts'
+import { openAttackStage, truth } from './stage.ts'
 import { copyOf, followed } from './tenant.ts'
 
 const EVIL = 'evil\u001b[2J\u0007\u009b\u202e\u2028end'
@@ -13,9 +13,9 @@ const EVIL = 'evil\u001b[2J\u0007\u009b\u202e\u2028end'
 const ACTS = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 const SHOWN = /evil\ufffd.*end/
 
-const scene = await openScene(t, { vms: 8 }, { lifecycle: QUICK })
-const { cluster, events, nodes, reports, vcsim, running } = scene
-const victim = await scene.forger('worker-10')
+const stage = await openAttackStage(t, { vms: 8 }, { lifecycle: QUICK })
+const { cluster, events, nodes, reports, vcsim, running } = stage
+const victim = await stage.forger('worker-10')
 await victim.proven()
 const rename = (vm: VcsimVM) => vcsim.govc('object.rename', `VirtualMachine:${vm.ref}`, `${EVIL} ${vm.ref}`)
 
@@ -44,25 +44,25 @@ async function said(t: Test, name: string, reason: string): Promise<void> {
 
 await runTheme(t, words, {
   'provider ID': async (t, { seen }) => {
-    const forger = await scene.forger('worker-1', { kubelet: { providerID: `other://${EVIL}` } })
+    const forger = await stage.forger('worker-1', { kubelet: { providerID: `other://${EVIL}` } })
     t.match(await forger.report(truth(forger)), { status: 201 })
     await told(t, forger.name, 'IdentityVerified', seen)
   },
   copy: async (t, { seen }) => {
-    const copy = await copyOf(scene, victim.vm)
+    const copy = await copyOf(stage, victim.vm)
     await rename(copy)
     await told(t, victim.name, 'VMUnique', seen)
   },
   'VM that goes': async (t, { seen }) => {
-    const [vm] = scene.vms.splice(0, 1)
+    const [vm] = stage.vms.splice(0, 1)
     if (vm === undefined) throw new Error('no VM is left')
     await rename(vm)
-    const goes = await scene.forger('worker-2', { vm })
+    const goes = await stage.forger('worker-2', { vm })
     await goes.proven()
-    await followed(scene, vm)
+    await followed(stage, vm)
     await loseHeartbeats(cluster, goes.name)
     await vcsim.destroy(vm.ref)
-    await deleted(scene, goes.name)
+    await deleted(stage, goes.name)
     await said(t, goes.name, seen)
     t.match(running.output(), /Node deleted, its VM is gone/)
     t.match(running.output(), SHOWN)

@@ -8,7 +8,7 @@ import { startAgent } from '../world/agent.ts'
 import { registerNode } from '../world/kubelet.ts'
 import { writeMachine } from '../world/machine.ts'
 import { watchUsage } from '../world/meters.ts'
-import { type BenchScene, openScene } from './scene.ts'
+import { type BenchStage, openBenchStage } from './stage.ts'
 
 export interface AgentFigures {
   /** From exec until the API server had answered, milliseconds. */
@@ -26,8 +26,8 @@ const RUNS = 15
 
 /** One agent on a machine with nothing else to do. */
 export async function benchAgent(restSeconds: number): Promise<AgentFigures> {
-  await using scene = await openScene(1)
-  const { root, kubeconfig } = await machine(scene)
+  await using stage = await openBenchStage(1)
+  const { root, kubeconfig } = await machine(stage)
   const times: number[] = []
   for (let run = 0; run < RUNS; run++) {
     // Another boot each time, so that each report is another.
@@ -56,7 +56,7 @@ export async function benchAgent(restSeconds: number): Promise<AgentFigures> {
   }
 }
 
-async function machine({ cluster, vcsim, dir }: BenchScene): Promise<{ root: string; kubeconfig: string }> {
+async function machine({ cluster, vcsim, dir }: BenchStage): Promise<{ root: string; kubeconfig: string }> {
   const [vm] = await vcsim.vms()
   if (vm === undefined) throw new Error('the simulator has no virtual machine')
   const root = join(dir, 'machine')

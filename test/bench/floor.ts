@@ -7,7 +7,7 @@ import { startCluster } from '../servers/start-cluster.ts'
 import { inParallel } from '../world/crowd.ts'
 import { nodeObject } from '../world/kubelet.ts'
 import { serviceAccountToken } from '../world/service-account.ts'
-import type { BenchScene } from './scene.ts'
+import type { BenchStage } from './stage.ts'
 
 const PARALLEL = 16
 const PATCH = 'application/merge-patch+json'
@@ -41,8 +41,8 @@ export async function measureBareFloor(machines: readonly VcsimVM[]): Promise<nu
   return await secondsFor(cluster, machines, { connect: { cert, key }, headers: {} })
 }
 
-/** The floor of this scene, with our policies and the controller's credential. */
-export async function measureFloor({ cluster, machines }: BenchScene): Promise<number> {
+/** The floor of this stage, with our policies and the controller's credential. */
+export async function measureFloor({ cluster, machines }: BenchStage): Promise<number> {
   const token = await serviceAccountToken(cluster, 'rollcall-controller')
   return secondsFor(cluster, machines, { connect: {}, headers: { authorization: `Bearer ${token}` } })
 }

@@ -6,7 +6,7 @@ import { startCPI } from '../world/cpi.ts'
 import { countProviderWrites, cpuSeconds, metric, type Usage, watchUsage } from '../world/meters.ts'
 import type { Program } from '../world/program.ts'
 import { LABELS } from '../world/stage.ts'
-import type { BenchScene } from './scene.ts'
+import type { BenchStage } from './stage.ts'
 
 export interface BenchmarkRun {
   readonly provider: string
@@ -44,7 +44,7 @@ export interface Quiet {
 }
 
 export interface RunOptions {
-  readonly scene: BenchScene
+  readonly stage: BenchStage
   /** Least seconds to look on after all is done; 0 for none. Each provider is watched for its longest interval. */
   readonly quietSeconds: number
 }
@@ -58,14 +58,14 @@ const CPI_STATUS_INTERVAL = 300
 const SHORTEST_INTERVAL = 0.85
 
 /** Nodes and reports are there; the controller starts. */
-export async function coldStart({ scene, quietSeconds }: RunOptions): Promise<BenchmarkRun> {
-  await using cast = await scene.enter()
+export async function coldStart({ stage, quietSeconds }: RunOptions): Promise<BenchmarkRun> {
+  await using cast = await stage.enter()
   await cast.report()
-  const api = await gaugeAPI(scene)
-  await using controller = await startOurs(scene, 'started')
+  const api = await gaugeAPI(stage)
+  await using controller = await startOurs(stage, 'started')
   const resynced = () => nextResync(controller)
   return await measure(
-    { provider: 'Rollcall', records: true, resynced, scene, cast, quietSeconds, api },
+    { provider: 'Rollcall', records: true, resynced, stage, cast, quietSeconds, api },
     controller,
     controller.startedAt,
   )
@@ -83,14 +83,14 @@ async function nextResync(controller: Controller): Promise<void> {
 }
 
 /** The controller leads and has nothing to do; then all Nodes report at once. */
-export async function arrival({ scene, quietSeconds }: RunOptions): Promise<BenchmarkRun> {
-  await using cast = await scene.enter()
-  await using controller = await startOurs(scene, 'leading')
-  const api = await gaugeAPI(scene)
+export async function arrival({ stage, quietSeconds }: RunOptions): Promise<BenchmarkRun> {
+  await using cast = await stage.enter()
+  await using controller = await startOurs(stage, 'leading')
+  const api = await gaugeAPI(stage)
   const start = performance.now()
   const reporting = cast.report()
   const measured = measure(
-    { provider: 'Rollcall, reports arrive', records: true, scene, cast, quietSeconds, api },
+    { provider: 'Rollcall, reports arrive', records: true, stage, cast, quietSeconds, api },
     controller,
     start,
   )
@@ -99,10 +99,10 @@ export async function arrival({ scene, quietSeconds }: RunOptions): Promise<Benc
 }
 
 /** The same Nodes, and the CPI starts, with so many workers; 1 is its default. */
-export async function cpiStart({ scene, quietSeconds }: RunOptions, workers: number): Promise<BenchmarkRun> {
-  await using cast = await scene.enter()
-  const api = await gaugeAPI(scene)
-  const { cluster, vcsim, dir } = scene
+export async function cpiStart({ stage, quietSeconds }: RunOptions, workers: number): Promise<BenchmarkRun> {
+  await using cast = await stage.enter()
+  const api = await gaugeAPI(stage)
+  const { cluster, vcsim, dir } = stage
   await using cpi = await startCPI({
     cluster,
     dir,
@@ -115,7 +115,7 @@ export async function cpiStart({ scene, quietSeconds }: RunOptions, workers: num
   const provider = workers === 1 ? 'CPI' : `CPI, ${workers} workers`
   const watched = quietSeconds > 0 ? Math.max(quietSeconds, CPI_STATUS_INTERVAL) : 0
   return await measure(
-    { provider, records: false, scene, cast, quietSeconds: watched, api },
+    { provider, records: false, stage, cast, quietSeconds: watched, api },
     cpi,
     cpi.startedAt,
   )
@@ -129,7 +129,7 @@ interface APIGauge {
   writes(): Promise<number>
 }
 
-async function gaugeAPI({ cluster }: BenchScene): Promise<APIGauge> {
+async function gaugeAPI({ cluster }: BenchStage): Promise<APIGauge> {
   // First, for its metrics cost the API server something.
   const writes = await countProviderWrites(cluster)
   const cpu = () => cpuSeconds(cluster.apiServerPID())
@@ -137,8 +137,8 @@ async function gaugeAPI({ cluster }: BenchScene): Promise<APIGauge> {
   return { cpu: async () => (await cpu()) - before, writes }
 }
 
-async function startOurs(scene: BenchScene, ready: 'started' | 'leading') {
-  const { cluster, vcsim, dir } = scene
+async function startOurs(stage: BenchStage, ready: 'started' | 'leading') {
+  const { cluster, vcsim, dir } = stage
   return startController({ cluster, vcsim, dir, labels: LABELS, until: ready, args: ['--log-level=warn'] })
 }
 
@@ -149,15 +149,15 @@ interface Measured extends RunOptions {
   readonly api: APIGauge
   /** Resolves when all VMs were read again; undefined where that is not told. */
   readonly resynced?: () => Promise<void>
-  readonly cast: Awaited<ReturnType<BenchScene['enter']>>
+  readonly cast: Awaited<ReturnType<BenchStage['enter']>>
 }
 
 async function measure(
-  { provider, records, resynced, scene, cast, quietSeconds, api }: Measured,
+  { provider, records, resynced, stage, cast, quietSeconds, api }: Measured,
   program: Program,
   start: number,
 ): Promise<BenchmarkRun> {
-  const { vcsim } = scene
+  const { vcsim } = stage
   const apiServerPerNode = async () => ((await api.cpu()) * 1000) / cast.members.length
   const watch = watchUsage(program.pid)
   try {
@@ -199,7 +199,7 @@ async function measure(
 
 async function lookOn(
   atLeast: number,
-  vcsim: BenchScene['vcsim'],
+  vcsim: BenchStage['vcsim'],
   watch: ReturnType<typeof watchUsage>,
   resynced: (() => Promise<void>) | undefined,
 ): Promise<Quiet> {

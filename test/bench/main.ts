@@ -11,7 +11,7 @@ import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialize.ts
 import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
-import { openScene } from './scene.ts'
+import { openBenchStage } from './stage.ts'
 import { admissionTable, agentTable, initializeTable, operationsLine, quietTable } from './table.ts'
 
 const HELP = `usage: npm run bench -- [options]
@@ -64,7 +64,7 @@ const runs: BenchmarkRun[] = []
 const measured: Measured[] = []
 for (const nodes of counts) {
   progress(`${nodes} nodes: starting the servers`)
-  await using scene = await openScene(nodes)
+  await using stage = await openBenchStage(nodes)
   const take = async (what: string, run: () => Promise<BenchmarkRun>): Promise<BenchmarkRun> => {
     progress(`${nodes} nodes: ${what}`)
     const taken = await run()
@@ -73,17 +73,17 @@ for (const nodes of counts) {
   }
   // Before and after, for the machine may have others to serve.
   progress(`${nodes} nodes: the API server alone`)
-  const bareBefore = await measureBareFloor(scene.machines)
-  const before = await measureFloor(scene)
-  const start = await take('Rollcall starts', () => coldStart({ scene, quietSeconds }))
-  const arrived = await take('Rollcall runs, reports arrive', () => arrival({ scene, quietSeconds: 0 }))
+  const bareBefore = await measureBareFloor(stage.machines)
+  const before = await measureFloor(stage)
+  const start = await take('Rollcall starts', () => coldStart({ stage, quietSeconds }))
+  const arrived = await take('Rollcall runs, reports arrive', () => arrival({ stage, quietSeconds: 0 }))
   progress(`${nodes} nodes: the API server alone`)
-  const floor = (before + (await measureFloor(scene))) / 2
-  const bareFloor = (bareBefore + (await measureBareFloor(scene.machines))) / 2
+  const floor = (before + (await measureFloor(stage))) / 2
+  const bareFloor = (bareBefore + (await measureBareFloor(stage.machines))) / 2
   measured.push({ nodes, floor, bareFloor, start, arrival: arrived })
   if (values.cpi) {
-    await take('the CPI starts', () => cpiStart({ scene, quietSeconds }, 1))
-    await take('the CPI starts with 30 workers', () => cpiStart({ scene, quietSeconds: 0 }, 30))
+    await take('the CPI starts', () => cpiStart({ stage, quietSeconds }, 1))
+    await take('the CPI starts with 30 workers', () => cpiStart({ stage, quietSeconds: 0 }, 30))
   }
 }
 
@@ -145,9 +145,9 @@ async function push(): Promise<boolean> {
   const all: PushFigures[] = []
   for (const nodes of counts) {
     progress(`${nodes} nodes: starting the servers`)
-    await using scene = await openScene(nodes)
+    await using stage = await openBenchStage(nodes)
     const figures = await benchPush({
-      scene,
+      stage,
       changes: Math.min(changes, Math.floor(nodes / 2)),
       deletions: deletionsOf(nodes),
       quietSeconds,

@@ -4,7 +4,7 @@ import { startController } from '../world/controller.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { isShutDown } from '../world/objects.ts'
 import { LABELS } from '../world/stage.ts'
-import type { BenchScene, Cast } from './scene.ts'
+import type { BenchStage, Cast } from './stage.ts'
 import { startVCenterGauge, type VCenterGauge } from './vcenter-gauge.ts'
 
 /** How long a power-off took to become a taint, milliseconds; the parts are one after the other. */
@@ -32,7 +32,7 @@ export interface PushFigures {
 }
 
 export interface PushOptions {
-  readonly scene: BenchScene
+  readonly stage: BenchStage
   /** How many VMs are powered off, and how many destroyed. */
   readonly changes: number
   readonly deletions: number
@@ -51,33 +51,33 @@ const GAP = 1_500
 
 /** All Nodes are initialized and vCenter pushes; then VMs are powered off at random times, and some destroyed. */
 export async function benchPush(options: PushOptions): Promise<PushFigures> {
-  const { scene, progress, random } = options
-  await using cast = await scene.enter()
-  await using gauge = await startVCenterGauge(scene.vcsim, scene.dir)
+  const { stage, progress, random } = options
+  await using cast = await stage.enter()
+  await using gauge = await startVCenterGauge(stage.vcsim, stage.dir)
   await cast.report()
   await using controller = await startController({
-    cluster: scene.cluster,
+    cluster: stage.cluster,
     vcsim: gauge.vcsim,
-    dir: scene.dir,
+    dir: stage.dir,
     labels: LABELS,
     lifecycle: LIFECYCLE,
     args: ['--log-level=warn'],
   })
   await cast.initialized(PATIENCE)
   progress('initialized; waiting until vCenter pushes the changes of each VM')
-  await settled(scene, cast, gauge)
-  await scene.vcsim.resetCalls()
+  await settled(stage, cast, gauge)
+  await stage.vcsim.resetCalls()
   progress(`looking on for ${options.quietSeconds} s`)
   await sleep(options.quietSeconds * 1000)
-  const { operations } = await scene.vcsim.calls()
+  const { operations } = await stage.vcsim.calls()
   const order = shuffled(cast.members, random)
   progress(`powering ${options.changes} VMs off`)
   const off = order.slice(0, options.changes)
-  const measured = await powerOff(scene, cast, off, random)
+  const measured = await powerOff(stage, cast, off, random)
   progress(`destroying ${options.deletions} VMs`)
   const deletions: number[] = []
   for (const member of order.slice(options.changes, options.changes + options.deletions))
-    deletions.push((await destroy(scene, cast, member)) - ABSENT_SECONDS * 1000)
+    deletions.push((await destroy(stage, cast, member)) - ABSENT_SECONDS * 1000)
   const exit = controller.exit()
   if (exit) throw new Error(`the controller ended with ${exit.signal ?? exit.code}`)
 
@@ -94,7 +94,7 @@ export async function benchPush(options: PushOptions): Promise<PushFigures> {
 
 type Member = Cast['members'][number]
 
-async function settled({ vcsim }: BenchScene, { members }: Cast, { polls }: VCenterGauge): Promise<void> {
+async function settled({ vcsim }: BenchStage, { members }: Cast, { polls }: VCenterGauge): Promise<void> {
   const news = async () => {
     const { total, operations } = await vcsim.calls()
     return total - (operations.WaitForUpdatesEx ?? 0)
@@ -119,7 +119,7 @@ async function settled({ vcsim }: BenchScene, { members }: Cast, { polls }: VCen
 }
 
 /** One after the other, each at its own time, whether or not the one before has had its effect. */
-async function powerOff({ vcsim }: BenchScene, cast: Cast, members: readonly Member[], random: () => number) {
+async function powerOff({ vcsim }: BenchStage, cast: Cast, members: readonly Member[], random: () => number) {
   const measured: { member: Member; sentAt: number }[] = []
   for (const member of members) {
     await sleep(random() * GAP)
@@ -134,7 +134,7 @@ async function powerOff({ vcsim }: BenchScene, cast: Cast, members: readonly Mem
 
 /** Resolves with the milliseconds from the VM's end to that of its Node; the VM's takes a moment, which counts as well. */
 async function destroy(
-  { cluster, vcsim }: BenchScene,
+  { cluster, vcsim }: BenchStage,
   { nodes }: Cast,
   { name, vm }: Member,
 ): Promise<number> {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
-import { type Bed, readNodes, runRollcall, setUp } from './bed.ts'
 import { explain, type NodeRow } from './differences.ts'
 import { runCPI } from './run-cpi.ts'
 import type { Scenario, ScenarioCase } from './scenario.ts'
+import { type CPIStage, readNodes, runRollcall, setUp } from './stage.ts'
 
 /** What the two providers made of one Node. */
 export interface ComparedNode {
@@ -27,18 +27,22 @@ export interface NodeDifference {
 }
 
 /** Lets both providers initialize the Nodes of a scenario, each its own copy of them. */
-export async function compareScenario(bed: Bed, scenario: Scenario, serial: number): Promise<ComparedNode[]> {
-  await using stage = await setUp(bed, scenario, serial)
+export async function compareScenario(
+  stage: CPIStage,
+  scenario: Scenario,
+  serial: number,
+): Promise<ComparedNode[]> {
+  await using staged = await setUp(stage, scenario, serial)
   const running = await Promise.allSettled([
-    runCPI(bed, stage),
-    runRollcall(bed, stage, bed.clusters.rollcall),
+    runCPI(stage, staged),
+    runRollcall(stage, staged, stage.clusters.rollcall),
   ])
   for (const each of running) if (each.status === 'fulfilled') await each.value.stop()
   for (const each of running) if (each.status === 'rejected') throw each.reason
-  const cpi = await readNodes(bed.clusters.cpi)
-  const rollcall = await readNodes(bed.clusters.rollcall)
+  const cpi = await readNodes(stage.clusters.cpi)
+  const rollcall = await readNodes(stage.clusters.rollcall)
   return scenario.cases.map((each, index) => {
-    const name = stage.names[index] ?? ''
+    const name = staged.names[index] ?? ''
     return { scenario, case: each, differences: differencesOf(cpi.get(name), rollcall.get(name)) }
   })
 }

@@ -1,10 +1,10 @@
 /** `npm run differential`: the vSphere CPI and Rollcall on the same machines, by the written set and by seeds. */
 import { parseArgs } from 'node:util'
 import { createRandom } from '../simulation/random.ts'
-import { openBed } from './bed.ts'
 import { type ComparedNode, compareScenario, judge } from './compare-nodes.ts'
 import { generateScenario } from './generate.ts'
 import type { Scenario } from './scenario.ts'
+import { openCPIStage } from './stage.ts'
 import { WRITTEN } from './written.ts'
 
 const HELP = `npm run differential -- [--seeds N] [--seed S] [--only TEXT]
@@ -24,10 +24,10 @@ async function main({ seeds, seed, only }: Options): Promise<number> {
     generateScenario(`seed ${seed + i}`, createRandom(seed + i)),
   )
   const scenarios = [...WRITTEN, ...made].filter(({ name }) => name.includes(only))
-  await using bed = await openBed()
+  await using stage = await openCPIStage()
   const all: ComparedNode[] = []
   for (const [serial, scenario] of scenarios.entries()) {
-    const compared = await compareScenario(bed, scenario, serial)
+    const compared = await compareScenario(stage, scenario, serial)
     console.log(line(scenario, compared))
     for (const unexplained of judge(compared).unexplained) console.log(`  UNEXPLAINED ${unexplained}`)
     all.push(...compared)

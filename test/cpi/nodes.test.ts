@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import type { NodeObject } from '../world/objects.ts'
-import { openBed, readNodes, runRollcall, setUp } from './bed.ts'
 import { type ComparedNode, compareScenario, judge } from './compare-nodes.ts'
 import { ON_NODES, PAGE, withTables } from './differences.ts'
 import { runCPI } from './run-cpi.ts'
+import { openCPIStage, readNodes, runRollcall, setUp } from './stage.ts'
 import { HANDED_OVER, WRITTEN } from './written.ts'
 
-const bed = await openBed()
-t.teardown(() => bed[Symbol.asyncDispose]())
+const stage = await openCPIStage()
+t.teardown(() => stage[Symbol.asyncDispose]())
 
 await t.test('both make the same of each Node, but for the listed differences', async (t) => {
   const all: ComparedNode[] = []
   for (const [serial, scenario] of WRITTEN.entries())
-    all.push(...(await compareScenario(bed, scenario, serial)))
+    all.push(...(await compareScenario(stage, scenario, serial)))
   const { agreed, unexplained, shown } = judge(all)
   t.strictSame(unexplained, [])
   for (const row of ON_NODES) t.ok(shown.has(row), `a case shows: ${row.what}`)
@@ -28,13 +28,13 @@ await t.test('each difference is told in the docs', async (t) => {
 })
 
 await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {
-  await using stage = await setUp(bed, HANDED_OVER, WRITTEN.length)
-  const cluster = bed.clusters.cpi
-  await (await runCPI(bed, stage)).stop()
+  await using staged = await setUp(stage, HANDED_OVER, WRITTEN.length)
+  const cluster = stage.clusters.cpi
+  await (await runCPI(stage, staged)).stop()
   const initialized = await readNodes(cluster)
   for (const node of initialized.values()) t.ok(node.spec.providerID, `${node.metadata.name} is initialized`)
 
-  await (await runRollcall(bed, stage, cluster)).stop()
+  await (await runRollcall(stage, staged, cluster)).stop()
   const taken = await readNodes(cluster)
   for (const [name, before] of initialized) {
     const after = taken.get(name)
@@ -42,7 +42,7 @@ await t.test('from the CPI to Rollcall and back, no Node moves', async (t) => {
     t.strictSame(after && withoutLevel(after), withoutLevel(before), name)
   }
 
-  await (await runCPI(bed, stage)).stop()
+  await (await runCPI(stage, staged)).stop()
   const returned = await readNodes(cluster)
   for (const [name, before] of taken) t.strictSame(whole(returned.get(name)), whole(before), `${name}, back`)
 })

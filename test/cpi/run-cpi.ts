@@ -1,11 +1,11 @@
-/** Has the CPI do to each Node of a stage what it does to it. */
+/** Has the CPI do to each Node of a scenario what it does to it. */
 
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { startCPI } from '../world/cpi.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
 import type { Program } from '../world/program.ts'
-import { type Bed, type DifferentialStage, readNodes } from './bed.ts'
+import { type CPIStage, readNodes, type StagedScenario } from './stage.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
 const ITS_OWN_CRASH = /fatal error: concurrent map/
@@ -16,16 +16,16 @@ const HEARTBEAT = 1000
 
 /** Runs the CPI until it has done what it does to each Node, and leaves it running. */
 export async function runCPI(
-  { clusters: { cpi: cluster } }: Bed,
-  stage: DifferentialStage,
+  { clusters: { cpi: cluster } }: CPIStage,
+  staged: StagedScenario,
 ): Promise<Program> {
   for (let start = 1; ; start++) {
     await using stack = new AsyncDisposableStack()
     const program = stack.use(
       await startCPI({
         cluster,
-        dir: stage.dir,
-        config: stage.config,
+        dir: staged.dir,
+        config: staged.config,
         // Without it, the CPI refuses two families.
         env: { ENABLE_ALPHA_DUAL_STACK: 'true' },
         args: [

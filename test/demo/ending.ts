@@ -4,8 +4,7 @@ import { until } from '../fixtures/until.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
 import { condition, isShutDown } from '../world/objects.ts'
 import { checkEnding, type EndingEvidence, HOLD, NAMES_PRIVILEGE } from './check.ts'
-import type { Show } from './show.ts'
-import { awaited, eventOf, LIFECYCLE, look, startController } from './show.ts'
+import { awaited, eventOf, LIFECYCLE, look, type Show, startController } from './show.ts'
 import type { Summary } from './summary.ts'
 
 export type EndingTimes = Pick<Summary, 'deletedAfter' | 'taintedAfter'>

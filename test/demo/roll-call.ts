@@ -3,8 +3,7 @@ import { address, condition, isInitialized } from '../world/objects.ts'
 import type { Member, Stage } from '../world/stage.ts'
 import { REFUSED_BECAUSE } from './check.ts'
 import type { NodeProgress } from './screen.ts'
-import type { Show } from './show.ts'
-import { eventOf, FORGER, kubectl, seen } from './show.ts'
+import { eventOf, FORGER, kubectl, type Show, seen } from './show.ts'
 
 /** Returns milliseconds from a Node's registration to the end of its taint. */
 export function initializedAfter({ nodes }: Stage, name: string): number | undefined {

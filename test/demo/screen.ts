@@ -105,8 +105,8 @@ export function createNarrator({ style, columns, print }: DemoScreen): Narrator 
       return result
     },
     node({ name, state, level, details }, elapsed) {
-      // The report of a Node that is initialized says the rest a moment later.
-      if (state === 'waiting' || (state === 'initialized' && level === '')) return
+      // What takes a moment is no news: the report of a Node that is initialized says the rest just then.
+      if (state === 'waiting' || state === 'checking' || (state === 'initialized' && level === '')) return
       const news = [style(INKS[state], state), level, ...details].filter((text) => text !== '').join('  ')
       if (said.get(name) !== news) print(`${time(elapsed)}  ${name}  ${news}`)
       said.set(name, news)

@@ -7,17 +7,16 @@ import { stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
 import { packedChart } from '../../build/release/artifacts.ts'
 import { serverBinary } from '../servers/build.ts'
-import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
-import { type PodsWorld, VCENTER_ADDRESS } from './world.ts'
+import { LABELS } from '../world/stage.ts'
+import { type PodsStage, VCENTER_ADDRESS } from './stage.ts'
 
 export interface Form {
   readonly name: string
-  apply(world: PodsWorld, folder: string): Promise<void>
-  remove(world: PodsWorld, folder: string): Promise<void>
+  apply(stage: PodsStage, folder: string): Promise<void>
+  remove(stage: PodsStage, folder: string): Promise<void>
 }
 
 const MANIFESTS = join(root, 'manifests')
-const labels = { zone: ZONE_CATEGORY, region: REGION_CATEGORY }
 
 export const manifests: Form = {
   name: 'the manifests',
@@ -25,7 +24,10 @@ export const manifests: Form = {
     const { username: user, password, thumbprint } = vcsim
     const main = { server: VCENTER_ADDRESS, user, password, thumbprint, datacenters: ['DC0'] }
     const config = join(folder, 'vsphere.conf')
-    await writeFile(config, stringify({ vcenter: { main }, labels, identity: { require: 'reported' } }))
+    await writeFile(
+      config,
+      stringify({ vcenter: { main }, labels: LABELS, identity: { require: 'reported' } }),
+    )
     const secret = ['secret', 'generic', 'rollcall-config', `--from-file=${config}`]
     await kubectl('create', ...secret, '--namespace=kube-system')
     await kubectl('apply', '-k', MANIFESTS)
@@ -39,22 +41,22 @@ export const manifests: Form = {
 
 export const chart: Form = {
   name: 'the chart',
-  async apply(world, folder) {
-    const { username, password, thumbprint } = world.vcsim
+  async apply(stage, folder) {
+    const { username, password, thumbprint } = stage.vcsim
     const access = { vcenter: VCENTER_ADDRESS, username, password, thumbprint, datacenter: 'DC0' }
     const values = join(folder, 'values.yaml')
     await writeFile(values, stringify({ config: { enabled: true, ...access, ...labels } }))
     const archive = join(folder, 'rollcall.tgz')
     await writeFile(archive, await packedChart())
-    await helm(world, folder, 'install', 'rollcall', archive, `--values=${values}`)
+    await helm(stage, folder, 'install', 'rollcall', archive, `--values=${values}`)
   },
-  async remove(world, folder) {
-    await helm(world, folder, 'uninstall', 'rollcall')
-    await deleteLease(world.kubectl)
+  async remove(stage, folder) {
+    await helm(stage, folder, 'uninstall', 'rollcall')
+    await deleteLease(stage.kubectl)
   },
 }
 
-async function helm({ cluster }: PodsWorld, folder: string, ...args: string[]): Promise<void> {
+async function helm({ cluster }: PodsStage, folder: string, ...args: string[]): Promise<void> {
   const options = [`--kubeconfig=${cluster.adminKubeconfig}`, '--namespace=kube-system']
   // Its caches are in the home folder.
   const env = { ...process.env, HOME: folder }
@@ -62,6 +64,6 @@ async function helm({ cluster }: PodsWorld, folder: string, ...args: string[]): 
 }
 
 /** Its holder loses its rights before it can give it back, and the next form would wait until it is over. */
-async function deleteLease(kubectl: PodsWorld['kubectl']): Promise<void> {
+async function deleteLease(kubectl: PodsStage['kubectl']): Promise<void> {
   await kubectl('delete', 'lease', 'rollcall-controller', '--namespace=kube-system')
 }

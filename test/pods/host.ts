@@ -6,7 +6,7 @@ import { startContainerd } from './containerd.ts'
 import { startKubelet } from './kubelet.ts'
 import { type NamespacedMachine, startMachine } from './machine.ts'
 import type { Parts } from './parts.ts'
-import type { PodsWorld } from './world.ts'
+import type { PodsStage } from './stage.ts'
 
 /** A machine that runs Pods, and is to have a control-plane Node. */
 export interface Host extends AsyncDisposable {
@@ -21,7 +21,7 @@ export const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane'
 
 /** Starts all but the kubelet. */
 export async function startHost(
-  { cluster, vcsim }: PodsWorld,
+  { cluster, vcsim }: PodsStage,
   { folder, archives, runc }: Parts,
   index: number,
 ): Promise<Host> {

@@ -8,7 +8,7 @@ import { installNetwork } from './containerd.ts'
 import { chart, manifests } from './forms.ts'
 import { CONTROL_PLANE, type Host, startHost } from './host.ts'
 import type { Parts } from './parts.ts'
-import { openWorld } from './world.ts'
+import { openPodsStage } from './stage.ts'
 
 /** As a kubelet with `--cloud-provider=external` writes it. */
 const UNINITIALIZED = {
@@ -22,16 +22,16 @@ const ZONES: Readonly<Record<string, string>> = { DC0_C0: 'zone-a', DC0_C1: 'zon
 const parts: Parts = JSON.parse(process.argv[2] ?? '')
 // Patience: under load it takes many times its two minutes.
 t.setTimeout(1_800_000)
-await using world = await openWorld(parts.folder)
-const { nodes, leases, kubectl } = world
+await using stage = await openPodsStage(parts.folder)
+const { nodes, leases, kubectl } = stage
 const system = (...args: string[]) => kubectl('--namespace=kube-system', ...args)
 await using stack = new AsyncDisposableStack()
-const hosts = await Promise.all([startHost(world, parts, 1), startHost(world, parts, 2)])
+const hosts = await Promise.all([startHost(stage, parts, 1), startHost(stage, parts, 2)])
 for (const host of hosts) stack.use(host)
 
 for (const form of [manifests, chart])
   await t.test(`Pods of ${form.name}`, async (t) => {
-    await form.apply(world, parts.folder)
+    await form.apply(stage, parts.folder)
     await t.test('Nodes register with the taint, and are initialized', (t) => join(t, hosts))
     await t.test('the rollouts end', rolledOut)
     await t.test('the kernel holds them as their security contexts say', confined)
@@ -43,7 +43,7 @@ for (const form of [manifests, chart])
       await t.test('new Pods take the place of the old ones', restarted)
     }
     if (!t.passing()) await tell(t)
-    await form.remove(world, parts.folder)
+    await form.remove(stage, parts.folder)
     // While the kubelets run: a DaemonSet passes over a Node of that name on which Pods of its namesake are still ending.
     await until('no Pod is left', async () => (await system('get', 'pods', '--output=name')) === '')
     for (const host of hosts) await host.stopKubelet()

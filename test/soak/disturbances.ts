@@ -3,7 +3,7 @@ import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
 import type { HappeningContext } from './happenings.ts'
 import type { Replicas } from './replicas.ts'
-import { patient } from './site.ts'
+import { patient } from './stage.ts'
 
 /** What goes wrong with all of it. */
 export interface Disturbance {
@@ -14,7 +14,7 @@ export interface Disturbance {
 }
 
 /** Half of the machines that run and to which nothing happens. */
-function half({ site: { fleet }, random }: HappeningContext): readonly Guest[] {
+function half({ stage: { fleet }, random }: HappeningContext): readonly Guest[] {
   const idle = [...fleet.guests].filter(({ busy, machine }) => !busy && machine.runs)
   return shuffled(idle, random).slice(0, Math.floor(fleet.guests.size / 2))
 }
@@ -38,7 +38,7 @@ async function keepingBusy(guests: readonly Guest[], work: () => Promise<void>):
 
 async function hidden(context: HappeningContext, seconds: number, cutOff: boolean): Promise<void> {
   const {
-    site: { vcsim },
+    stage: { vcsim },
     pause,
   } = context
   const guests = half(context)
@@ -61,7 +61,7 @@ export const LEADERS_CHANGE = 'leaders change'
 const PAST_THE_LEASE = 25_000
 
 /** Has the leader killed, or frozen or cut off for longer than its Lease; so another leads, most often. */
-async function changeLeaders({ site: { replicas }, random }: HappeningContext): Promise<void> {
+async function changeLeaders({ stage: { replicas }, random }: HappeningContext): Promise<void> {
   const { survivor, other } = replicas
   const led = await replicas.leader()
   if (led !== survivor) await other.kill(random.pick([500, 5_000, PAST_THE_LEASE]))
@@ -79,11 +79,11 @@ export async function leadBySurvivor({ other }: Replicas): Promise<void> {
 }
 
 export const DISTURBANCES: readonly Disturbance[] = [
-  { name: 'sessions are dropped', part: 'vCenter', run: ({ site }) => site.vcsim.endSessions() },
+  { name: 'sessions are dropped', part: 'vCenter', run: ({ stage }) => stage.vcsim.endSessions() },
   {
     name: 'vCenter restarts',
     part: 'vCenter',
-    async run({ site: { vcsim, line }, random, pause }) {
+    async run({ stage: { vcsim, line }, random, pause }) {
       line.set('cut')
       await vcsim.endSessions()
       await pause(random.between(1, 8))
@@ -96,7 +96,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: 'vCenter is cut off',
     part: 'vCenter',
-    async run({ site: { line }, random, pause }) {
+    async run({ stage: { line }, random, pause }) {
       line.set(random.pick(['cut', 'lost', 'deaf'] as const))
       await pause(random.between(5, 40))
       line.set('works')
@@ -105,7 +105,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: 'vCenter is slow',
     part: 'vCenter',
-    async run({ site: { vcsim }, random, pause }) {
+    async run({ stage: { vcsim }, random, pause }) {
       await vcsim.fault({ operation: '*', kind: 'delay', milliseconds: 1_500 })
       await pause(random.between(10, 30))
       await vcsim.clearFaults()
@@ -114,7 +114,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: 'the account loses its privileges',
     part: 'inventory',
-    async run({ site: { vcsim }, random, pause }) {
+    async run({ stage: { vcsim }, random, pause }) {
       await vcsim.revoke({ as: random.pick(['fault', 'missingSet'] as const) })
       await pause(random.between(10, 50))
       await vcsim.restore()
@@ -133,7 +133,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: 'a host does not answer vCenter',
     part: 'inventory',
-    async run({ site: { vcsim, fleet }, random, pause }) {
+    async run({ stage: { vcsim, fleet }, random, pause }) {
       const { host } = random.pick([...fleet.guests]).vm
       const guests = [...fleet.guests].filter((guest) => guest.vm.host === host && !guest.busy)
       await keepingBusy(guests, async () => {
@@ -146,7 +146,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: 'the API server restarts',
     part: 'API server',
-    async run({ site: { cluster }, random, pause }) {
+    async run({ stage: { cluster }, random, pause }) {
       await cluster.stopApiServer(3_000)
       await pause(random.between(1, 10))
       await patient('the API server starts', () => cluster.startApiServer())
@@ -156,8 +156,8 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: 'the configuration is changed',
     part: 'configuration',
-    async run({ site, random, pause }) {
-      await site.configure(
+    async run({ stage, random, pause }) {
+      await stage.configure(
         random.pick([
           { topology: { onChange: 'relabel' } },
           { lifecycle: { deletion: 'dry-run' } },
@@ -166,7 +166,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
         ] as const),
       )
       await pause(random.between(10, 40))
-      await site.configure()
+      await stage.configure()
     },
   },
 ]

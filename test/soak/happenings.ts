@@ -1,11 +1,11 @@
 import type { Random } from '../simulation/random.ts'
 import type { Guest } from './guest.ts'
 import type { People } from './people.ts'
-import { patient, type SoakSite } from './site.ts'
+import { patient, type SoakStage } from './stage.ts'
 
 /** What may become of one machine. Time, chance and the end of the soak are handed in. */
 export interface HappeningContext {
-  readonly site: SoakSite
+  readonly stage: SoakStage
   readonly people: People
   readonly random: Random
   /** Waits so many seconds, or until the storm is over. */
@@ -23,7 +23,7 @@ export interface Happening {
 
 /** Makes a machine, in the place of another of the same size. */
 export async function come(
-  { site: { vcsim, fleet } }: HappeningContext,
+  { stage: { vcsim, fleet } }: HappeningContext,
   like: Guest,
   { name, agent }: { readonly name: string; readonly agent: boolean },
 ): Promise<Guest> {
@@ -32,7 +32,7 @@ export async function come(
 }
 
 /** Destroys a machine and all that runs in it. */
-export async function go({ site: { vcsim, fleet }, people }: HappeningContext, guest: Guest): Promise<void> {
+export async function go({ stage: { vcsim, fleet }, people }: HappeningContext, guest: Guest): Promise<void> {
   guest.machine.destroyedAt = performance.now()
   // Not while the account has lost its privileges: they are the simulator's own, too.
   await patient('a VM is destroyed', () => vcsim.destroy(guest.vm.ref))
@@ -41,7 +41,7 @@ export async function go({ site: { vcsim, fleet }, people }: HappeningContext, g
 }
 
 /** Destroys a machine and makes another of its name, with its address, as Terraform does. */
-async function rebuild({ site: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<Guest> {
+async function rebuild({ stage: { vcsim, fleet } }: HappeningContext, guest: Guest): Promise<Guest> {
   guest.machine.destroyedAt = performance.now()
   const vm = await patient('a VM is rebuilt', () => vcsim.recreate(guest.vm.ref))
   const next = await fleet.join(vm, { former: guest })
@@ -53,7 +53,7 @@ export const HAPPENINGS: readonly Happening[] = [
   {
     name: 'is off for a while',
     weight: 3,
-    async run(guest, { site: { vcsim }, random, pause, over }) {
+    async run(guest, { stage: { vcsim }, random, pause, over }) {
       const powerState = random.chance(0.7) ? 'poweredOff' : 'suspended'
       const seconds = random.between(3, 150)
       guest.machine.runs = false
@@ -71,7 +71,7 @@ export const HAPPENINGS: readonly Happening[] = [
     weight: 1,
     async run(guest, context) {
       guest.machine.runs = false
-      await context.site.vcsim.setState({ vm: guest.vm.ref, powerState: 'poweredOff' })
+      await context.stage.vcsim.setState({ vm: guest.vm.ref, powerState: 'poweredOff' })
       await context.pause(context.random.between(3, 90))
       await go(context, guest)
     },
@@ -90,7 +90,7 @@ export const HAPPENINGS: readonly Happening[] = [
   {
     name: 'moves to another host',
     weight: 4,
-    async run(guest, { site: { vcsim, fleet }, random }) {
+    async run(guest, { stage: { vcsim, fleet }, random }) {
       const hosts = [...new Set([...fleet.guests].map(({ vm }) => vm.host))]
       const host = random.pick(hosts)
       await vcsim.move({ vm: guest.vm.ref, host })
@@ -101,7 +101,7 @@ export const HAPPENINGS: readonly Happening[] = [
   {
     name: 'is unregistered and registered again',
     weight: 1,
-    async run(guest, { site: { vcsim }, random, pause }) {
+    async run(guest, { stage: { vcsim }, random, pause }) {
       await vcsim.unregister(guest.vm.ref)
       await pause(random.between(1, 45))
       guest.vm = await vcsim.register(guest.vm.ref)
@@ -120,7 +120,7 @@ export const HAPPENINGS: readonly Happening[] = [
     name: 'is rebuilt, its Node deleted first',
     weight: 1,
     async run(guest, context) {
-      await context.site.removeNode(guest.name)
+      await context.stage.removeNode(guest.name)
       await rebuild(context, guest)
     },
   },

@@ -1,5 +1,5 @@
 import type { Guest } from './guest.ts'
-import type { SoakSite } from './site.ts'
+import type { SoakStage } from './stage.ts'
 
 /** The administrator: looks after machines that were rebuilt under their names, and does what Rollcall asks for. */
 export interface People {
@@ -10,7 +10,7 @@ export interface People {
   look(): Promise<void>
 }
 
-export function createPeople({ nodes, ledger, reports, unreported, unbound, removeNode }: SoakSite): People {
+export function createPeople({ nodes, ledger, reports, unreported, unbound, removeNode }: SoakStage): People {
   const rebuilt = new Set<Guest>()
   const gone = new Set<Guest>()
 

@@ -2,15 +2,15 @@ import { percentile } from '../bench/percentile.ts'
 import { markdown } from '../bench/table.ts'
 import { isInitialized } from '../world/objects.ts'
 import type { Replica } from './replicas.ts'
-import type { SoakSite } from './site.ts'
 import type { SoakOptions, SoakOutcome } from './soak.ts'
+import type { SoakStage } from './stage.ts'
 import type { SoakStorm } from './storm.ts'
 
 const seconds = (ms: number) => (ms / 1000).toFixed(0)
 
 /** One line on how it stands, for those who watch. */
 export async function progressLine(
-  { fleet, ledger, nodes, replicas }: SoakSite,
+  { fleet, ledger, nodes, replicas }: SoakStage,
   storm: SoakStorm,
   at: number,
 ): Promise<string> {
@@ -29,15 +29,15 @@ export async function progressLine(
 }
 
 export interface FinishedSoak {
-  readonly site: SoakSite
+  readonly stage: SoakStage
   readonly storm: SoakStorm
   readonly outcome: SoakOutcome
   readonly options: SoakOptions
 }
 
 /** The table at the end. */
-export function summaryLines({ site, storm, outcome, options }: FinishedSoak): readonly string[] {
-  const { ledger, replicas, fleet, nodes } = site
+export function summaryLines({ stage, storm, outcome, options }: FinishedSoak): readonly string[] {
+  const { ledger, replicas, fleet, nodes } = stage
   const { early, late } = outcome.memory
   const failures = fleet.failures()
   const minute = (ms: number) => (ms / 60_000).toFixed(1)
@@ -107,18 +107,18 @@ const MOST_LINES = 30
 
 /** Each problem with what was done to its Node, what went on at the time, and what the controllers said of it. */
 export async function brokenLines({
-  site,
+  stage,
   storm,
   problems,
   begin,
-}: Pick<FinishedSoak, 'site' | 'storm'> & {
+}: Pick<FinishedSoak, 'stage' | 'storm'> & {
   readonly problems: readonly { readonly what: string; readonly node?: string }[]
   /** When the storm began, by `performance.now()`. */
   readonly begin: number
 }): Promise<readonly string[]> {
   const lines: string[] = []
-  const { ledger, replicas } = site
-  const reports = problems.length === 0 ? [] : await site.reports()
+  const { ledger, replicas } = stage
+  const reports = problems.length === 0 ? [] : await stage.reports()
   for (const { what, node } of problems.slice(0, MOST_TOLD)) {
     lines.push('', `PROBLEM: ${what}`)
     if (node === undefined) continue

@@ -6,7 +6,7 @@ import type { Unbound } from './ledger.ts'
 import { middle, type TimeSpan } from './memory.ts'
 import { createPeople } from './people.ts'
 import { brokenLines, progressLine, summaryLines } from './print.ts'
-import { openSite, type SoakSite } from './site.ts'
+import { openSoakStage, type SoakStage } from './stage.ts'
 import { type SoakStorm, unleash } from './storm.ts'
 
 export interface SoakOptions {
@@ -47,10 +47,10 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
     late: { from: total - width, to: total },
   }
   print(`seed ${seed}: ${count} nodes, ${minutes} minutes, unbound: ${unbound}; starting the servers`)
-  await using site = await openSite(count, unbound)
-  const settled = await untilRight(site, 5 * MINUTE)
+  await using stage = await openSoakStage(count, unbound)
+  const settled = await untilRight(stage, 5 * MINUTE)
   if (settled.held.length > 0)
-    throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${site.fleet.failures().last}`)
+    throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${stage.fleet.failures().last}`)
   print('all Nodes are initialized; the storm begins')
 
   const begin = performance.now()
@@ -58,9 +58,9 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   const ending = new AbortController()
   const mayChangeLeaders = () =>
     Object.values(times).every(({ from, to }) => elapsed() < from - width / 2 || elapsed() >= to)
-  const people = createPeople(site)
+  const people = createPeople(stage)
   const storm = unleash({
-    site,
+    stage,
     people,
     random: createRandom(seed),
     nodes: count,
@@ -69,32 +69,33 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
   })
   const watching = new AbortController()
   const watch = Promise.all([
-    every(500, watching.signal, () => judgeDeletions(site, (line) => print(line))),
+    every(500, watching.signal, () => judgeDeletions(stage, (line) => print(line))),
     every(5_000, watching.signal, people.look),
     every(5_000, watching.signal, async () => {
-      await site.replicas.sample(elapsed())
+      await stage.replicas.sample(elapsed())
       // What is measured is a leader's memory.
-      if (!mayChangeLeaders() && !storm.active().includes(LEADERS_CHANGE)) await leadBySurvivor(site.replicas)
+      if (!mayChangeLeaders() && !storm.active().includes(LEADERS_CHANGE))
+        await leadBySurvivor(stage.replicas)
     }),
     every(Math.min(MINUTE, total / 8), watching.signal, async () =>
-      print(await progressLine(site, storm, elapsed())),
+      print(await progressLine(stage, storm, elapsed())),
     ),
   ])
   await Promise.race([sleep(total), watch])
   ending.abort()
   await storm.over
   print('the storm is over; all may come to rest')
-  const rest = await untilRight(site, PATIENCE, print)
+  const rest = await untilRight(stage, PATIENCE, print)
   watching.abort()
   await watch
-  await judgeDeletions(site, print)
+  await judgeDeletions(stage, print)
 
-  const { samples } = site.replicas.survivor
+  const { samples } = stage.replicas.survivor
   const memory = { early: middle(samples, times.early), late: middle(samples, times.late) }
   const outcome: SoakOutcome = { ...rest, memory, times }
-  for (const line of summaryLines({ site, storm, outcome, options })) print(line)
-  const problems = problemsOf(site, storm, outcome, minutes)
-  for (const line of await brokenLines({ site, storm, problems, begin })) print(line)
+  for (const line of summaryLines({ stage, storm, outcome, options })) print(line)
+  const problems = problemsOf(stage, storm, outcome, minutes)
+  for (const line of await brokenLines({ stage, storm, problems, begin })) print(line)
   if (problems.length > 0)
     print(
       `\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed} --unbound ${unbound}`,
@@ -104,7 +105,7 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
 
 /** What was wrong, in the order of its weight; with the Node where it is about one. */
 function problemsOf(
-  { ledger }: SoakSite,
+  { ledger }: SoakStage,
   { failures }: SoakStorm,
   { held, memory: { early, late } }: SoakOutcome,
   minutes: number,
@@ -125,7 +126,7 @@ function problemsOf(
 
 /** Waits until nothing is wrong, and is not a while later either; resolves with what still is. */
 async function untilRight(
-  site: SoakSite,
+  stage: SoakStage,
   within: number,
   print: (line: string) => void = () => undefined,
 ): Promise<Pick<SoakOutcome, 'held' | 'settledAfter'>> {
@@ -133,7 +134,7 @@ async function untilRight(
   let settledAfter: number | undefined
   let told = start
   for (;;) {
-    const held = judgeEnd(site.ledger.machines, site.nodes.all(), await site.reports())
+    const held = judgeEnd(stage.ledger.machines, stage.nodes.all(), await stage.reports())
     const now = performance.now() - start
     if (held[0] !== undefined && performance.now() - told > MINUTE) {
       print(`${held.length} problems are left, as ${held[0].node}: ${held[0].problem}`)
@@ -149,7 +150,7 @@ async function untilRight(
 
 /** Puts each Node that was deleted since the last call before the ledger. */
 async function judgeDeletions(
-  { nodes, ledger, fleet }: SoakSite,
+  { nodes, ledger, fleet }: SoakStage,
   print: (line: string) => void,
 ): Promise<void> {
   for (const { object, at } of nodes.deletions()) {

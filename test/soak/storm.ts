@@ -4,10 +4,10 @@ import { DISTURBANCES } from './disturbances.ts'
 import type { Guest } from './guest.ts'
 import { come, go, HAPPENINGS, type HappeningContext } from './happenings.ts'
 import type { People } from './people.ts'
-import type { SoakSite } from './site.ts'
+import type { SoakStage } from './stage.ts'
 
 export interface SoakStormOptions {
-  readonly site: SoakSite
+  readonly stage: SoakStage
   readonly people: People
   readonly random: Random
   /** How many machines there are to be, more or less. */
@@ -33,7 +33,7 @@ export interface SoakStorm {
 
 /** Lets things happen to machines, and to all of it, until the signal aborts. */
 export function unleash({
-  site,
+  stage,
   people,
   random,
   nodes,
@@ -46,7 +46,7 @@ export function unleash({
   const running = new Set<Promise<void>>()
   const parts = new Map<string, string>()
   const context: HappeningContext = {
-    site,
+    stage,
     people,
     random,
     // sleep() rejects only when the signal aborts.
@@ -67,7 +67,7 @@ export function unleash({
 
   /** Something becomes of one machine, which was well before. */
   function happen(): void {
-    const { guests } = site.fleet
+    const { guests } = stage.fleet
     const idle = [...guests].filter(
       ({ busy, machine }) => !busy && machine.runs && machine.nodeUID !== undefined,
     )
@@ -84,7 +84,7 @@ export function unleash({
 
   function become(guest: Guest, what: string, work: () => Promise<void>): void {
     guest.busy = true
-    site.ledger.note(guest.name, performance.now(), `${guest.vm.name} ${what}`)
+    stage.ledger.note(guest.name, performance.now(), `${guest.vm.name} ${what}`)
     start(what, async () => {
       await work()
       guest.busy = false

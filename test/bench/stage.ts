@@ -18,7 +18,7 @@ const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
 const SETTLING = 10_000
 
 /** An API server and a vCenter with so many VMs; Nodes come and go for one run after the other. */
-export interface BenchScene extends StageServers<OwnCluster>, AsyncDisposable {
+export interface BenchStage extends StageServers<OwnCluster>, AsyncDisposable {
   readonly machines: readonly VcsimVM[]
   /** Registers a Node for each VM, none of them initialized, and counts the calls to vCenter from here on. */
   enter(): Promise<Cast>
@@ -40,7 +40,7 @@ export interface Cast extends AsyncDisposable {
   wrong(): Promise<string[]>
 }
 
-export async function openScene(vms: number): Promise<BenchScene> {
+export async function openBenchStage(vms: number): Promise<BenchStage> {
   const stack = new AsyncDisposableStack()
   // Ten VMs a host, five hosts a cluster, as vSphere clusters are.
   const clusters = Math.max(2, Math.ceil(vms / 50))

@@ -20,7 +20,7 @@ export interface LeaseObject extends AnyObject {
 }
 
 /** A whole control plane and a vCenter, in a network namespace of their own. */
-export interface PodsWorld extends Omit<StageServers, 'dir'>, AsyncDisposable {
+export interface PodsStage extends Omit<StageServers, 'dir'>, AsyncDisposable {
   readonly nodes: Recording<NodeObject>
   readonly leases: Recording<LeaseObject>
   /** Runs kubectl as administrator; resolves with its output. */
@@ -28,7 +28,7 @@ export interface PodsWorld extends Omit<StageServers, 'dir'>, AsyncDisposable {
 }
 
 /** Starts everything but the machines. */
-export async function openWorld(folder: string): Promise<PodsWorld> {
+export async function openPodsStage(folder: string): Promise<PodsStage> {
   await ip('link', 'set', 'lo', 'up')
   // What kube-proxy and a router would do: the addresses are this end's, whatever NIC they are asked for at.
   for (const address of [SERVICE_ADDRESS, VCENTER_ADDRESS])

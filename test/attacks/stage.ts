@@ -29,13 +29,13 @@ export interface Victim extends Member {
 }
 
 /** A machine and the Node that it is. */
-export interface SceneMember extends Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'> {
+export interface AttackMember extends Pick<Member, 'name' | 'uid' | 'vm' | 'bootID' | 'address'> {
   /** Of its claim, where it has no agent that keeps one to itself. */
   readonly nonce?: string
 }
 
 /** A Node in the hands of an attacker, who has both credentials of its agent. */
-export interface Forger extends SceneMember {
+export interface Forger extends AttackMember {
   readonly nonce: string
   readonly kubelet: Sender
   readonly agentPod: Sender
@@ -58,14 +58,14 @@ export const NO_CLAIM: Partial<NodeReportSpec> = {
 
 export interface ForgerOptions {
   readonly vm?: VcsimVM
-  /** Which has the VM; that of the scene unless given. */
+  /** Which has the VM; that of the stage unless given. */
   readonly vcsim?: Vcsim
   /** What the kubelet registers; the machine's own facts unless given. */
   readonly kubelet?: Partial<Omit<KubeletOptions, 'name'>>
 }
 
 /** A stage with a controller that leads. */
-export interface AttackScene extends Stage {
+export interface AttackStage extends Stage {
   /** The controller that leads now. */
   readonly running: Controller
   /** Ends the controller, and starts another, with these changes, that knows nothing of what the former has seen. */
@@ -81,15 +81,15 @@ export interface VictimOptions extends MemberOptions {
   readonly level?: 'proven' | 'reported'
 }
 
-export async function openScene(
+export async function openAttackStage(
   t: Teardown,
   options: VcsimOptions,
   controller: Partial<ControllerProcessOptions> = {},
-): Promise<AttackScene> {
+): Promise<AttackStage> {
   const stage = await openStage(t, options)
   let running = await stage.controller(controller)
   const { cluster } = stage
-  const sender: AttackScene['sender'] = async (credential) => {
+  const sender: AttackStage['sender'] = async (credential) => {
     const opened = await openSender(cluster, credential)
     t.teardown(() => opened.close())
     return opened
@@ -120,7 +120,7 @@ export async function openScene(
 
 interface ForgerContext {
   readonly stage: Stage
-  readonly sender: AttackScene['sender']
+  readonly sender: AttackStage['sender']
   readonly name: string
   readonly address: string
 }
@@ -188,7 +188,7 @@ export function apply(
 
 /** What an honest agent would say of this machine; of a claim whose nonce is not known, one made up. */
 export function truth(
-  { name, uid, vm, bootID, nonce, address }: SceneMember,
+  { name, uid, vm, bootID, nonce, address }: AttackMember,
   changes: Partial<NodeReportSpec> = {},
 ): NodeReportSpec {
   const claim = drawClaim(uid, { bootID, nonce })

@@ -15,7 +15,7 @@ import { isInitialized, type NodeObject } from '../world/objects.ts'
 import { type Datacenters, type Models, startWorld } from './places.ts'
 import type { KubeletNode, Scenario } from './scenario.ts'
 
-export interface Bed extends AsyncDisposable {
+export interface CPIStage extends AsyncDisposable {
   readonly vcsim: Vcsim
   readonly second: Vcsim
   /** Of each provider. */
@@ -25,7 +25,7 @@ export interface Bed extends AsyncDisposable {
 }
 
 /** Starts two API servers and two vCenters, which serve any number of scenarios, one after the other. */
-export async function openBed(): Promise<Bed> {
+export async function openCPIStage(): Promise<CPIStage> {
   await using stack = new AsyncDisposableStack()
   const [cpi, rollcall, { vcsim, ...world }, second] = await Promise.all([
     borrowCluster().then((each) => stack.use(each)),
@@ -47,7 +47,7 @@ export async function openBed(): Promise<Bed> {
 }
 
 /** A scenario that is set up: its machines run, and each cluster has its Nodes. */
-export interface DifferentialStage extends AsyncDisposable {
+export interface StagedScenario extends AsyncDisposable {
   /** Nodes' names in the order of the cases. */
   readonly names: readonly string[]
   /** The text of vsphere.conf, for either provider. */
@@ -55,9 +55,9 @@ export interface DifferentialStage extends AsyncDisposable {
   readonly dir: string
 }
 
-/** @param serial tells scenarios of one bed apart */
-export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promise<DifferentialStage> {
-  const { vcsim, second, clusters, models } = bed
+/** @param serial tells scenarios of one stage apart */
+export async function setUp(stage: CPIStage, scenario: Scenario, serial: number): Promise<StagedScenario> {
+  const { vcsim, second, clusters, models } = stage
   const category = (label: string) => `${label}-${serial}`
   const tags = (scenario.tags ?? []).map(({ object, label, tag }) => ({
     category: category(label),
@@ -111,7 +111,9 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
       require: 'asserted',
       ...(nodes === undefined ? {} : { nodes }),
       ...(ipFamily === undefined ? {} : { ipFamily }),
-      ...(datacenters === undefined ? {} : { datacenters: datacenters.map((each) => referenced(each, bed)) }),
+      ...(datacenters === undefined
+        ? {}
+        : { datacenters: datacenters.map((each) => referenced(each, stage)) }),
       ...(twoVCenters ? { otherVCenters: { second } } : {}),
     }),
     async [Symbol.asyncDispose]() {
@@ -127,7 +129,7 @@ export async function setUp(bed: Bed, scenario: Scenario, serial: number): Promi
 }
 
 /** An entry under `datacenters` as it goes into the file. */
-function referenced(datacenter: string, { datacenters }: Pick<Bed, 'datacenters'>): string {
+function referenced(datacenter: string, { datacenters }: Pick<CPIStage, 'datacenters'>): string {
   const [, name] = /^Datacenter:(.*)$/.exec(datacenter) ?? []
   if (name === undefined) return datacenter
   const reference = datacenters.get(name)
@@ -192,8 +194,8 @@ async function create(cluster: Cluster, path: string, object: { metadata: { name
 
 /** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */
 export async function runRollcall(
-  { vcsim }: Bed,
-  { dir, config }: DifferentialStage,
+  { vcsim }: CPIStage,
+  { dir, config }: StagedScenario,
   cluster: Cluster,
 ): Promise<Controller> {
   const ours = [...(await readNodes(cluster)).values()].filter((node) =>

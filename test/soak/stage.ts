@@ -25,7 +25,7 @@ const LIFECYCLE = {
 } as const
 
 /** Everything that runs, and what may be done to it. */
-export interface SoakSite extends Omit<StageServers<OwnCluster>, 'dir'>, AsyncDisposable {
+export interface SoakStage extends Omit<StageServers<OwnCluster>, 'dir'>, AsyncDisposable {
   /** Between the controllers and vCenter. */
   readonly line: ApiProxy
   readonly nodes: NodeWatch
@@ -43,7 +43,7 @@ export interface SoakSite extends Omit<StageServers<OwnCluster>, 'dir'>, AsyncDi
 }
 
 /** @param unbound `lifecycle.unbound` */
-export async function openSite(count: number, unbound: Unbound): Promise<SoakSite> {
+export async function openSoakStage(count: number, unbound: Unbound): Promise<SoakStage> {
   const stack = new AsyncDisposableStack()
   try {
     const clusters = Math.max(2, Math.ceil(count / 50))
