@@ -13,8 +13,9 @@ import { until } from '../fixtures/until.ts'
 import { startControllerManager, startControlPlane } from '../world/control-plane.ts'
 import { registerDriver, unregisterDriver } from '../world/csi-driver.ts'
 import { settled } from '../world/deletion.ts'
+import type { Member } from '../world/member.ts'
 import { condition } from '../world/objects.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 import { askNodeInfo, attachVolume, createVolume, startDriver } from './driver.ts'
 import {
   claimVolume,

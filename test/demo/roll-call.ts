@@ -1,6 +1,8 @@
 /** Nodes come, are proven and initialized, and a forger among them is refused. */
+
+import type { Member } from '../world/member.ts'
 import { address, condition, isInitialized } from '../world/objects.ts'
-import type { Member, Stage } from '../world/stage.ts'
+import type { Stage } from '../world/stage.ts'
 import { REFUSED_BECAUSE } from './check.ts'
 import type { NodeProgress } from './screen.ts'
 import { eventOf, FORGER, kubectl, type Show, seen } from './show.ts'

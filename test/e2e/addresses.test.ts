@@ -1,7 +1,8 @@
 import t from 'tap'
 import { startAgent } from '../world/agent.ts'
+import type { MemberOptions } from '../world/member.ts'
 import { condition, isInitialized } from '../world/objects.ts'
-import { type MemberOptions, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 12 })
 const { nodes, reports } = stage

@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { MemberOptions } from '../world/member.ts'
 import { condition, level } from '../world/objects.ts'
-import { type MemberOptions, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 6 })
 const { nodes, reports } = stage

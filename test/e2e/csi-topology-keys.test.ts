@@ -2,9 +2,10 @@
 import t from 'tap'
 import { registerDriver, unregisterDriver } from '../world/csi-driver.ts'
 import { settled } from '../world/deletion.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf } from '../world/objects.ts'
 import { builtProgram, startProgram } from '../world/program.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA = 'failure-domain.beta.kubernetes.io/zone'

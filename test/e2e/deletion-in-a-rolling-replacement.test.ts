@@ -13,9 +13,10 @@ import {
   watched,
 } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
+import type { Member } from '../world/member.ts'
 import { metric } from '../world/meters.ts'
 import { isInitialized } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const WORKERS = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const
 /** Those whose Machines wait for long: their Nodes are missing at the same time, and are for Rollcall to delete. */

@@ -13,8 +13,9 @@ import {
   watched,
 } from '../world/deletion.ts'
 import { loseHeartbeats, registerNode, takeNodeOver } from '../world/kubelet.ts'
+import type { Member } from '../world/member.ts'
 import { condition, level } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 8 })
 const { cluster, events, nodes, reports, vcsim } = stage

@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 4, memoryMB: 16_384, guestId: 'ubuntu64Guest' })
 const { nodes, reports, vcsim } = stage

@@ -2,8 +2,9 @@ import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { metric, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 // So quick that whatever could be deleted on this ground would be, several times over.
 const lifecycle = { absentFor: '1s', confirmations: 2, leaderAge: '0s', maxAbsentMinimum: 3 }

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { deletionPending, metric, probed, QUICK, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isShutDown, level, ready } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 // The grace is so long that a VM comes back within it, and no Node is ever deleted here.
 const GRACE = { ...QUICK, absentFor: '20s', confirmations: 20, maxAbsentMinimum: 4 }

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { metric, settled } from '../world/deletion.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, level } from '../world/objects.ts'
-import { type Member, openStage, ZONE_CATEGORY } from '../world/stage.ts'
+import { openStage, ZONE_CATEGORY } from '../world/stage.ts'
 
 const ZONE = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'] as const
 const TYPE = ['node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type'] as const

@@ -4,9 +4,10 @@ import { startVcsim } from '../servers/vcsim.ts'
 import { type Controller, vsphereConf } from '../world/controller.ts'
 import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
 import { lease, standsBy } from '../world/leadership.ts'
+import type { Member } from '../world/member.ts'
 import { metric } from '../world/meters.ts'
 import { condition, isInitialized } from '../world/objects.ts'
-import { LABELS, type Member, type MountedController, openStage } from '../world/stage.ts'
+import { LABELS, type MountedController, openStage } from '../world/stage.ts'
 
 // The configuration changes under a controller that runs and leads.
 const CROWD = 60

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import type { Controller } from '../world/controller.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isInitialized, isShutDown, level, ready } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, events, vcsim } = stage

@@ -4,8 +4,9 @@ import { until } from '../fixtures/until.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import type { Controller } from '../world/controller.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
-import { type Member, openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
+import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 
 // Two vCenters whose machines have the same references and names, one cluster, one controller.
 const stage = await openStage(t, { vms: 8 })

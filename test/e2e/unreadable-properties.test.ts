@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
+import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, vcsim } = stage

@@ -7,8 +7,9 @@ import { applyManifest, type Manifest, readManifests } from '../servers/manifest
 import { reportObject } from '../world/crowd.ts'
 import { watched } from '../world/deletion.ts'
 import { kubeletIdentity } from '../world/kubelet.ts'
+import type { Member } from '../world/member.ts'
 import { condition, level, type NodeObject } from '../world/objects.ts'
-import { type Member, openStage } from '../world/stage.ts'
+import { openStage } from '../world/stage.ts'
 
 const MEMBERS = ['upgraded-1', 'upgraded-2', 'upgraded-3'] as const
 const merge = { contentType: 'application/merge-patch+json' }

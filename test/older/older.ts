@@ -12,9 +12,10 @@ import { policiesInForce } from '../servers/manifests.ts'
 import { reportObject } from '../world/crowd.ts'
 import { QUICK, settled, watched } from '../world/deletion.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
+import type { Member } from '../world/member.ts'
 import { isShutDown, level } from '../world/objects.ts'
 import { createAgentPod, serviceAccountToken } from '../world/service-account.ts'
-import { type Member, openOwnStage, type Stage } from '../world/stage.ts'
+import { openOwnStage, type Stage } from '../world/stage.ts'
 
 const VERSIONS = { 'kube-apiserver-1.31': 'v1.31.0', 'kube-apiserver-1.34': 'v1.34.4' } as const
 const NODES = 10

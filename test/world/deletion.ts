@@ -2,9 +2,10 @@
 import type { Condition } from '../../agent/shared/node-report.ts'
 import { until } from '../fixtures/until.ts'
 import type { Controller, ControllerProcessOptions } from './controller.ts'
+import type { Member } from './member.ts'
 import { metric } from './meters.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from './objects.ts'
-import type { Member, Stage } from './stage.ts'
+import type { Stage } from './stage.ts'
 
 export { metric }
 

@@ -1,23 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { borrowCluster } from '../servers/pool/borrow.ts'
-import { type RpctoolOptions, writeRpctool } from '../servers/rpctool.ts'
 import { type OwnCluster, type StartClusterOptions, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../servers/vcsim.ts'
-import { startAgent } from './agent.ts'
 import { type Controller, type ControllerProcessOptions, startController } from './controller.ts'
 import { type CrowdMember, claimAll, prepareReports, registerCrowd } from './crowd.ts'
 import { type RegisteredNode, registerNode } from './kubelet.ts'
-import { type MachineNic, writeMachine, writeNics } from './machine.ts'
+import { createMember, type Member, type MemberOptions } from './member.ts'
 import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
 import type { Program } from './program.ts'
 import { type Recording, record } from './recorder.ts'
 import { mountSecret } from './secret-mount.ts'
-import { podKubeconfig } from './service-account.ts'
 
 export const ZONE_CATEGORY = 'k8s-zone'
 export const REGION_CATEGORY = 'k8s-region'
@@ -64,42 +60,6 @@ export interface MountedController {
   readonly configFile: string
   /** Puts this configuration and these files in the place of the former. */
   write(conf: string, files?: Readonly<Record<string, string>>): Promise<void>
-}
-
-export interface MemberOptions {
-  readonly vm?: VcsimVM
-  /** Of its one NIC, with prefix length; by default one of its own. */
-  readonly addresses?: readonly string[]
-  /** The kubelet's --node-ip. */
-  readonly nodeIP?: string
-  /** The kubelet's --provider-id. */
-  readonly providerID?: string
-  /** The kubelet's --node-labels, and its taints where they are not as usual. */
-  readonly labels?: Record<string, string>
-  readonly taints?: { key: string; effect: string }[]
-  /** The VM that it really runs in, where its files tell of another. */
-  readonly runsIn?: VcsimVM
-  /** Whose credential its agent has: the kubelet's (systemd unit, the default), or its Pod's token (DaemonSet). */
-  readonly agentOf?: 'kubelet' | 'pod'
-  /** What the guest RPC tool may not; null is no tool at all. */
-  readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'disable' | 'hang' | 'vmtoolsd'> | null
-}
-
-export interface Member extends RegisteredNode {
-  readonly vm: VcsimVM
-  readonly bootID: string
-  /** The machine's files, as its agent sees them. */
-  readonly root: string
-  readonly address: string
-  /** Starts the machine's agent; it ends with the test. */
-  agent(...args: string[]): Promise<Program>
-  /** Runs the agent with `--once`; fails unless the report was sent. */
-  reportOnce(): Promise<void>
-  setAddresses(...addresses: string[]): Promise<void>
-  /** Runs the agent once more, on a machine that says it is this VM, or has this MAC. */
-  reportAs(machine: { readonly vm?: Pick<VcsimVM, 'uuid' | 'vnics'>; readonly mac?: string }): Promise<void>
-  /** Lets its guest RPC tool write the claim, and runs the agent once more. */
-  claim(): Promise<void>
 }
 
 /** The part of a tap test that ends what was begun, last first. */
@@ -222,65 +182,11 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
       return members
     },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
-    async member(
-      name,
-      {
-        vm = vms.shift(),
-        runsIn = vm,
-        agentOf = 'kubelet',
-        rpctool = {},
-        nodeIP,
-        providerID,
-        labels,
-        taints,
-        ...given
-      } = {},
-    ) {
-      if (vm === undefined || runsIn === undefined) throw new Error('every virtual machine has a Node')
+    async member(name, { vm = vms.shift(), ...options } = {}) {
+      if (vm === undefined) throw new Error('every virtual machine has a Node')
       members += 1
       const address = `10.0.${Math.floor(members / 250)}.${(members % 250) + 1}`
-      const { addresses = [`${address}/24`] } = given
-      const nic = (list: readonly string[]): MachineNic[] =>
-        vm.vnics.slice(0, 1).map(({ mac }) => ({ name: 'ens192', mac, addresses: list }))
-      const root = join(dir, name)
-      const bootID = randomUUID()
-      await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics: nic(addresses) })
-      if (rpctool !== null) await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: runsIn.ref, ...rpctool })
-      const node = await registerNode(cluster, {
-        name,
-        biosUUID: vm.uuid,
-        ...(nodeIP === undefined ? {} : { nodeIP }),
-        ...(providerID === undefined ? {} : { providerID }),
-        ...(labels === undefined ? {} : { labels }),
-        ...(taints === undefined ? {} : { taints }),
-      })
-      const kubeconfig =
-        agentOf === 'kubelet' ? node.kubeconfig : await podKubeconfig(cluster, join(dir, `${name}.pod`), name)
-      const agent = async (...args: string[]) => ending(await startAgent({ kubeconfig, root, args }))
-      const reportOnce = async () => {
-        const program = await agent('--once')
-        const { code } = await program.ended
-        if (code !== 0) throw new Error(`the report of ${name} was not sent: ${program.output()}`)
-      }
-      return {
-        ...node,
-        vm,
-        root,
-        bootID,
-        address,
-        agent,
-        reportOnce,
-        setAddresses: (...list) => writeNics(root, nic(list)),
-        async reportAs({ vm: other = vm, mac = other.vnics[0]?.mac ?? '' }) {
-          const nics = [{ name: 'ens192', mac, addresses }]
-          await writeMachine(root, { vm: other, hostname: `${name}.example`, bootID, nics })
-          await reportOnce()
-        },
-        async claim() {
-          await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: vm.ref })
-          await reportOnce()
-        },
-      }
+      return createMember({ cluster, vcsim, dir, ending }, { name, vm, address }, options)
     },
     async reported(name, options) {
       const member = await stage.member(name, options)
