@@ -1,6 +1,14 @@
+import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { createRecorder, picture } from './picture.ts'
-import { createNarrator, createStyle, type DemoScreen, type NodeProgress, wrap } from './screen.ts'
+import {
+  createNarrator,
+  createScreen,
+  createStyle,
+  type DemoScreen,
+  type NodeProgress,
+  wrap,
+} from './screen.ts'
 import { renderSummary, type Summary } from './summary.ts'
 
 /** A narrator's screen of 40 columns, and what was printed on it. */
@@ -65,6 +73,21 @@ t.test('what happens, and once what is waited for', async (t) => {
     '          long name of its own',
     '          that is all',
   ])
+})
+
+t.test('colors are for terminals alone, and NO_COLOR or TERM=dumb takes them away', async (t) => {
+  for (const [isTTY, env, colored] of [
+    [true, {}, true],
+    [true, { NO_COLOR: '1' }, false],
+    [true, { TERM: 'dumb' }, false],
+    [undefined, {}, false],
+  ] as const) {
+    const stream = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+    const screen = createScreen(stream as unknown as NodeJS.WriteStream, env)
+    screen.print(screen.style('red', 'refused'))
+    t.equal(stream.read(), colored ? '\x1b[31mrefused\x1b[39m\n' : 'refused\n')
+    t.equal(screen.columns, 100, 'where it has no size')
+  }
 })
 
 t.test('lines are no longer than they may be, unless an item is', async (t) => {
