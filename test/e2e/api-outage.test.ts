@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import { address, isInitialized } from '../world/objects.ts'
 import { openOwnStage } from '../world/stage.ts'
 
@@ -10,9 +9,8 @@ const OUTAGE = 13_000
 
 const stage = await openOwnStage(t, { vms: 4 })
 const { cluster, nodes, vcsim } = stage
-const proxy = await startApiProxy(cluster.url)
-t.teardown(() => proxy.close())
-const controller = await stage.controller({ cluster: { ...cluster, url: proxy.url } })
+const proxy = await stage.line()
+const controller = await stage.controller({ cluster: proxy.cluster })
 const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
 
 t.test('the API server goes away and comes back', async (t) => {

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import { lease } from '../world/leadership.ts'
 import { address, condition, isInitialized } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
@@ -10,9 +9,8 @@ const DELAY = 1_000
 
 const stage = await openStage(t, { vms: 6 })
 const { cluster, nodes, reports, vcsim } = stage
-const proxy = await startApiProxy(cluster.url)
-t.teardown(() => proxy.close())
-const controller = await stage.controller({ cluster: { ...cluster, url: proxy.url } })
+const proxy = await stage.line()
+const controller = await stage.controller({ cluster: proxy.cluster })
 const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
 
 t.test(`every answer of the API server takes ${2 * DELAY} ms`, async (t) => {

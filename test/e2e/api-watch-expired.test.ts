@@ -1,14 +1,12 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import { address, condition, isInitialized } from '../world/objects.ts'
 import { openOwnStage } from '../world/stage.ts'
 
 const stage = await openOwnStage(t, { vms: 6 })
 const { cluster, nodes, reports } = stage
-const proxy = await startApiProxy(cluster.url)
-t.teardown(() => proxy.close())
-const controller = await stage.controller({ cluster: { ...cluster, url: proxy.url } })
+const proxy = await stage.line()
+const controller = await stage.controller({ cluster: proxy.cluster })
 
 t.test('the API server no longer knows where the watches were', async (t) => {
   const [stays, moves, goes] = await Promise.all(['stays', 'moves', 'goes'].map((name) => stage.member(name)))

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { startApiProxy } from '../world/api-proxy.ts'
 import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
 import { address, condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
@@ -17,10 +16,9 @@ t.test(`kill -9 while ${NODES} Nodes are initialized`, async (t) => {
   const done = () => members.filter(({ name }) => isInitialized(nodes.last(name))).length
 
   // Slow enough for some to be left when the first is killed: a Node takes two writes, and sixteen Nodes go at once.
-  const proxy = await startApiProxy(stage.cluster.url)
-  t.teardown(() => proxy.close())
+  const proxy = await stage.line()
   proxy.set('works', 200)
-  const first = await stage.controller({ cluster: { ...stage.cluster, url: proxy.url }, until: 'started' })
+  const first = await stage.controller({ cluster: proxy.cluster, until: 'started' })
   await nodes.until('a part of them is initialized', () => done() >= NODES / 5)
   first.kill('SIGKILL')
   t.equal((await first.ended).signal, 'SIGKILL')

@@ -2,7 +2,6 @@
 // kubernetes/cloud-provider-vsphere#381, #397
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import {
   deletionPending,
   deletionsCounted,
@@ -15,18 +14,18 @@ import {
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
 import { condition } from '../world/objects.ts'
 import { openPlay } from '../world/play.ts'
+import type { Stage } from '../world/stage.ts'
 
-let proxy: Awaited<ReturnType<typeof startApiProxy>> | undefined
+let proxy: Awaited<ReturnType<Stage['line']>> | undefined
 const stage = await openPlay(
   t,
   ['after', 'between', 'during', 'clock', 'canary'],
   { ...QUICK, absentFor: '2s', maxAbsentShare: '100%' },
   {
     vms: 6,
-    async controller({ cluster }) {
-      proxy = await startApiProxy(cluster.url)
-      t.teardown(() => proxy?.close())
-      return { cluster: { ...cluster, url: proxy.url } }
+    async controller({ line }) {
+      proxy = await line()
+      return { cluster: proxy.cluster }
     },
   },
 )

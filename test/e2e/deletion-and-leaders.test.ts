@@ -1,12 +1,12 @@
 // A leader's count is its own: the next one starts over, and one that no longer leads deletes nothing.
 import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import type { Controller, ControllerProcessOptions } from '../world/controller.ts'
 import { deletionPending, deletionsCounted, QUICK, wish } from '../world/deletion.ts'
 import { isLeading, said, standsBy } from '../world/leadership.ts'
 import { countRequests } from '../world/meters.ts'
 import { openPlay, type PlayOptions } from '../world/play.ts'
+import type { Stage } from '../world/stage.ts'
 
 t.jobs = 3
 
@@ -75,11 +75,10 @@ t.test(
   'cut off, it deletes nothing, not even when what it sent arrives late',
   { buffered: true },
   async (t) => {
-    let proxy: Awaited<ReturnType<typeof startApiProxy>> | undefined
-    const play = await proven(t, QUICK, async ({ cluster }) => {
-      proxy = await startApiProxy(cluster.url)
-      t.teardown(() => proxy?.close())
-      return { cluster: { ...cluster, url: proxy.url } }
+    let proxy: Awaited<ReturnType<Stage['line']>> | undefined
+    const play = await proven(t, QUICK, async ({ line }) => {
+      proxy = await line()
+      return { cluster: proxy.cluster }
     })
     const { old, next } = play
     // It hears everything, and its own requests no longer arrive: it cannot know whether it still leads.

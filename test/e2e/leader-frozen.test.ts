@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import type { Controller } from '../world/controller.ts'
 import { isLeading, lease, standsBy } from '../world/leadership.ts'
 import { countRequests } from '../world/meters.ts'
@@ -25,9 +24,8 @@ async function writes(controller: Controller): Promise<string[]> {
 const conflicts = await countRequests(cluster, { verb: 'PATCH', resource: 'nodes', code: '409' })
 
 t.test('frozen while a write of its own is on its way, which arrives after the take-over', async (t) => {
-  const proxy = await startApiProxy(cluster.url)
-  t.teardown(() => proxy.close())
-  const old = await stage.controller({ identity: 'old', cluster: { ...cluster, url: proxy.url } })
+  const proxy = await stage.line()
+  const old = await stage.controller({ identity: 'old', cluster: proxy.cluster })
   const next = await stage.controller({ identity: 'next', until: 'answering' })
   const member = await stage.initialized('worker')
   await until('next knows who leads', () => standsBy(next, 'old'))

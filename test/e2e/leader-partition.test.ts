@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { type LineState, startApiProxy } from '../world/api-proxy.ts'
+import type { LineState } from '../world/api-proxy.ts'
 import { isLeading, lease, said, standsBy } from '../world/leadership.ts'
 import { address } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
@@ -10,10 +10,8 @@ const { cluster, nodes, vcsim } = stage
 
 /** A controller with a line of its own to the API server. */
 async function replica(identity: string, until?: 'answering') {
-  const proxy = await startApiProxy(cluster.url)
-  t.teardown(() => proxy.close())
-  const own = { ...cluster, url: proxy.url }
-  return { ...(await stage.controller({ identity, cluster: own, ...(until && { until }) })), proxy }
+  const proxy = await stage.line()
+  return { ...(await stage.controller({ identity, cluster: proxy.cluster, ...(until && { until }) })), proxy }
 }
 
 const a = await replica('a')

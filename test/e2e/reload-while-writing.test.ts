@@ -1,6 +1,5 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startApiProxy } from '../world/api-proxy.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
 import { condition, isInitialized } from '../world/objects.ts'
@@ -12,15 +11,14 @@ const NODES = 12
 const CONF = 'vsphere.conf'
 const stage = await openStage(t, { vms: NODES })
 const { cluster, nodes, reports, vcsim } = stage
-const proxy = await startApiProxy(cluster.url)
-t.teardown(() => proxy.close())
+const proxy = await stage.line()
 
 t.test('they are finished, and none is sent twice', async (t) => {
   // With the arguments of the CPI it would be `asserted`, and no Node would wait for its report.
   const require = 'reported'
   const secret = await mountSecret(`${stage.dir}/secret`, { [CONF]: vsphereConf(vcsim, { require }) })
   const controller = await stage.controller({
-    cluster: { ...cluster, url: proxy.url },
+    cluster: proxy.cluster,
     configFile: secret.path(CONF),
     // Its Lease is not renewed either for as long as no write arrives.
     cpiArguments: [

@@ -6,6 +6,7 @@ import { applyManifests } from '../servers/manifests.ts'
 import { borrowCluster } from '../servers/pool/borrow.ts'
 import { type OwnCluster, type StartClusterOptions, startCluster } from '../servers/start-cluster.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../servers/vcsim.ts'
+import { type ApiProxy, startApiProxy } from './api-proxy.ts'
 import { type Controller, type ControllerProcessOptions, startController } from './controller.ts'
 import { type CrowdMember, claimAll, prepareReports, registerCrowd } from './crowd.ts'
 import { type RegisteredNode, registerNode } from './kubelet.ts'
@@ -37,6 +38,8 @@ export interface Stage extends StageServers {
   readonly events: Recording<EventObject>
   /** Starts a controller that ends with the test; see {@link ControllerProcessOptions}. */
   controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
+  /** Opens a line to the API server that can be broken; `cluster` is what lies at its end. */
+  line(): Promise<ApiProxy & { readonly cluster: Cluster }>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
   /** The same, whose agent has reported once. */
@@ -170,6 +173,11 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
           ...controller,
         }),
       ),
+    async line() {
+      const proxy = await startApiProxy(cluster.url)
+      t.teardown(() => proxy.close())
+      return { ...proxy, cluster: { ...cluster, url: proxy.url } }
+    },
     async crowd(of) {
       const [count, names] = typeof of === 'number' ? [of] : [of.length, of]
       const members = await registerCrowd(cluster, vms.splice(0, count), undefined, names)
