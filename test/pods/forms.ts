@@ -45,7 +45,7 @@ export const chart: Form = {
     const { username, password, thumbprint } = stage.vcsim
     const access = { vcenter: VCENTER_ADDRESS, username, password, thumbprint, datacenter: 'DC0' }
     const values = join(folder, 'values.yaml')
-    await writeFile(values, stringify({ config: { enabled: true, ...access, ...labels } }))
+    await writeFile(values, stringify({ config: { enabled: true, ...access, ...LABELS } }))
     const archive = join(folder, 'rollcall.tgz')
     await writeFile(archive, await packedChart())
     await helm(stage, folder, 'install', 'rollcall', archive, `--values=${values}`)
