@@ -426,6 +426,71 @@ t.test('who wrote which field', async (t) => {
   )
 })
 
+t.test('of a Node with more labels and taints than anybody needs', async (t) => {
+  const name = 'huge'
+  const labels = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`example.com/label-${i}`, 'a']))
+  const others = Array.from({ length: 1_000 }, (_, i) => ({ key: `example.com/${i}`, effect: 'NoSchedule' }))
+  const created = await cluster.request('POST', '/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels },
+    spec: { taints: [...others, UNINITIALIZED] },
+  })
+  t.equal(created.status, 201)
+  const zone = { 'topology.kubernetes.io/zone': 'a' }
+  const list = async () => (await read(name)).spec.taints ?? []
+  const waits = await list()
+  const own = waits.filter((taint) => !('key' in taint) || taint.key !== UNINITIALIZED.key)
+  for (const [what, body, message] of [
+    ['another label', label('example.com/label-7', 'b'), /than its own, example.com\/label-7$/],
+    ['another label away', label('example.com/label-7', null), /than its own, example.com\/label-7$/],
+    [
+      'one label for another',
+      { metadata: { labels: { 'example.com/label-7': null, 'node-role.kubernetes.io/other': '' } } },
+      /than its own, example.com\/label-7, node-role.kubernetes.io\/other$/,
+    ],
+    ['taints of others', taints(...waits.slice(0, 500), ...waits.slice(501)), /may change no taints/],
+    ['an annotation', annotation('example.com/note', 'x'), otherAnnotation],
+  ] as const)
+    t.match(await patchNode(controller, name, body, merge), { status: 403, message }, what)
+  t.match(
+    await patchNode(
+      controller,
+      name,
+      {
+        metadata: { labels: { ...zone, 'example.com/pool': 'a' } },
+        spec: { providerID: VSPHERE, taints: own },
+      },
+      merge,
+    ),
+    { status: 200 },
+    'it is initialized, with a label more',
+  )
+  t.match(await patchNode(controller, name, label('topology.kubernetes.io/zone', 'b'), merge), {
+    status: 200,
+  })
+  t.match(await patchNode(controller, name, taints(...own, SHUTDOWN), merge), { status: 200 })
+  t.strictSame(await list(), [...own, SHUTDOWN])
+})
+
+t.test('annotations of others, however many', async (t) => {
+  const name = await nodeThat({ ...ours, wish: 'proceed' })
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`a-${i}`, '']))
+  t.match(await patchNode(cluster, name, { metadata: { annotations: many } }, merge), { status: 200 })
+  for (const [what, key, value] of [
+    ['changed', 'a-7', 'x'],
+    ['taken away', 'a-7', null],
+    ['added', 'b', ''],
+  ] as const) {
+    const message = new RegExp(`not its own: ${key}`)
+    const both = { metadata: { annotations: { [key]: value, 'rollcall.dev/deletion': null } } }
+    t.match(await patchNode(controller, name, both, merge), { status: 403, message }, what)
+  }
+  t.match(await patchNode(controller, name, annotation('rollcall.dev/deletion', null), merge), {
+    status: 200,
+  })
+})
+
 t.test('of the part that is not asked for, nothing is written', async (t) => {
   const name = await nodeThat(ours)
   const { status } = await read(name)
