@@ -309,6 +309,7 @@ const SMALL: readonly (readonly Ingredient[])[] = [
 
 /** What only few settings, or few moments, let come about. */
 const RARE: readonly (readonly Ingredient[])[] = [
+  [{ kind: 'tenant-comes-before-machine' }],
   [{ kind: 'one-too-many-held-until-configured-anew' }],
   [
     { kind: 'powered-off', until: 1.6 },

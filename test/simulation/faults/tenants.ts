@@ -138,6 +138,26 @@ function awaits(knows: Knowledge): Fault {
   }
 }
 
+/**
+ * A machine registers while no vCenter lists it, so that the VM of a tenant is taken for it. It shows its claim when it is
+ * listed; the tenant's VM stays.
+ */
+const comesBeforeIt: Fault = (world, { machine: { nodeName }, vCenter }) => {
+  const { machines, random, timeline } = world
+  const name = `${nodeName}-${machines.all.length}`
+  const made = machines.create(name, vCenter, random.pick(vCenter.folders))
+  const { vm } = made
+  if (vm === undefined) return undefined
+  vCenter.unregister(vm)
+  const copy = registerCopy(vm, random.pick(world.vCenters), 'public', random)
+  timeline.after(random.between(9_000, 40_000), `${name} is listed`, () => {
+    if (made.vm === undefined && !made.destroyed) machines.register(made, vCenter)
+  })
+  return () => {
+    if (copy.vCenter.vms.get(copy.moref) === copy && random.chance(0.2)) copy.vCenter.unregister(copy)
+  }
+}
+
 export const TENANT_FAULTS: Faults = {
   'tenant-has-uuid': tenant('uuid'),
   'tenant-knows-what-is-public': tenant('public'),
@@ -145,4 +165,5 @@ export const TENANT_FAULTS: Faults = {
   'tenant-has-read': tenant('has-read'),
   'tenant-awaits-machine': awaits('public'),
   'tenant-who-reads-awaits-machine': awaits('reads'),
+  'tenant-comes-before-machine': comesBeforeIt,
 }
