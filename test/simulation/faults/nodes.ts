@@ -13,7 +13,7 @@ function finalizer(then: (world: World, focus: Focus) => void): Fault {
     api.setFinalizers(nodeName, [FINALIZER])
     then(world, focus)
     return () => {
-      if (random.chance(0.3)) return
+      if (random.chance(0.5)) return
       api.setFinalizers(nodeName, [])
       // Somebody restarts the kubelet of a machine that has no Node any more.
       if (api.nodes.has(nodeName)) return
@@ -65,6 +65,16 @@ export const NODE_FAULTS: Faults = {
   'node-deleted-with-finalizer': finalizer(({ api }, { machine: { nodeName } }) =>
     api.putNode(nodeName, undefined),
   ),
+  /** A worker is replaced at its address, and its Node is deleted but does not go. */
+  'departing-node-has-address': finalizer(({ api, machines, random, timeline }, { machine, vCenter }) => {
+    const { vm, nodeName, address } = machine
+    api.putNode(nodeName, undefined)
+    machines.destroy(machine)
+    const name = `${nodeName}-${machines.all.length}`
+    timeline.after(random.pick([0, 10_000]), `${name} takes the place of ${nodeName}`, () => {
+      if (vm !== undefined) machines.create(name, vCenter, vm.folder, { address })
+    })
+  }),
   'node-huge': burdened(slow, true),
   'node-huge-and-denied': burdened(denied, true),
   'node-writes-slow': burdened(slow, false),
