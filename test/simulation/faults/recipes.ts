@@ -198,6 +198,7 @@ const TENANTS: readonly (readonly Ingredient[])[] = [
     [{ kind }, { kind: 'agent-restarted', at: 0.2 }, { kind: 'push-lost', at: 0.18 }],
     [{ kind }, { kind: 'rebooted', at: 0.2 }, { kind: 'push-lost', at: 0.18 }],
     [{ kind }, { kind: 'vm-moved-untold', at: 0.1 }],
+    [{ kind }, { kind: 'claims-forbidden' }],
     [{ kind }, { kind: 'claims-forbidden' }, { kind: 'vm-moved-untold', at: 0.1 }],
     [{ kind }, { kind: 'claims-forbidden' }, { kind: 'vm-unregistered-running', at: 0.1, until: 0.9 }],
     [
@@ -310,6 +311,7 @@ const SMALL: readonly (readonly Ingredient[])[] = [
 /** What only few settings, or few moments, let come about. */
 const RARE: readonly (readonly Ingredient[])[] = [
   [{ kind: 'tenant-comes-before-machine' }],
+  [{ kind: 'tenant-reads' }, { kind: 'vm-moved-untold', at: 0.1 }],
   [{ kind: 'one-too-many-held-until-configured-anew' }],
   [
     { kind: 'powered-off', until: 1.6 },

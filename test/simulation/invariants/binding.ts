@@ -1,5 +1,6 @@
 /** Which VM a Node is: never one that its machine does not run by, whoever makes his own look like it. */
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
+import { ANNOTATION_VM } from '../../../controller/types/node.ts'
 import { type Machine, runs, type VM } from '../model/machine.ts'
 import type { StoredNode, StoredReport, StoredStatus } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
@@ -116,11 +117,29 @@ function isAccepted(
   if (before?.vm === undefined) return hidden
   if (wasFound(world, by, machines)) return false
   const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
-  if (!claims) return hidden || isAway(world, before.vm)
+  if (!claims) return hidden && isMissing(world, copy, before.vm)
   if (!tenant.reads) return false
   const entry = entryOf(world, before.vm)
   if (entry !== undefined && claim !== undefined && world.judge.knowsClaim(by, entry, claim)) return false
   return hidden || isAway(world, before.vm) || hasStopped(world, before.vm)
+}
+
+/** Seconds are lost in what a leader reckons, milliseconds. */
+const RECKONED = 10_000
+
+/**
+ * Whether the VM of a Node was shown by no vCenter for as long as a proof takes, or not at all while another has its place: the
+ * same instance UUID in the same vCenter, or a person's word for it.
+ */
+function isMissing({ vCenters, judge, timeline, settings, api }: World, copy: VM, bound: Bound): boolean {
+  const its = vCenters.find(({ instanceUUID }) => instanceUUID === bound.vCenterInstanceUUID)
+  const entry = its?.known.get(bound.moref)
+  if (its === undefined || its.impostor !== undefined || entry === undefined) return true
+  const named = [...api.nodes.values()].some(
+    ({ metadata }) => metadata.annotations[ANNOTATION_VM] === copy.instanceUUID,
+  )
+  if (named || (copy.vCenter === its && copy.instanceUUID === entry.instanceUUID)) return true
+  return timeline.now - (judge.shownAt(entry) ?? 0) >= settings.lifecycle.absentFor - RECKONED
 }
 
 /** Longer than it takes to notice that a vCenter does not answer, milliseconds. */
