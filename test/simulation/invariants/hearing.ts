@@ -1,5 +1,5 @@
 /** What each replica was told of each VM, by the answers that it got: a fact of the world, whatever it makes of them. */
-import type { ToldVM } from '../model/connection.ts'
+import type { ShownVM } from '../model/connection.ts'
 import { runs, stateOf, type VM } from '../model/machine.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
@@ -19,7 +19,7 @@ interface Told {
 
 export interface Hearing {
   /** An answer that has shown a VM in this state has come; the owner is a process, its connection, and a vCenter. */
-  told(owner: string, shown: ToldVM): void
+  told(owner: string, shown: ShownVM): void
   /** Whether a replica must know of a VM that it runs: it was told so a while ago, and could always ask since. */
   knowsToRun(by: string, vm: VM): boolean
   /** The same of the claim that it shows. */

@@ -17,10 +17,10 @@ export interface LoginWatch {
   refused(owner: string, by: LoginInterface): void
   accepted(owner: string, session: SessionModel): void
   /** An answer has come that shows these VMs, as they were when it was made. */
-  showed(owner: string, shown: readonly ToldVM[]): void
+  showed(owner: string, shown: readonly ShownVM[]): void
 }
 
-export interface ToldVM {
+export interface ShownVM {
   readonly vm: VM
   readonly state: string
   readonly claim: string | undefined
@@ -170,7 +170,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
 }
 
 /** The VMs of which an answer says something, but for their UUIDs, which it says of those too that nobody asks for. */
-function shownIn(content: string, vCenter: VCenterModel): readonly ToldVM[] {
+function shownIn(content: string, vCenter: VCenterModel): readonly ShownVM[] {
   const [, ...objects] = content.split('<obj type="VirtualMachine">')
   return objects.flatMap((object) => {
     const vm = vCenter.vms.get(object.slice(0, object.indexOf('<')))
