@@ -62,8 +62,8 @@ function waitsInVain(world: World): readonly string[] {
 }
 
 /**
- * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, or a
- * copy of it is.
+ * Whether its address is that of a Node of which nobody can prove that its VM is gone, as its vCenter is no longer there; or
+ * whether that Node's VM has had a copy, which may have its instance UUID as well.
  */
 export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
   const { api, vCenters } = world

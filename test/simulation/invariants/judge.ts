@@ -120,11 +120,21 @@ export function createJudge(world: () => World): Judge {
     )
   }
 
-  /** What passes for a Node's VM in another vCenter is taken for a move: the Node says nothing of this one any more. */
+  /**
+   * What passes for a Node's VM in another vCenter is taken for a move: the Node says nothing of this one any more. Of one that is
+   * Ready that takes its claim, or its instance UUID.
+   */
   function isCopiedElsewhere(vCenter: VCenterModel): boolean {
-    const elsewhere = world().vCenters.filter((each) => each !== vCenter)
+    const { api, vCenters } = world()
+    const elsewhere = vCenters.filter((each) => each !== vCenter)
     const copies = elsewhere.flatMap(({ vms }) => [...vms.values()].filter(({ tenant }) => tenant))
-    return [...vCenter.vms.values()].some((vm) => copies.some(({ biosUUID }) => biosUUID === vm.biosUUID))
+    const isReady = ({ machine }: VM): boolean =>
+      [...api.nodes.values()].some(
+        (node) => node.metadata.uid === machine?.nodeUID && readyOf(node) === 'True' && !isMeant(node),
+      )
+    const passesFor = (vm: VM, { biosUUID, instanceUUID, tenant }: VM): boolean =>
+      biosUUID === vm.biosUUID && (tenant?.reads === true || instanceUUID === vm.instanceUUID || !isReady(vm))
+    return [...vCenter.vms.values()].some((vm) => copies.some((copy) => passesFor(vm, copy)))
   }
 
   const moment = ({ monotonic }: Process) => ({ at: world().timeline.now, monotonic: monotonic() })
