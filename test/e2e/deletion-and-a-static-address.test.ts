@@ -61,10 +61,10 @@ t.test('a copy with the BIOS UUID of one that is gone does not keep its address'
   await vcsim.govc('vm.change', '-dc', copy.datacenter, '-vm', copy.name, '-uuid', copied.vm.uuid)
   await vcsim.hide(copied.vm.ref)
   await loseHeartbeats(cluster, copied.name)
-  await deletionPending(stage, copied.name, { reason: 'UUIDOfAnotherVM' })
   const next = await successorOf('next-of-copied', copied)
   await nodes.until('it is initialized', () => isInitialized(nodes.last(next.name)))
   t.equal(address(nodes.last(next.name), 'InternalIP'), copied.address)
+  await deletionPending(stage, copied.name, { reason: 'UUIDOfAnotherVM' })
 })
 
 t.test('one that is merely off keeps its address, until a person deletes its Node', async (t) => {
