@@ -63,16 +63,6 @@ export const everybody = theme('Holding up everybody', {
     file: 'test/e2e/deletion-and-signs-of-life.test.ts',
     test: 'nor do they where they renew their Leases alone',
   }),
-  'a copy of one that is gone': row({
-    credential: 'a tenant who may edit his own VM',
-    tried:
-      "the BIOS UUID of a VM that is gone, to keep its Node's address from the machine that gets it next",
-    refusedBy: controller,
-    seen: 'UUIDOfAnotherVM',
-    victim: 'is initialized; the Node of the VM that is gone is kept as long as the copy exists',
-    file: 'test/e2e/deletion-and-a-static-address.test.ts',
-    test: 'a copy with the BIOS UUID of one that is gone does not keep its address',
-  }),
   clone: row({
     credential: 'whoever runs a clone of a configured vCenter that is configured, too',
     tried: 'the VM of a Ready Node off, in the clone alone, while the real one answers and while it does not',
