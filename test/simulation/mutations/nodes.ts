@@ -22,17 +22,15 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'slow lane: a Node whose writes are slow holds up nobody',
-    edits: [
-      edit('controller/leader/leader-work.ts', 'has: (name) => slowLane.has(name)', 'has: () => false'),
-    ],
+    edits: [edit('controller/loops/node/loop.ts', 'has: (name) => slowLane.has(name)', 'has: () => false')],
   },
   {
     name: 'slow lane: a write that takes long is given up at first',
     edits: [
       edit(
-        'controller/leader/leader-work.ts',
-        'brief: createNodeWriter(client, SLOW_AFTER, writing),',
-        'brief: createNodeWriter(client, DEFAULT_TIMEOUT, writing),',
+        'controller/loops/node/loop.ts',
+        'const brief = writers(SLOW_AFTER, ports.writing)',
+        'const brief = writers(DEFAULT_TIMEOUT, ports.writing)',
       ),
     ],
   },
