@@ -35,7 +35,7 @@ export interface MachineFacts {
 
 /** Bytes reserved for the object around the spec: names, owner, `apiVersion`, `kind`. */
 const ENVELOPE_BYTES = 900
-export const MAX_SPEC_BYTES = MAX_REPORT_BYTES - ENVELOPE_BYTES
+const MAX_SPEC_BYTES = MAX_REPORT_BYTES - ENVELOPE_BYTES
 
 /**
  * Builds a report from facts, valid by the schema and within {@link MAX_SPEC_BYTES} of JSON. Equal facts give equal bytes.

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { ApiError } from '../shared/api-error.ts'
 import type { Credential } from './credential.ts'
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH'
   /** Path and query. */
   readonly path: string

@@ -15,7 +15,7 @@ export interface RawAddress {
 export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
 
 /** The file with the addresses under a root other than `/`, in the form of Node's `os.networkInterfaces()`. */
-export const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
+const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
 
 /**
  * The addresses by interface. The kernel has no file for them, so with the root `/` they come from the system, with any
@@ -139,7 +139,7 @@ export function readIPv6Flags(root: string): ReadonlyMap<string, IPv6Flags> {
 }
 
 /** The key of an address: the interface and all 32 digits. The address must be a valid one without a zone. */
-export function ipv6Key(name: string, address: string): string {
+function ipv6Key(name: string, address: string): string {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
   const plain = dotted
     ? `${dotted[1]}${hex16(dotted[2], dotted[3])}:${hex16(dotted[4], dotted[5])}`

@@ -153,9 +153,9 @@ function explainPrivileged(verb: Verb, failure: Unreadable, { plain }: RpcTools)
 }
 
 /** The variable is not set: not a failure, and not reported. */
-export const NO_VALUE = 'NoValue'
+const NO_VALUE = 'NoValue'
 /** The host refuses this channel; another one may work. */
-export const DENIED = 'Denied'
+const DENIED = 'Denied'
 
 /**
  * Messages of the tools and the host, in the order in which they are checked, from open-vm-tools' sources: the tools' are in
@@ -185,7 +185,7 @@ const ANSWERS: readonly [RegExp, AgentReason, string][] = [
 ]
 
 /** Turns a tool's result into a fact: its answer, or a reason and what to do. Never quotes the tool's output. */
-export function judgeAnswer(
+function judgeAnswer(
   tool: string,
   result: ToolResult,
   { timeout, maxOutput }: Pick<ToolOptions, 'timeout' | 'maxOutput'>,

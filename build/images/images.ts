@@ -101,7 +101,7 @@ const written: Readonly<Record<string, string>> = {
  * The files below our binaries: glibc and the C++ library, and nothing that could be run but the dynamic loader. No
  * certificates, because Node brings Mozilla's.
  */
-export async function baseLayer(architecture: Architecture): Promise<readonly TarEntry[]> {
+async function baseLayer(architecture: Architecture): Promise<readonly TarEntry[]> {
   const pins = await debianPins()
   const packages = await readDebianPackages(
     pins,

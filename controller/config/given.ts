@@ -53,7 +53,7 @@ export function readSettings<S>(
 }
 
 /** Reads one setting's text by its row; undefined where it is wrong. */
-export function readSetting<T, S>(
+function readSetting<T, S>(
   row: Row<T, S>,
   text: string,
   { path, at }: Pick<Given<T>, 'path' | 'at'>,

@@ -5,7 +5,7 @@
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { isLabelValue } from '../types/well-known.ts'
 
-export type Operator = 'in' | 'notIn' | 'exists' | 'doesNotExist' | 'greaterThan' | 'lessThan'
+type Operator = 'in' | 'notIn' | 'exists' | 'doesNotExist' | 'greaterThan' | 'lessThan'
 
 export interface Requirement {
   readonly key: string

@@ -73,11 +73,7 @@ const MAX_BYTES = 1024 * 1024
  *
  * @returns the certificates' PEM text, without anything else from the files
  */
-export async function readCertificates(
-  paths: string,
-  folder: string,
-  readFile: ReadFile,
-): Promise<Result<string>> {
+async function readCertificates(paths: string, folder: string, readFile: ReadFile): Promise<Result<string>> {
   if (paths.includes('-----BEGIN')) {
     return failed('expected a path, got PEM text: put it into a file and write its path here')
   }

@@ -23,12 +23,12 @@ export interface ExecPluginOptions {
   readonly cluster: ExecCluster | undefined
 }
 
-export interface ExecCluster extends Pick<Cluster, 'server' | 'caData' | 'caFile' | 'tlsServerName'> {
+interface ExecCluster extends Pick<Cluster, 'server' | 'caData' | 'caFile' | 'tlsServerName'> {
   /** The cluster's own settings for the plugin, passed on as they are. */
   readonly config: unknown
 }
 
-export interface ExecCredential {
+interface ExecCredential {
   readonly token: string | undefined
   /** PEM. */
   readonly certificate: { readonly cert: string; readonly key: string } | undefined

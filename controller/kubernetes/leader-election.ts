@@ -207,7 +207,7 @@ const CONFIRM_TIMEOUT = 4_000
 /** For how long calls share a confirmation, from its start: a hundred Nodes at once cost one write. */
 const SHARED_FOR = 1_000
 
-export function createTerm(options: {
+function createTerm(options: {
   readonly renewer: Pick<LeaseRenewer, 'holder' | 'renewedAt' | 'renewedAtWall'>
   readonly identity: string
   /** Milliseconds after the last renewal at which the term is over. */

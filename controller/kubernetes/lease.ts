@@ -110,7 +110,7 @@ export function createLeaseStore(
  * Leases could otherwise stop this controller for 68 years with one request. A holder that lives renews it far more often, as
  * the CPI does with its 15 s.
  */
-export const LONGEST_BELIEVED = 300_000
+const LONGEST_BELIEVED = 300_000
 
 /**
  * For how long this Lease is believed, milliseconds.

@@ -30,7 +30,7 @@ export type WriteResult<T> =
   /** Not in time; the API server may have stored it all the same, or may still do so. */
   | { readonly outcome: 'unanswered'; readonly message: string }
 
-export interface NodeChanges {
+interface NodeChanges {
   /** Merged with the present ones; null removes one that is there. */
   readonly labels?: Readonly<Record<string, string | null>>
   /** Null removes one that is there. */
@@ -41,7 +41,7 @@ export interface NodeChanges {
 }
 
 /** The version of a Node, and what it has of that whose differences are written. */
-export type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'taints'>
+type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'taints'>
 
 /** What happened to an object that was deleted. */
 export interface DeletionResult {

@@ -30,7 +30,7 @@ export interface WorkQueueOptions {
 }
 
 /** Keys that take long to process, as far as is known when they are due. */
-export interface SlowKeys {
+interface SlowKeys {
   has(key: string): boolean
   /** How many of them are handled at once, of the queue's concurrency. */
   readonly concurrency: number

@@ -28,7 +28,7 @@ export interface TelemetryServerOptions {
   readonly logger: Logger
 }
 
-export interface Secure {
+interface Secure {
   readonly tls: ServingTLS
   /** Undefined where the request may be answered. */
   readonly judge: (request: AccessRequest) => Promise<Denial | undefined>

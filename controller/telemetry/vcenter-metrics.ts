@@ -10,7 +10,7 @@ export interface VCenterMetrics {
   credentials(read: () => ReadonlyMap<string, boolean>): void
 }
 
-export interface VCenterState {
+interface VCenterState {
   readonly name: string
   /** Whether it answers. */
   readonly up: boolean

@@ -94,7 +94,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
 const NOT_FOUND = { vms: [], fresh: false }
 
 /** Reads the unknown objects above these VMs; usually there are none. */
-export async function readAncestors(
+async function readAncestors(
   tree: AncestorTree,
   reader: PropertyReader,
   machines: readonly VMProperties[],

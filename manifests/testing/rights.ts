@@ -44,7 +44,7 @@ export async function rbacObjects(): Promise<RbacObject[]> {
 const isRole = ({ kind }: Manifest) => kind === 'Role' || kind === 'ClusterRole'
 
 /** The role that a binding refers to; undefined where the manifests have none of that name. */
-export function roleOf(binding: RbacObject, objects: readonly RbacObject[]): RbacObject | undefined {
+function roleOf(binding: RbacObject, objects: readonly RbacObject[]): RbacObject | undefined {
   const namespace = binding.roleRef?.kind === 'Role' ? binding.metadata.namespace : undefined
   return objects.find(
     ({ kind, metadata }) =>

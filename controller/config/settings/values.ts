@@ -124,7 +124,7 @@ export function parseChoice<const T extends string>(text: string, choices: reado
 }
 
 /** A whole number, digits only. */
-export function parseInteger(text: string, min: number, max: number): Result<number> {
+function parseInteger(text: string, min: number, max: number): Result<number> {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= min && value <= max) return ok(value)
   return failed(`expected a whole number from ${min} to ${max}, got ${shapeOfText(text)}`)
@@ -135,7 +135,7 @@ export function parseInteger(text: string, min: number, max: number): Result<num
  *
  * @returns 0 to 1
  */
-export function parseShare(text: string): Result<number> {
+function parseShare(text: string): Result<number> {
   const [, percent, fraction] = /^(?:(\d{1,3}(?:\.\d*)?)\s*%|(\d?\.\d+|0))$/.exec(text) ?? []
   const value = percent === undefined ? Number(fraction) : Number(percent) / 100
   if (value >= 0 && value <= 1) return ok(value)

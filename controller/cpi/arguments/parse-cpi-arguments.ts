@@ -9,7 +9,7 @@ import { type SecureServing, secureServing } from './secure-serving.ts'
 import { FLAGS } from './table.ts'
 
 /** A log message for the start. */
-export interface Notice {
+interface Notice {
   readonly isWarning: boolean
   readonly message: string
 }

@@ -9,7 +9,7 @@ import { type NodeStatus, statusOf } from '../status/node-status.ts'
 import { type ChainStep, chainOf, type ExplainFacts } from './chain.ts'
 
 /** Something that must hold before a Node is deleted. */
-export interface DeletionItem {
+interface DeletionItem {
   readonly name: string
   /** In plain words. */
   readonly what: string

@@ -9,7 +9,7 @@ import type { Node, NodeReport } from '../../types/node.ts'
 import { LABEL_IDENTITY_LEVEL } from '../../types/well-known.ts'
 
 /** One thing that would be another. A list of addresses or taints is one text, as `kubectl` prints it. */
-export interface Change {
+interface Change {
   /** `labels.KEY`, `addresses`, `taints`, `providerID`, `annotation` (`rollcall.dev/deletion`) or `deletion`. */
   readonly what: string
   /** Undefined where it is not there. */

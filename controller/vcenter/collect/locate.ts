@@ -63,7 +63,7 @@ export function createAllVMs(options: {
   }
 }
 
-export type Located =
+type Located =
   /** Morefs of the VMs; `fresh` if vCenter said so just now. */
   { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
 

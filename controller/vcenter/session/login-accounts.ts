@@ -57,7 +57,7 @@ export function nameOf(account: Account): string {
  * The same by vCenter's own identity (`about.instanceUuid`, lower case), whatever the server is called in the configuration;
  * undefined where that is not known.
  */
-export function ownNameOf(account: Account, instanceUUID: string | undefined): string | undefined {
+function ownNameOf(account: Account, instanceUUID: string | undefined): string | undefined {
   // What is in another form is not written into the Lease.
   return instanceUUID !== undefined && UUID.test(instanceUUID)
     ? `${instanceUUID}/${hashOf(account)}`
@@ -71,7 +71,7 @@ export function ownNameOf(account: Account, instanceUUID: string | undefined): s
  *   NetBIOS name does not tell the DNS name of its domain;
  * - where the credential comes from, so that a spelling nobody thought of is bounded too.
  */
-export function sharedNamesOf(account: Account, place: string): readonly string[] {
+function sharedNamesOf(account: Account, place: string): readonly string[] {
   const { name, user, userSource, sessionManager } = account
   const source = `${place}/source-${hash(userSource ?? `entry ${name}`)}`
   return sessionManager === undefined ? [`${place}/${hash(userPart(user))}`, source] : [source]

@@ -25,7 +25,7 @@ import {
 
 type Change = (before: AttemptLists) => AttemptLists | undefined
 
-export interface LoginRequest<T> {
+interface LoginRequest<T> {
   readonly account: Account
   readonly by: LoginInterface
   /** vCenter's own (`about.instanceUuid`); the last one given for the account by default. */

@@ -131,6 +131,6 @@ export function machineUUID(
 }
 
 /** What firmware reports if it was given no UUID. */
-export function isBlankUUID(uuid: string): boolean {
+function isBlankUUID(uuid: string): boolean {
   return /^(0+|f+)$/.test(uuid.replaceAll('-', ''))
 }

@@ -51,7 +51,7 @@ export interface ProbeTracker {
   refusal(name: string): string | undefined
 }
 
-export interface Attempt {
+interface Attempt {
   /** The Node was deleted. */
   succeeded(): void
   /** The deletion failed; `refusal` is what the API server said if it refused. */

@@ -228,7 +228,7 @@ function withProvided(
 }
 
 /** A Node's addresses as they are written: its Hostname, and `chosen` with the kubelet's own first. */
-export function addressList(
+function addressList(
   spec: NodeReportSpec,
   chosen: readonly NodeAddress[],
   nodeIPs: NodeIPs,

@@ -23,7 +23,7 @@ export interface MoveQuery {
 }
 
 /** One of them. */
-export interface MoveCandidate extends MoveQuery {
+interface MoveCandidate extends MoveQuery {
   readonly vm: VirtualMachine
   /** Whether no third VM fits, and every vCenter has answered. */
   readonly alone: boolean

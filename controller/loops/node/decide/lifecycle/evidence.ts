@@ -31,13 +31,13 @@ export interface Probed {
 }
 
 /** Consecutive results that agreed. Times are monotonic, in milliseconds, so that setting the clock changes nothing. */
-export interface Run {
+interface Run {
   readonly since: number
   readonly last: number
   readonly times: number
 }
 
-export interface Departure extends Run {
+interface Departure extends Run {
   /** Whether the machine has given a sign of life since the first of them. */
   readonly spoke: boolean
 }
