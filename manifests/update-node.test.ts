@@ -144,8 +144,7 @@ for (const [what, told, body, subresource = ''] of done) {
   })
 }
 
-const notOfVSphere =
-  /whose provider ID does not begin with vsphere:\/\/, and which is no Node that waits for one/
+const notOfVSphere = /its provider ID does not begin with vsphere:\/\/, and it is not waiting for one/
 const otherTaints = /with other taints than its own/
 const otherAnnotation = /with annotations that are not its own/
 const refused: [string, Told, object, RegExp, string?][] = [
@@ -175,7 +174,7 @@ const refused: [string, Told, object, RegExp, string?][] = [
     'a Node that waits to one of another provider',
     waiting,
     { spec: { providerID: 'other://1' } },
-    /given once/,
+    /is set once/,
   ],
   ['a Node to one that waits', ours, taints(UNINITIALIZED), /than its own, .*cloudprovider.*\/uninitialized/],
   [
@@ -221,12 +220,7 @@ const refused: [string, Told, object, RegExp, string?][] = [
     taints({ ...OUT_OF_SERVICE, value: 'nodeshutdown' }),
     otherTaints,
   ],
-  [
-    'a Node out of service that is ready',
-    ours,
-    taints(OUT_OF_SERVICE),
-    /to be out of service, for it is Ready/,
-  ],
+  ['a Node out of service that is ready', ours, taints(OUT_OF_SERVICE), /to be out of service: it is Ready/],
   ['other labels', ours, label('example.com/pool'), /than its own, example.com\/pool/],
   ['labels that one that waits has', { ...waiting, labels: true }, label('example.com/own'), /than its own/],
   ['such labels away', { ...waiting, labels: true }, label('example.com/own', null), /than its own/],

@@ -183,9 +183,9 @@ t.test('no thumbprint is carried over as insecureFlag', async (t) => {
 })
 
 const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
-  [{ namespace: 'vsphere' }, /namespace: must be kube-system, for .*helm install --namespace kube-system/],
+  [{ namespace: 'vsphere' }, /namespace: must be kube-system, because .*helm install --namespace kube-system/],
   [{ kubeVersion: '1.30.0' }, /requires kubeVersion: >=1\.31/],
-  [{ values: { serviceAccount: { name: 'mine' } } }, /serviceAccount\.name: "mine" cannot be taken over/],
+  [{ values: { serviceAccount: { name: 'mine' } } }, /serviceAccount\.name: "mine" cannot be used/],
   [
     { values: { serviceAccount: { create: false } } },
     /serviceAccount\.create, rbac\.create: cannot be false/,
@@ -197,7 +197,7 @@ const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
     (key) =>
       [
         { values: { daemonset: { [key]: [{ name: 'a' }] } } },
-        new RegExp(`daemonset\\.${key}: is not`),
+        new RegExp(`daemonset\\.${key}: has no effect`),
       ] as const,
   ),
   [

@@ -134,7 +134,7 @@ async function refuse(t: Test, stage: Stage, { attacker, victim }: Attack): Prom
     [
       'out of service',
       taints('node.kubernetes.io/out-of-service', 'NoExecute'),
-      /out of service, for it is Ready/,
+      /out of service: it is Ready/,
     ],
     ['uninitialized', taints('node.cloudprovider.kubernetes.io/uninitialized', 'NoSchedule'), /other taints/],
     ['a role', { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } }, /other labels/],

@@ -180,7 +180,7 @@ function equip(
   const host = vm.host ?? 'unknown'
   const conditions = {
     ...passed,
-    Initialized: yes('Initialized', `is ${describeVM(vm)} on host ${host}, identity ${level}`),
+    Initialized: yes('Initialized', `the Node is ${describeVM(vm)} on host ${host}, identity ${level}`),
   }
   const events = [
     ...(starts ? [SYNCED] : []),

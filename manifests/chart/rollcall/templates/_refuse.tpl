@@ -1,14 +1,14 @@
 {{/* What cannot work, or would be lost without a word, is refused here with the next step. */}}
 {{- define "rollcall.check" -}}
 {{- if ne .Release.Namespace "kube-system" }}
-{{- fail "namespace: must be kube-system, for the admission policies and the controller name both accounts with it: helm install --namespace kube-system" }}
+{{- fail "namespace: must be kube-system, because the admission policies and the controller name both accounts with it: helm install --namespace kube-system" }}
 {{- end }}
 {{- $account := dig "name" "" (.Values.serviceAccount | default dict) }}
 {{- if not (has $account (list "" "cloud-controller-manager" "rollcall-controller")) }}
-{{- fail (printf "serviceAccount.name: %q cannot be taken over, for the admission policies know the controller as rollcall-controller; leave it out" $account) }}
+{{- fail (printf "serviceAccount.name: %q cannot be used, because the admission policies know the controller as rollcall-controller; leave it out" $account) }}
 {{- end }}
 {{- if or (eq (toString (dig "create" true (.Values.serviceAccount | default dict))) "false") (eq (toString (dig "create" true (.Values.rbac | default dict))) "false") }}
-{{- fail "serviceAccount.create, rbac.create: cannot be false, for the rights are part of what keeps reports from being forged; render with helm template and apply the parts yourself" }}
+{{- fail "serviceAccount.create, rbac.create: cannot be false, because the rights are part of what keeps reports from being forged; render with helm template and apply the parts yourself" }}
 {{- end }}
 {{- if dig "enabled" false (.Values.podSecurityPolicy | default dict) }}
 {{- fail "podSecurityPolicy.enabled: no supported Kubernetes has PodSecurityPolicy; leave it out" }}
@@ -20,7 +20,7 @@
 {{- $defaults := dict "tolerations" `[{"effect":"NoSchedule","key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true"},{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane","operator":"Exists"},{"effect":"NoSchedule","key":"node.kubernetes.io/not-ready","operator":"Exists"},{"effect":"NoExecute","key":"CriticalAddonsOnly","operator":"Exists"}]` "affinity" `{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"node-role.kubernetes.io/control-plane","operator":"Exists"}]}]}}}` }}
 {{- range $key, $value := (.Values.daemonset | default dict) }}
 {{- if and (has $key (list "extraVolumes" "extraVolumesMounts" "extraVolumeMounts" "hostAliases" "tolerations" "affinity" "podAnnotations" "podLabels")) $value (ne (toJson $value) (get $defaults $key)) }}
-{{- fail (printf "daemonset.%s: is not taken over, for the Pod is not the CPI's; leave it out, docs/helm.md says what to do instead" $key) }}
+{{- fail (printf "daemonset.%s: has no effect here, because the Pod is not the CPI's; leave it out, docs/helm.md says what to do instead" $key) }}
 {{- else if and (eq $key "cmdline") (dig "additionalParams" nil $value) }}
 {{- fail "daemonset.cmdline.additionalParams: the chart starts rollcall-controller by its own arguments; leave it out, and write what you need into vsphere.conf (docs/command-line.md has each of the CPI's flags)" }}
 {{- end }}

@@ -87,7 +87,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
       return {
         reason: 'NotConfirmed',
-        message: `it takes ${confirmations} such answers in a row, over ${duration(absentFor)}`,
+        message: `${confirmations} such answers in a row over ${duration(absentFor)} are needed`,
       }
     },
   },

@@ -67,7 +67,7 @@ function tainted({ key, effect }: Taint, vm: VirtualMachine): NodeEvent {
     : {
         type: 'Warning',
         reason: 'OutOfService',
-        message: `${what} for as long as lifecycle.outOfServiceAfter says; the taint ${key}:${effect} lets its volumes go to other nodes until it runs again`,
+        message: `${what}, and has been for as long as lifecycle.outOfServiceAfter requires; the taint ${key}:${effect} lets its volumes go to other nodes until it runs again`,
       }
 }
 
