@@ -183,7 +183,10 @@ t.test('no thumbprint is carried over as insecureFlag', async (t) => {
 })
 
 const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
-  [{ namespace: 'vsphere' }, /namespace: must be kube-system, because .*helm install --namespace kube-system/],
+  [
+    { namespace: 'vsphere' },
+    /namespace: must be kube-system, because .*helm install --namespace kube-system/,
+  ],
   [{ kubeVersion: '1.30.0' }, /requires kubeVersion: >=1\.31/],
   [{ values: { serviceAccount: { name: 'mine' } } }, /serviceAccount\.name: "mine" cannot be used/],
   [
