@@ -9,10 +9,10 @@ import { simulate } from './run.ts'
  */
 const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
-  'precondition BrakeReleased': 15,
-  'precondition Confirmed': 1,
-  'precondition ConfirmedJustNow': 7,
-  'precondition RateAllows': 7,
+  'precondition BrakeReleased': 11,
+  'precondition Confirmed': 2,
+  'precondition ConfirmedJustNow': 1,
+  'precondition RateAllows': 11,
   'precondition NotDryRun': 4,
 }
 const STEPS = 600_000
