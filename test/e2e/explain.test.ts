@@ -196,7 +196,7 @@ t.test('a deletion in progress: what is proven, and what is missing', async (t) 
   t.match(text, /^Node worker-2 is kept for now, although its VM is gone: NotConfirmed$/m)
   t.match(
     text,
-    /^ {2}no {2}deletion +NotConfirmed: VM "\S+" .* is gone, and the Node is kept for now: it takes 3/m,
+    /^ {2}no {2}deletion +NotConfirmed: VM "\S+" .* is gone, and the Node is kept for now: 3 such answers/m,
   )
   t.match(text, /^ {2}ok {2}the same search finds another VM that is there$/m)
   t.match(text, /^ {2}ok {2}the Node is not Ready$/m)
