@@ -10,16 +10,15 @@ const stage = await openStage(t, { vms: 14 })
 const { cluster, nodes, reports, vcsim } = stage
 // No Node is deleted here, so a Node that is initialized did not wait for a deletion.
 await stage.controller({ lifecycle: { ...QUICK, absentFor: '2s', deletion: 'off', maxAbsentShare: '100%' } })
-const [gone, late, off, alive] = await verified(
+const [gone, late, copied, off, alive] = await verified(
   stage,
   'gone',
   'late',
-
+  'copied',
   'off',
   'alive',
   'canary',
 )
-if (!gone || !late || !off || !alive) throw new Error('there are five')
 await watched(stage)
 
 /** A new machine with the address of another, whose agent has said so once. */
@@ -53,6 +52,18 @@ t.test('who came first is woken by the proof', async (t) => {
   await loseHeartbeats(cluster, late.name)
   await nodes.until('it is initialized', () => isInitialized(nodes.last(next.name)))
   t.equal(address(nodes.last(next.name), 'InternalIP'), late.address)
+})
+
+t.test('a copy with the BIOS UUID of one that is gone does not keep its address', async (t) => {
+  const [copy] = stage.vms.splice(0, 1)
+  if (copy === undefined) throw new Error('no VM is left')
+  await vcsim.govc('vm.change', '-dc', copy.datacenter, '-vm', copy.name, '-uuid', copied.vm.uuid)
+  await vcsim.hide(copied.vm.ref)
+  await loseHeartbeats(cluster, copied.name)
+  const next = await successorOf('next-of-copied', copied)
+  await nodes.until('it is initialized', () => isInitialized(nodes.last(next.name)))
+  t.equal(address(nodes.last(next.name), 'InternalIP'), copied.address)
+  t.ok(nodes.last(copied.name), 'its Node is kept, as long as the copy is there')
 })
 
 t.test('one that is merely off keeps its address, until a person deletes its Node', async (t) => {

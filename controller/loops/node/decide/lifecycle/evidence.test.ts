@@ -169,6 +169,23 @@ t.test('nor does a copy contradict it, which has the BIOS UUID alone', async (t)
   t.equal(isGone(silent, report(), of({ biosUUID: copied })), true)
 })
 
+t.test('nor does one that the status names, unless it may be the VM under a new reference', async (t) => {
+  for (const [instanceUUID, expected] of [
+    ['another', true],
+    [boundVM().instanceUUID, false],
+  ] as const) {
+    const namedVM = boundVM({ moref: 'vm-9', instanceUUID })
+    const named = report({ status: { ...report().status, namedVM } })
+    const evidence = of({ biosUUID: copied })
+    const isThere = [probe({ moref: copied })]
+    const others = [{ vm: namedVM, probes: isThere }]
+    t.equal(
+      isGone(silent, named, { ...evidence, others, request: { ...evidence.request, others: [namedVM] } }),
+      expected,
+    )
+  }
+})
+
 const NOT_GONE: Record<string, Parameters<typeof isGone>> = {
   'nothing is known': [silent, report(), undefined],
   'its vCenter has it still, perhaps off': [

@@ -233,11 +233,20 @@ function reportSignOf(report: NodeReport | undefined): string {
  * Whether a Node's machine is gone, as far as one proof says so and nothing contradicts it: the Node is not Ready, and neither
  * its kubelet nor its agent has spoken since. That is not enough to delete the Node, but enough to free its addresses for
  * another. A machine that is merely off is still found by its vCenter and keeps them. One that was registered again or moved
- * keeps its instance UUID, so a VM with no more than its BIOS UUID counts as a copy, which would keep them for ever.
+ * keeps its instance UUID, so a VM with no more than its BIOS UUID counts as a copy, which would keep them for ever; so does
+ * one that the status names because it was seen while the Node's own was not.
  */
 export function isGone(node: Node, report: NodeReport | undefined, evidence: Evidence | undefined): boolean {
   if (evidence === undefined || evidence.request.nodeUID !== node.uid) return false
   if (node.ready?.status === 'True' || evidence.beats || evidence.heartbeat === undefined) return false
   if (evidence.request.lifeSign !== lifeSignOf(node, report)) return false
-  return unmetProofsOf(evidence).every(({ name }) => name === 'BIOSUUIDNowhere')
+  const { vm } = evidence.request
+  const named = report?.status.namedVM
+  const isCopy = (one: BoundVM): boolean =>
+    isSameMachine(one, named) && one.biosUUID === vm.biosUUID && one.instanceUUID !== vm.instanceUUID
+  const { inhabited } = evidence
+  return probedOf(evidence)
+    .filter(({ vm: one }) => !isCopy(one))
+    .flatMap(({ vm: one, probes }) => unmetProofs(one, { probes, inhabited }))
+    .every(({ name }) => name === 'BIOSUUIDNowhere')
 }
