@@ -13,7 +13,7 @@ import { LABELS, openStage } from '../world/stage.ts'
 const stage = await openStage(t, { vms: 3 })
 const { cluster, vcsim, nodes, reports, events } = stage
 const labels = LABELS
-const NEIGHBOUR = '--controllers=service,route'
+const NEIGHBOR = '--controllers=service,route'
 
 /** Shorter than in earnest, so that its Lease soon runs out. */
 const ELECTION = [
@@ -84,7 +84,7 @@ t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
 })
 
 t.test('a CPI that leaves Nodes alone is a neighbor', async (t) => {
-  await applyManifest(cluster, cpiObject([NEIGHBOUR]))
+  await applyManifest(cluster, cpiObject([NEIGHBOR]))
   // Anybody who may run Pods somewhere may claim to be a CPI.
   const pretender = cpiObject(['--leader-elect=false'], { namespace: 'default', name: 'pretender' })
   await applyManifest(cluster, pretender)
@@ -97,7 +97,7 @@ t.test('a CPI that leaves Nodes alone is a neighbor', async (t) => {
     status: { currentNumberScheduled: 1, updatedNumberScheduled: 1 },
   })
   const lists = await countRequests(cluster, { verb: 'LIST', resource: 'daemonsets' })
-  await startLeadingCPI(NEIGHBOUR)
+  await startLeadingCPI(NEIGHBOR)
   await until('Rollcall has looked who leads', async () => (await lists()) > 0)
 
   const newcomer = await stage.member('newcomer')

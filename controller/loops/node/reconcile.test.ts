@@ -25,6 +25,7 @@ function setUp(t: Test) {
   const answers: { status?: WriteResult<NodeReport> | Error; after?: Promise<void>; onPatch?: () => void } =
     {}
   let version = 1_000
+  const lookups: { state: 'answered' | 'pending' } = { state: 'answered' }
   const index = createNodeIndex(SETTINGS.identity)
   index.node('worker-1', stored.node)
   index.report('worker-1', stored.report)
@@ -75,7 +76,8 @@ function setUp(t: Test) {
       inventories: [
         {
           vCenter: 'vc1',
-          lookup: () => ({ state: 'answered', vms: [stored.vm] }),
+          lookup: () =>
+            lookups.state === 'pending' ? { state: 'pending' } : { state: 'answered', vms: [stored.vm] },
           follow: () => undefined,
           unfollow: () => undefined,
           recheck: () => undefined,
@@ -111,7 +113,7 @@ function setUp(t: Test) {
     return running
   })
   const take = () => ({ calls: calls.splice(0), events: events.splice(0), enqueued: enqueued.splice(0) })
-  return { clock, stored, answers, shown, reconcile: () => reconcile('worker-1'), take }
+  return { clock, stored, answers, shown, lookups, reconcile: () => reconcile('worker-1'), take }
 }
 
 t.test('a Node loses its taint first; its status follows, and the Events with it', async (t) => {
@@ -232,6 +234,18 @@ t.test('a level that is not on record yet survives the report of the next boot',
     t.match(shown.at(-1), { identityLevel: 'proven' })
     t.equal(take().calls.at(-1), 'report/status 201')
   }
+})
+
+t.test('a status that failed is written though vCenter has nothing to say since', async (t) => {
+  const { clock, answers, reconcile, take, lookups } = setUp(t)
+  answers.status = new Error('the API server is away')
+  await reconcile()
+  await clock.turn(100)
+  take()
+  delete answers.status
+  lookups.state = 'pending'
+  await reconcile()
+  t.same(take().calls, ['report/status 200'])
 })
 
 t.test('a status that another has written takes the place of one that is not on record', async (t) => {

@@ -88,7 +88,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     options.onStatus(name, reports.get(name))
   }
 
-  function count(name: string, pending: PendingStatus): PendingStatus {
+  /** Lets a status count from now on, as if it were on record. */
+  function letCount(name: string, pending: PendingStatus): PendingStatus {
     const decided = { ...pending.report, status: pending.status }
     reports.wrote(pending.report, decided)
     options.onStatus(name, decided)
@@ -107,12 +108,12 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const report = reports.get(name)
     const isSameNode = node?.uid === pending.node.uid && report?.uid === pending.report.uid
     if (isSameNode && report.resourceVersion === pending.report.resourceVersion) return pending
-    const statuses = [pending.report.status, pending.status]
-    if (!isSameNode || !statuses.some((one) => isDeepStrictEqual(one, report.status))) {
+    const ours = [pending.report.status, pending.status]
+    if (!isSameNode || !ours.some((one) => isDeepStrictEqual(one, report.status))) {
       forgetStatus(name)
       return undefined
     }
-    return count(name, { ...pending, report })
+    return letCount(name, { ...pending, report })
   }
 
   async function reconcile(name: string): Promise<ReconcileResult> {
@@ -134,7 +135,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       onDecision(name, undefined, undefined)
       return 'done'
     }
-    const decision = withEventsOf(pending, decide(facts))
+    const decision = withPending(pending, decide(facts))
     const { deletion } = decision
     const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
     tracker.track(name, decision.probePlan)
@@ -164,7 +165,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     remember(nodes, facts.node, applied.nodes)
     if (record !== undefined) remember(reports, record, applied.reports)
     if (record !== undefined && applied.deferred !== undefined) {
-      const deferred = count(name, { node: facts.node, report: record, ...applied.deferred })
+      const deferred = letCount(name, { node: facts.node, report: record, ...applied.deferred })
       // The agent may have written meanwhile.
       const carried = carryOver(name, deferred, nodes.get(name))
       if (carried === undefined) statuses.delete(name)
@@ -172,8 +173,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     } else if (applied.reports.length > 0) {
       statuses.delete(name)
       overdue.delete(name)
-    } else if (pending !== undefined && decision.status !== undefined && !applied.incomplete)
-      forgetStatus(name)
+    } else if (pending !== undefined && !applied.incomplete) forgetStatus(name)
     if (decision.requeue || applied.incomplete) return 'requeue'
     return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }
@@ -207,11 +207,15 @@ function recordOf(
   return counts ? (pending?.report ?? report) : report
 }
 
-/** What has not been told yet belongs to the decision that takes the place of the one before. */
-function withEventsOf(pending: PendingStatus | undefined, decision: Decision): Decision {
-  if (pending === undefined || decision.status === undefined) return decision
+/**
+ * What is neither on record nor told yet belongs to the decision that takes the place of the one before, also where that has
+ * nothing to say.
+ */
+function withPending(pending: PendingStatus | undefined, decision: Decision): Decision {
+  if (pending === undefined) return decision
   const isNew = ({ reason }: NodeEvent) => decision.events.every((event) => event.reason !== reason)
-  return { ...decision, events: [...pending.events.filter(isNew), ...decision.events] }
+  const { status = pending.status } = decision
+  return { ...decision, status, events: [...pending.events.filter(isNew), ...decision.events] }
 }
 
 function remember<T extends Node | NodeReport>(
