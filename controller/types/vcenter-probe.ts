@@ -20,7 +20,12 @@ export interface SeenVM {
 
 /** Whether there is such a VM, by one call. A call that failed or was refused proves nothing. */
 export type VMExistence =
-  | { readonly state: 'found'; readonly vm: SeenVM }
+  | {
+      readonly state: 'found'
+      readonly vm: SeenVM
+      /** Managed object references of what else a search has found; left out where it has found one VM. */
+      readonly others?: readonly string[]
+    }
   /** vCenter itself says that there is none. */
   | { readonly state: 'not-found' }
   | { readonly state: 'unknown'; readonly failure: VCenterFailure }

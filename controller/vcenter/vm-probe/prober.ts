@@ -153,7 +153,8 @@ export async function probeVM(options: {
     const moref = own && found.includes(vm.moref) ? vm.moref : first
     const known = seen.get(moref) ?? (await readFound(client, moref))
     seen.set(moref, known)
-    return { state: 'found', vm: known }
+    const others = found.filter((each) => each !== moref)
+    return { state: 'found', vm: known, ...(others.length === 0 ? {} : { others }) }
   }
 
   const moref = own ? await existence(byMoref) : undefined

@@ -188,9 +188,10 @@ function judgeTaint(
   // What is in doubt keeps its taints.
   if (vm === undefined || bound === undefined || vm.connectionState !== 'connected') return
   if (vm.biosUUID !== bound.biosUUID || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID) return
-  if (vm.moref !== bound.moref && vm.instanceUUID !== bound.instanceUUID) return
-  const tainted = node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
   const runs = machine.power === 'poweredOn'
+  // One that is registered again while it is off is bound when it boots.
+  if (vm.moref !== bound.moref && (!runs || vm.instanceUUID !== bound.instanceUUID)) return
+  const tainted = node.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN)
   if (tainted === runs)
     judge.violate(
       'the taint says whether the VM is off',

@@ -45,23 +45,15 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   ),
   weakened(
     'Gone: it is proven gone',
-    edit(
-      MOVES,
-      '      isSameMachine(candidate, facts) &&\n      hasDeparted(facts),',
-      '      isSameMachine(candidate, facts),',
-    ),
+    edit(MOVES, 'isSameMachine(candidate, facts) && hasDeparted(facts),', 'isSameMachine(candidate, facts),'),
   ),
   weakened(
-    'Gone: all that a probe found is shown',
-    edit(MOVES, '      !isOvertaken(candidate, facts) &&\n', ''),
+    'all that a probe found is shown',
+    edit(MOVES, '  if (boundNow === undefined && isOvertaken(query, facts)) return undefined\n', ''),
   ),
   weakened(
     'Gone: the claim says so, or nothing can',
-    edit(
-      MOVES,
-      '      isSameMachine(candidate, facts) &&\n      hasDeparted(facts),',
-      '      hasDeparted(facts),',
-    ),
+    edit(MOVES, 'isSameMachine(candidate, facts) && hasDeparted(facts),', 'hasDeparted(facts),'),
   ),
   weakened(
     'VCenterRemoved: its vCenter is not configured',

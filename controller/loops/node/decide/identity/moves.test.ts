@@ -70,9 +70,10 @@ const elsewhere = probe({
 })
 
 const foundOff = { state: 'found', vm: seenVM({ moref: 'vm-77', powerState: 'poweredOff' }) } as const
+const foundTwo = { state: 'found', vm: seenVM({ moref: 'vm-43' }), others: ['vm-77'] } as const
 /** `elsewhere`, as the second vCenter's inventory answers beside the copy here. */
-const besides = (lookup: Lookup) => [
-  ...showing([copy]),
+const besides = (lookup: Lookup, here = copy) => [
+  ...showing([here]),
   { vCenter: 'vc2', uuid: BIOS_UUID, lookup },
   { vCenter: 'vc2', uuid: SWAPPED_UUID, lookup: NONE },
 ]
@@ -100,6 +101,14 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         vms: [vm({ moref: 'vm-43', vCenter: { name: 'vc2', instanceUUID: 'two' } })],
       }),
       'while the VM itself is there, even off': before({ vms: [vm({ moref: 'vm-43' }), off] }),
+      'beside one that was found just now, and is not shown yet': before({
+        lookups: besides(NONE, vm({ moref: 'vm-43' })),
+        evidence: { ...gone(), probes: [probe(), elsewhere] },
+      }),
+      'beside one that the same search has found, and that is not shown yet': before({
+        vms: [vm({ moref: 'vm-43' })],
+        evidence: { ...gone(), probes: [probe({ biosUUID: foundTwo })] },
+      }),
     },
   },
   Annotated: {
@@ -320,11 +329,14 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
       before({
         vms: [{ ...there, instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
         vCenterState: () => 'unconfigured' as const,
+        evidence: gone(),
       }),
     )
   t.equal(movedTo(removed(vm().instanceUUID)), 'vm-43', 'its vCenter was replaced')
   t.equal(movedTo(removed(copy.instanceUUID)), 'vm-42')
   t.equal(movedTo(removed(undefined)), 'vm-42')
+  const unasked = silent(before({ vms: [there], vCenterState: () => 'unconfigured' as const }))
+  t.equal(movedTo(unasked), 'vm-42', 'before anybody has asked for others')
 })
 
 t.test('one that is found and will never be shown does not keep the VM that shows the claim', async (t) => {

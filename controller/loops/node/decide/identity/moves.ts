@@ -70,10 +70,7 @@ export const MOVES: readonly BindingMove[] = [
     what: 'its former VM is proven gone, and its machine has reported since',
     former: 'gone',
     allows: (candidate, facts) =>
-      candidate.boundNow === undefined &&
-      !isOvertaken(candidate, facts) &&
-      isSameMachine(candidate, facts) &&
-      hasDeparted(facts),
+      candidate.boundNow === undefined && isSameMachine(candidate, facts) && hasDeparted(facts),
   },
   {
     // A vCenter that was installed anew, or replaced. Only a person can take one out of the configuration.
@@ -125,6 +122,7 @@ export function moveOf(
   facts: NodeFacts,
 ): { readonly vm: VirtualMachine; readonly move: BindingMove } | undefined {
   const { bound, boundNow, fits, word, complete } = query
+  if (boundNow === undefined && isOvertaken(query, facts)) return undefined
   // What cannot be the machine must not end what was verified.
   const running = fits.filter((vm) => machineState(vm) !== 'off' && isPossible(vm, word.spec, facts))
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
@@ -197,7 +195,9 @@ function isOvertaken({ bound }: MoveQuery, { lookups, evidence }: NodeFacts): bo
     ({ vCenter, vCenterInstanceUUID, biosUUID }) =>
       biosUUID.state === 'found' &&
       isBehind(vCenter) &&
-      !shown.some((vm) => vm.moref === biosUUID.vm.moref && vm.vCenter.instanceUUID === vCenterInstanceUUID),
+      [biosUUID.vm.moref, ...(biosUUID.others ?? [])].some(
+        (moref) => !shown.some((vm) => vm.moref === moref && vm.vCenter.instanceUUID === vCenterInstanceUUID),
+      ),
   )
 }
 
@@ -244,11 +244,15 @@ function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
 
 /**
  * Whether a VM is the machine of a Node whose own VM nobody shows: it shows the claim. Where the agent writes none, it is the
- * only one that fits and has the instance UUID, which a move keeps and no guest can see.
+ * only one that fits, also by a probe, and has the instance UUID, which a move keeps and no guest can see.
  */
-function isSameMachine({ vm, bound, showsClaim, alone }: MoveCandidate, { report }: NodeFacts): boolean {
+function isSameMachine(
+  { vm, bound, showsClaim, alone }: MoveCandidate,
+  { report, evidence }: NodeFacts,
+): boolean {
   if (showsClaim || digestOf(report) !== undefined) return showsClaim
-  return alone && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
+  const isOnly = alone && evidence !== undefined
+  return isOnly && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
 }
 
 function isNewClaim({ report, previous }: NodeFacts): boolean {
