@@ -7,15 +7,16 @@ import { simulateSeries } from './series.ts'
 
 const MOST_BROKEN = 5
 
-async function simulateAll({ seed, steps, single, faults }: SimulationArguments): Promise<number> {
+async function simulateAll({ seed, steps, single, faults, about }: SimulationArguments): Promise<number> {
   const start = performance.now()
   const series = await simulateSeries({
     seed,
     steps: single ? 1 : steps,
     mostBroken: MOST_BROKEN,
     only: faults,
+    about,
     shrinks: faults === undefined,
-    onBroken: (broken) => print(brokenLines(broken)),
+    onBroken: (broken) => print(brokenLines(broken, about)),
   })
   print(seriesLines(series, seed, (performance.now() - start) / 1000))
   return series.broken.length === 0 ? 0 : 1

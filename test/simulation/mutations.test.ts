@@ -25,7 +25,7 @@ t.test('code without a precondition is found out, and nothing but that', async (
     const { caught, failure } = await tryMutation(mutation, { seed: first, steps: STEPS })
     t.ok(caught, failure ?? name)
     if (caught === undefined) continue
-    const { violation } = await simulate(caught.seed, undefined, caught.time)
+    const { violation } = await simulate(caught.seed, { until: caught.time })
     t.equal(violation, undefined, `seed ${caught.seed} with ${name}`)
   }
 })

@@ -13,6 +13,11 @@ t.test('reads the command line', async (t) => {
       { options: { seed: 3, steps: 10_000_000, single: false, mutations: true } },
     ],
     [['--mutations', '--only', 'brake'], { options: { mutations: true, only: 'brake' } }],
+    [['--about', 'failed-over'], { options: { about: new Set(['failed-over']) } }],
+    [
+      ['--about', 'nothing'],
+      { kind: 'wrong', message: /--about: no scene is about nothing; expected some of/ },
+    ],
     [['--help'], { kind: 'help' }],
     [['--seed', '0'], { kind: 'wrong', message: /--seed: expected a whole number/ }],
     [['--steps', 'many'], { kind: 'wrong', message: /--steps: expected a whole number/ }],

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { recipesFor } from './faults/recipes.ts'
 
 export interface SimulationArguments {
   /** At least so many, in whole runs. */
@@ -9,6 +10,8 @@ export interface SimulationArguments {
   readonly single: boolean
   /** Its faults by ID, all others being left out; undefined for all. */
   readonly faults: ReadonlySet<string> | undefined
+  /** Kinds of faults: scenes about one of these alone; undefined for all. */
+  readonly about: ReadonlySet<string> | undefined
   /** Whether to try the mutations instead. */
   readonly mutations: boolean
   /** Those alone whose names contain this. */
@@ -28,6 +31,7 @@ their clocks, while all of them fail in any order, and looks after each step whe
   --steps N     how many, in whole runs of one seed each (default 1,000,000)
   --seed N      of the first run (default 1); without --steps, that one run alone, with its last steps
   --faults IDS  of that one run, these faults alone, as a broken promise names them; none for no fault at all
+  --about KINDS with commas: of the scenes those alone in which one of these kinds of faults has its part
   --mutations   take one precondition after the other out of the code, and show which run notices; --steps is
                 then the most to be tried for each (default 10,000,000)
   --only TEXT   of the mutations, those alone whose names contain this
@@ -35,6 +39,7 @@ their clocks, while all of them fail in any order, and looks after each step whe
 `
 
 const STEPS = 1_000_000
+const TOLD = new Set(recipesFor(true).flatMap(({ faults }) => faults.map(({ kind }) => kind)))
 /** Some preconditions are needed in one of a hundred runs. */
 const MUTATION_STEPS = 10_000_000
 
@@ -64,8 +69,15 @@ export function parseOptions(args: readonly string[]): SimulationCommandLine {
   if (values.faults !== undefined && !single)
     return { kind: 'wrong', message: '--faults: expected with --seed, and without --steps and --mutations' }
   const faults = values.faults === undefined ? undefined : new Set(values.faults.split(','))
+  const about = values.about === undefined ? undefined : new Set(values.about.split(','))
+  const unknown = [...(about ?? [])].filter((kind) => !TOLD.has(kind))
+  if (unknown.length > 0)
+    return {
+      kind: 'wrong',
+      message: `--about: no scene is about ${unknown.join(', ')}; expected some of ${[...TOLD].toSorted().join(', ')}`,
+    }
   const { mutations, only } = values
-  return { kind: 'options', options: { steps, seed, single, faults, mutations, only } }
+  return { kind: 'options', options: { steps, seed, single, faults, about, mutations, only } }
 }
 
 function parse(args: readonly string[]) {
@@ -74,6 +86,7 @@ function parse(args: readonly string[]) {
     options: {
       steps: { type: 'string' },
       seed: { type: 'string' },
+      about: { type: 'string' },
       faults: { type: 'string' },
       mutations: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },

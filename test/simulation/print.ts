@@ -5,7 +5,10 @@ import type { Trial } from './mutations/try.ts'
 import { type BrokenRun, type Series, uncovered } from './series.ts'
 
 /** A run in which a promise was broken, by the fewest faults, and how to see it again. */
-export function brokenLines({ whole, least }: BrokenRun): readonly string[] {
+export function brokenLines(
+  { whole, least }: BrokenRun,
+  about: ReadonlySet<string> | undefined,
+): readonly string[] {
   const { seed, steps, time, violation, faults, trace } = least
   if (violation === undefined) return []
   const ids = faults.map(({ id }) => id).join(',')
@@ -21,7 +24,7 @@ export function brokenLines({ whole, least }: BrokenRun): readonly string[] {
     ),
     '  the last steps:',
     ...trace.map((line) => `    ${line}`),
-    `  again: npm run simulate -- --seed ${seed} --faults ${ids === '' ? 'none' : ids}`,
+    `  again: npm run simulate -- --seed ${seed}${about === undefined ? '' : ` --about ${[...about].join(',')}`} --faults ${ids === '' ? 'none' : ids}`,
   ]
 }
 

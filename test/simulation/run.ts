@@ -12,19 +12,24 @@ import { machinesOf, type World } from './world.ts'
 const SCENES = 8
 const QUIET_MINUTES = 3
 
-/**
- * Lets one world pass: faults, then peace; or, every few seeds, one in which nothing fails. With the IDs of some faults, it is
- * the same run without all others. It ends early where that much of the model's time has passed, milliseconds.
- */
+export interface SimulateOptions {
+  /** The faults of the run that are let begin, by ID; all by default. */
+  readonly only?: ReadonlySet<string> | undefined
+  /** Of the scenes, those alone in which a fault of one of these kinds was put on purpose; all by default. */
+  readonly about?: ReadonlySet<string> | undefined
+  /** Ends the run early, milliseconds of the model's time. */
+  readonly until?: number
+}
+
+/** Lets one world pass: faults, then peace; or, every few seeds, one in which nothing fails. */
 export async function simulate(
   seed: number,
-  only?: ReadonlySet<string>,
-  until = Number.POSITIVE_INFINITY,
+  { only, about, until = Number.POSITIVE_INFINITY }: SimulateOptions = {},
 ): Promise<RunResult> {
-  const calm = calmOf(seed)
+  const calm = about === undefined ? calmOf(seed) : undefined
   if (calm !== undefined) return simulateCalm(seed, calm, until)
   return runWorld(seed, { until }, async (world, passing) => {
-    const storm = unleash(world, { scenes: SCENES, turn: (seed * SCENES) / 2, only })
+    const storm = unleash(world, { scenes: SCENES, turn: (seed * SCENES) / 2, only, about })
     const { judge } = world
     await passing.until(() => storm.over)
     keepPeople(world)

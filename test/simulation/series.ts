@@ -29,24 +29,26 @@ export interface SeriesOptions {
   readonly mostBroken: number
   /** Of each run, these faults alone, by their IDs. */
   readonly only?: ReadonlySet<string> | undefined
+  /** See `SimulateOptions`. */
+  readonly about?: ReadonlySet<string> | undefined
   /** Whether to look for the fewest faults that break a promise. */
   readonly shrinks: boolean
   readonly onBroken?: (broken: BrokenRun) => void
 }
 
 export async function simulateSeries(options: SeriesOptions): Promise<Series> {
-  const { seed, steps, mostBroken, only, shrinks, onBroken } = options
+  const { seed, steps, mostBroken, only, about, shrinks, onBroken } = options
   const pairs = new Set<number>()
   const broken: BrokenRun[] = []
   const sums = { steps: 0, runs: 0, deletions: 0 }
   while (sums.steps < steps && broken.length < mostBroken) {
-    const result = await simulate(seed + sums.runs, only)
+    const result = await simulate(seed + sums.runs, { only, about })
     sums.runs++
     sums.steps += result.steps
     sums.deletions += result.deletions
     for (const pair of result.pairs) pairs.add(pair)
     if (result.violation === undefined) continue
-    const found = { whole: result, least: shrinks ? await shrinkRun(result) : result }
+    const found = { whole: result, least: shrinks ? await shrinkRun(result, about) : result }
     broken.push(found)
     onBroken?.(found)
   }

@@ -8,7 +8,7 @@ const MOST_RUNS = 200
 const LATER = 60_000
 
 /** The same run with as few faults as break the same promise; that run itself where none was broken. */
-export async function shrinkRun(run: RunResult): Promise<RunResult> {
+export async function shrinkRun(run: RunResult, about?: ReadonlySet<string>): Promise<RunResult> {
   const promise = run.violation?.promise
   if (promise === undefined) return run
   let [least, left] = [run, MOST_RUNS]
@@ -16,7 +16,7 @@ export async function shrinkRun(run: RunResult): Promise<RunResult> {
     run.faults.map(({ id }) => id),
     async (ids) => {
       if (left-- <= 0) return false
-      const result = await simulate(run.seed, new Set(ids), run.time + LATER)
+      const result = await simulate(run.seed, { only: new Set(ids), about, until: run.time + LATER })
       if (result.violation?.promise !== promise) return false
       least = result
       return true

@@ -23,10 +23,18 @@ const SILENCERS = ['node-cut-off', 'powered-off', 'node-cut-off', 'suspended']
 /** A kubelet's silence is noticed after this, and a VM's absence not at once. */
 const NOTICE = 60_000
 
-/** One of the dangerous scenes, most often with something besides. */
-export function drawRecipe(world: World, random: Random, anywhere: Focus): Scene {
+/** One of the dangerous scenes, of those with one of these kinds where they are given, most often with something besides. */
+export function drawRecipe(
+  world: World,
+  random: Random,
+  anywhere: Focus,
+  about: ReadonlySet<string> | undefined,
+): Scene {
   const { settings } = world
-  const { faults, small = false, reported = false } = random.pick(recipesFor(isLonely(world)))
+  const recipes = recipesFor(isLonely(world)).filter(
+    ({ faults }) => about === undefined || faults.some(({ kind }) => about.has(kind)),
+  )
+  const { faults, small = false, reported = false } = random.pick(recipes)
   const here = ({ machine, vCenter }: Focus): boolean =>
     vCenter === world.vCenters.at(-1) && (machine.agent || !reported)
   const focus = small ? (drawFocus(world, random, here) ?? anywhere) : anywhere

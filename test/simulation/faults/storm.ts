@@ -28,6 +28,8 @@ export interface StormOptions {
   readonly turn: number
   /** The faults that are let begin, by ID; undefined for all. */
   readonly only: ReadonlySet<string> | undefined
+  /** Where given, scenes with a fault of one of these kinds alone. */
+  readonly about: ReadonlySet<string> | undefined
 }
 
 const PAIR_NUMBERS = new Map(PAIRS.map(([a, b], index) => [`${a} ${b}`, index]))
@@ -38,7 +40,7 @@ const CALM = 60_000
  * Lets scenes pass, one after the other. Each scene and each fault draws from a source of its own, so that whoever leaves one
  * fault out has all others as they were.
  */
-export function unleash(world: World, { scenes, turn, only }: StormOptions): Storm {
+export function unleash(world: World, { scenes, turn, only, about }: StormOptions): Storm {
   const { timeline, machines } = world
   const state = { over: false, pairs: new Set<number>(), faults: [] as PlayedFault[] }
   const active = new Map<string, number>()
@@ -82,7 +84,9 @@ export function unleash(world: World, { scenes, turn, only }: StormOptions): Sto
       return
     }
     const { length, beats } =
-      number % 2 === 0 ? drawPairs(world, random, focus, turn + number / 2) : drawRecipe(world, random, focus)
+      about === undefined && number % 2 === 0
+        ? drawPairs(world, random, focus, turn + number / 2)
+        : drawRecipe(world, random, focus, about)
     for (const [index, beat] of beats.entries()) {
       const id = `${number}.${index}`
       if (only?.has(id) !== false) play(beat, id)

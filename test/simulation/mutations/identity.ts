@@ -6,9 +6,10 @@ const MOVES = `${IDENTITY}/moves.ts`
 const VM = `${IDENTITY}/vm.ts`
 
 /** The table without a row: an ordinary operation needs a person then. */
-function withoutRow(name: string): Mutation {
+function withoutRow(name: string, ...about: readonly string[]): Mutation {
   return {
     name: `identity: a binding moves: ${name}`,
+    about,
     edits: [
       edit(
         MOVES,
@@ -19,13 +20,20 @@ function withoutRow(name: string): Mutation {
   }
 }
 
+/** Somebody makes his own VM pass for a Node's. */
+const TENANTS = ['tenant-has-uuid', 'tenant-knows-what-is-public', 'tenant-reads', 'tenant-has-read']
+
 /** A row that asks for less: a copy gets the Node. */
 function weakened(name: string, ...edits: readonly Edit[]): Mutation {
-  return { name: `identity: ${name}`, edits }
+  return { name: `identity: ${name}`, about: TENANTS, edits }
 }
 
 export const IDENTITY_MUTATIONS: readonly Mutation[] = [
-  ...['RegisteredAgain', 'Gone', 'VCenterRemoved', 'FailedOver', 'FirstProof'].map(withoutRow),
+  withoutRow('RegisteredAgain', 'vm-registered-again'),
+  withoutRow('Gone', 'vm-moved-to-other-vcenter', 'vm-moved-untold'),
+  withoutRow('VCenterRemoved', 'vcenter-installed-anew'),
+  withoutRow('FailedOver', 'failed-over', 'site-lost'),
+  withoutRow('FirstProof', 'tenant-comes-before-machine'),
   weakened(
     'what a Node was verified to be stays its VM',
     edit(VM, 'bound === undefined ? findFirst(shown)', 'bound !== undefined ? findFirst(shown)'),

@@ -2,6 +2,8 @@
 export interface Mutation {
   readonly name: string
   readonly edits: readonly Edit[]
+  /** Kinds of faults: scenes with one of these show it soonest. All scenes where it is left out. */
+  readonly about?: readonly string[]
 }
 
 export interface Edit {

@@ -37,8 +37,9 @@ export interface TrialOptions {
 }
 
 /** Runs the simulation on code with this mutation. */
-export async function tryMutation({ edits }: Mutation, options: TrialOptions): Promise<Trial> {
-  const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: { edits, ...options } })
+export async function tryMutation({ edits, about }: Mutation, options: TrialOptions): Promise<Trial> {
+  const workerData = { edits, about, ...options }
+  const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData })
   try {
     const [message] = await once(worker, 'message')
     return v.parse(Trial, message)

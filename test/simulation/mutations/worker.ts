@@ -10,10 +10,11 @@ const Work = v.object({
   seed: v.number(),
   steps: v.number(),
   only: v.optional(v.array(v.string())),
+  about: v.optional(v.array(v.string())),
   shrinks: v.optional(v.boolean(), false),
 })
 
-const { edits, seed, steps, only, shrinks } = v.parse(Work, workerData)
+const { edits, seed, steps, only, about, shrinks } = v.parse(Work, workerData)
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const made = new Set<string>()
 
@@ -45,6 +46,7 @@ const {
   steps,
   mostBroken: 1,
   only: only && new Set(only),
+  about: about && new Set(about),
   shrinks,
 })
 const [first] = broken
