@@ -95,6 +95,11 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   loseView(kind: 'ContainerView' | 'ListView', pages?: number): Promise<void>
   /** Sets a fault; resolves with its number. The first that matches a call counts. */
   fault(fault: VcsimFault): Promise<number>
+  /**
+   * Puts a proxy before it, as before a site that is far away: each call takes from `least` to `most` milliseconds, an answer
+   * that takes longer than `silence` becomes a 504, and one call in `every` fails. Without an argument it is near again.
+   */
+  setFar(far?: { least: number; most: number; silence: number; every: number }): Promise<void>
   /** What a later vCenter no longer serves: `/rest`, or versions of the SOAP interface other than these, newest first. */
   setGeneration(generation: { restGone?: boolean; apiVersions?: string[] }): Promise<void>
   faults(): Promise<(VcsimFault & { id: number; hits: number })[]>
@@ -165,6 +170,7 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
       loseView: (kind, pages = 0) => control.call('POST', '/lost-views', { kind, pages }),
       fault: async (fault) => (await control.call<{ id: number }>('POST', '/faults', fault)).id,
       setGeneration: (generation) => control.call('POST', '/generation', generation),
+      setFar: (far) => control.call('PUT', '/far', far ?? {}),
       faults: () => control.call('GET', '/faults'),
       clearFaults: (id) => control.call('DELETE', id === undefined ? '/faults' : `/faults?id=${id}`),
       govc: (...args) => govc({ url, username, password, certificateFile, dir }, args),

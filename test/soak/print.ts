@@ -85,6 +85,10 @@ export function summaryLines({ stage, storm, outcome, options }: FinishedSoak): 
         ['most, s', seconds(percentile(ledger.deletedAfter, 1))],
         ['Nodes held in the end', String(new Set(outcome.held.map(({ node }) => node)).size)],
         ['quiet until all was right, s', seconds(outcome.settledAfter)],
+        [
+          'sessions in vCenter in the end, SOAP and REST',
+          `${outcome.sessions.soap} and ${outcome.sessions.rest}`,
+        ],
         ['gaps in what was watched', String(nodes.gaps())],
         ['failures of kubelets and agents', `${failures.count}`],
       ],

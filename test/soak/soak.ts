@@ -14,6 +14,8 @@ export interface SoakOptions {
   readonly minutes: number
   readonly seed: number
   readonly unbound: Unbound
+  /** Whether vCenter is behind a slow proxy. */
+  readonly far: boolean
 }
 
 /** What came of it. */
@@ -23,6 +25,8 @@ export interface SoakOutcome {
   readonly settledAfter: number
   readonly memory: { readonly early: MemoryFigures; readonly late: MemoryFigures }
   readonly times: { readonly early: TimeSpan; readonly late: TimeSpan }
+  /** Those that live in vCenter in the end. */
+  readonly sessions: { readonly soap: number; readonly rest: number }
 }
 
 export type MemoryFigures = ReturnType<typeof middle>
@@ -35,10 +39,12 @@ const STILL = 30_000
 /** Of the survivor's anonymous memory; judged only where the soak takes long enough to tell. */
 const MOST_GROWTH = 1.1
 const JUDGED_FROM_MINUTES = 30
+/** As large sites have it before their vCenters: proxies, and what they cut. Milliseconds. */
+const FAR = { least: 100, most: 4_000, silence: 50_000, every: 200 }
 
 /** Runs it all and prints what it sees; resolves with whether all was right. */
 export async function soak(options: SoakOptions, print: (line: string) => void): Promise<boolean> {
-  const { nodes: count, minutes, seed, unbound } = options
+  const { nodes: count, minutes, seed, unbound, far } = options
   const total = minutes * MINUTE
   // After ten minutes of an hour, and at its end.
   const width = total / 15
@@ -46,11 +52,14 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
     early: { from: total / 6 - width / 2, to: total / 6 + width / 2 },
     late: { from: total - width, to: total },
   }
-  print(`seed ${seed}: ${count} nodes, ${minutes} minutes, unbound: ${unbound}; starting the servers`)
+  print(
+    `seed ${seed}: ${count} nodes, ${minutes} minutes, unbound: ${unbound}${far ? ', far away' : ''}; starting the servers`,
+  )
   await using stage = await openSoakStage(count, unbound)
   const settled = await untilRight(stage, 5 * MINUTE)
   if (settled.held.length > 0)
     throw new Error(`not all begins well: ${settled.held[0]?.problem}; ${stage.fleet.failures().last}`)
+  if (far) await stage.vcsim.setFar(FAR)
   print('all Nodes are initialized; the storm begins')
 
   const begin = performance.now()
@@ -92,24 +101,26 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
 
   const { samples } = stage.replicas.survivor
   const memory = { early: middle(samples, times.early), late: middle(samples, times.late) }
-  const outcome: SoakOutcome = { ...rest, memory, times }
+  const outcome: SoakOutcome = { ...rest, memory, times, sessions: await stage.vcsim.sessions() }
   for (const line of summaryLines({ stage, storm, outcome, options })) print(line)
   const problems = problemsOf(stage, storm, outcome, minutes)
   for (const line of await brokenLines({ stage, storm, problems, begin })) print(line)
   if (problems.length > 0)
     print(
-      `\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed} --unbound ${unbound}`,
+      `\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed} --unbound ${unbound}${far ? ' --far' : ''}`,
     )
   return problems.length === 0
 }
 
 /** What was wrong, in the order of its weight; with the Node where it is about one. */
 function problemsOf(
-  { ledger }: SoakStage,
+  { ledger, replicas }: SoakStage,
   { failures }: SoakStorm,
-  { held, memory: { early, late } }: SoakOutcome,
+  { held, memory: { early, late }, sessions }: SoakOutcome,
   minutes: number,
 ): readonly { readonly what: string; readonly node?: string }[] {
+  // Who is killed can end none of his own.
+  const most = 1 + replicas.other.restarts
   const growth = early === undefined || late === undefined ? Number.NaN : late.anonymous / early.anonymous
   return [
     ...ledger.wrong.map(({ node, uid, why }) => ({
@@ -120,6 +131,9 @@ function problemsOf(
     ...(minutes >= JUDGED_FROM_MINUTES && !(growth <= MOST_GROWTH)
       ? [{ what: `the survivor's anonymous memory grew to ${growth.toFixed(2)} times what it was` }]
       : []),
+    ...Object.entries(sessions)
+      .filter(([, count]) => count > most)
+      .map(([kind, count]) => ({ what: `${count} sessions of ${kind} are left in vCenter, ${most} may be` })),
     ...failures.map((what) => ({ what: `the soak itself failed: ${what}` })),
   ]
 }

@@ -51,6 +51,7 @@ func newControl(service *simulator.Service, front *front, inv *inventory, conten
 	c.handleFaultTolerance(mux)
 	renewals.handle(mux)
 	front.age.handle(mux)
+	front.far.handle(mux)
 	front.lost.end = c.endSessions
 	front.lost.handle(mux)
 	views.handle(mux)

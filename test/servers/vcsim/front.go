@@ -17,6 +17,7 @@ type front struct {
 	faults faultSet
 	age    generation
 	lost   lostViews
+	far    far
 }
 
 func newFront(next http.Handler) *front {
@@ -45,6 +46,12 @@ func (f *front) ServeHTTP(writer http.ResponseWriter, r *http.Request) {
 }
 
 func (f *front) answer(w http.ResponseWriter, c *call) {
+	if !f.far.answer(w, c, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { f.answerNear(w, c) })) {
+		f.answerNear(w, c)
+	}
+}
+
+func (f *front) answerNear(w http.ResponseWriter, c *call) {
 	if fault := f.faults.match(c); fault != nil {
 		fault.answer(w, c, f.next)
 		return
