@@ -4,14 +4,14 @@ import t from 'tap'
 import { systemClock } from '../shared/clock.ts'
 import { makeRoot, plant, plantTool } from '../testing/root.ts'
 import { findTools as locate, type RpcTools, readToolsVersion } from './find-tools.ts'
-import { createGuestinfo, type GuestinfoOptions } from './guestinfo.ts'
+import { createGuestinfo } from './guestinfo.ts'
 
 const { signal } = new AbortController()
 /** Milliseconds after which a tool counts as hung; those that work have answered by then on a slow machine too. */
 const HUNG = 3_000
 
 /** The guest's side with these tools, paths of executables. */
-function speak(tools: Partial<RpcTools>, options: Partial<GuestinfoOptions> = {}) {
+function speak(tools: Partial<RpcTools>, options: Partial<Parameters<typeof createGuestinfo>[0]> = {}) {
   const findTools = () => ({ plain: undefined, privileged: undefined, ...tools })
   return createGuestinfo({ findTools, clock: systemClock, signal, ...options })
 }
@@ -114,7 +114,7 @@ const DENY = 'echo "Permission denied" >&2; exit 1'
 /** A machine whose two tools log their commands, then do as the scripts say; and a clock that does not wait. */
 function openVMTools(
   scripts: { plain?: string; privileged?: string },
-  options: Partial<GuestinfoOptions> = {},
+  options: Partial<Parameters<typeof createGuestinfo>[0]> = {},
 ) {
   const root = makeRoot(t)
   const log = join(root, 'log')

@@ -13,16 +13,6 @@ export interface Guestinfo {
   renew(): void
 }
 
-export interface GuestinfoOptions {
-  /** Called once in each round. */
-  readonly findTools: () => RpcTools
-  readonly clock: Pick<Clock, 'sleep'>
-  /** Ends a call that is under way. */
-  readonly signal: AbortSignal
-  /** Milliseconds for one call. */
-  readonly timeout?: number
-}
-
 type Verb = 'info-get' | 'info-set'
 
 /** A variable has at most 64 kB. */
@@ -45,7 +35,15 @@ const PAUSE = 100
  * Failures are returned as facts: `ToolMissing`, `NotVMware`, `Disabled`, `TimedOut`, `Failed`; `PermissionDenied` (it
  * needs the privileged channel, and vmtoolsd is not there), `PrivilegedChannelRefused`, `PrivilegedChannelFailed`.
  */
-export function createGuestinfo(options: GuestinfoOptions): Guestinfo {
+export function createGuestinfo(options: {
+  /** Called once in each round. */
+  readonly findTools: () => RpcTools
+  readonly clock: Pick<Clock, 'sleep'>
+  /** Ends a call that is under way. */
+  readonly signal: AbortSignal
+  /** Milliseconds for one call. */
+  readonly timeout?: number
+}): Guestinfo {
   const { signal, timeout = TIMEOUT } = options
   const limits = { env: ENVIRONMENT, timeout, maxOutput: MAX_OUTPUT, signal }
   const needsPrivilege = new Set<Verb>()

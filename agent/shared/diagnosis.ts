@@ -25,15 +25,16 @@ export const warn = (message: string): CheckResult => ({ status: 'warn', message
 export const fail = (message: string): CheckResult => ({ status: 'fail', message })
 export const skip = (message: string): CheckResult => ({ status: 'skip', message })
 
-/** Undefined where there was nothing to look at, because an earlier check has failed. */
-export type Step = readonly [check: string, result: CheckResult | undefined]
-
 /**
  * The lines of checks of which each may depend on those before it.
  *
+ * @param steps without a result where there was nothing to look at, because an earlier check has failed
  * @param blocked a check outside of these that all of them depend on, where that has failed
  */
-export function chain(steps: readonly Step[], blocked?: string): readonly Line[] {
+export function chain(
+  steps: readonly (readonly [check: string, result: CheckResult | undefined])[],
+  blocked?: string,
+): readonly Line[] {
   let cause = blocked
   return steps.map(([check, result]) => {
     if (result === undefined)

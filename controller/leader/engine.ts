@@ -76,7 +76,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
       for (const loop of loops) loop.add(name)
     },
   }
-  const onInventory = createInventoryHandler({ index, queue })
+  const onInventory = createInventoryHandler(index, queue)
   const inventories = config.vCenters.map((vCenter) => ports.openInventory(vCenter, onInventory))
   const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }

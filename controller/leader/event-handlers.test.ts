@@ -26,7 +26,7 @@ function setUp(identity: DecisionConfig['identity'] = SETTINGS.identity) {
   ]
   const watch = {
     ...createEventHandlers({ index, queue, inventories }),
-    onInventory: createInventoryHandler({ index, queue }),
+    onInventory: createInventoryHandler(index, queue),
   }
   const take = () => [...new Set(added.splice(0))].sort()
   return { watch, take, followed }

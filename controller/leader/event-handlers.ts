@@ -3,17 +3,16 @@ import type { IndexChange, NodeIndex } from '../loops/node/gather/node-index.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 
-export interface EventHandlersOptions {
-  readonly index: NodeIndex
-  readonly queue: Pick<WorkQueue, 'add'>
-  readonly inventories: readonly Pick<Inventory, 'follow' | 'unfollow'>[]
-}
-
 /**
  * Event handlers: each enqueues the Nodes that a change in the cluster concerns, and decides nothing else. Nodes that point to
  * the same VM concern each other.
  */
-export function createEventHandlers({ index, queue, inventories }: EventHandlersOptions) {
+export function createEventHandlers(options: {
+  readonly index: NodeIndex
+  readonly queue: Pick<WorkQueue, 'add'>
+  readonly inventories: readonly Pick<Inventory, 'follow' | 'unfollow'>[]
+}) {
+  const { index, queue, inventories } = options
   /** Updates what the inventories follow, and enqueues these Nodes and those that the change concerns. */
   function handle({ added, unused, concerned }: IndexChange, ...names: readonly string[]): void {
     for (const inventory of inventories) {
@@ -32,10 +31,10 @@ export function createEventHandlers({ index, queue, inventories }: EventHandlers
 }
 
 /** The same for a vCenter: takes the BIOS UUIDs whose VMs changed there. */
-export function createInventoryHandler({
-  index,
-  queue,
-}: Pick<EventHandlersOptions, 'index' | 'queue'>): (uuids: Iterable<string>) => void {
+export function createInventoryHandler(
+  index: Pick<NodeIndex, 'concernedBy'>,
+  queue: Pick<WorkQueue, 'add'>,
+): (uuids: Iterable<string>) => void {
   return (uuids) => {
     for (const uuid of uuids) for (const name of index.concernedBy(uuid)) queue.add(name)
   }

@@ -12,30 +12,6 @@ export type ReconcileResult =
   /** Requeue it after this many milliseconds, unless it is added sooner. */
   | { readonly requeueAfter: number }
 
-export interface WorkQueueOptions {
-  /** Told of what processing a key threw, which counts as `requeue`; not of what the end of the work cuts off. */
-  readonly onError: (key: string, error: unknown) => void
-  /** Keys handled at once. */
-  readonly concurrency: number
-  /** Ceilings of the first and of the longest backoff, milliseconds; {@link DEFAULT_BACKOFF} by default. */
-  readonly backoff?: { readonly base: number; readonly max: number }
-  /** How often one key is handled at most; {@link DEFAULT_RATE} by default. */
-  readonly rate?: TokenBucketsOptions
-  /** Keys that must not hold up the others; by default there are none. */
-  readonly slowLane?: SlowKeys
-  /** Told of what happens to keys. */
-  readonly observer?: WorkQueueObserver
-  readonly clock: Clock
-  readonly random: () => number
-}
-
-/** Keys that take long to process, as far as is known when they are due. */
-interface SlowKeys {
-  has(key: string): boolean
-  /** How many of them are handled at once, of the queue's concurrency. */
-  readonly concurrency: number
-}
-
 /** How processing a key ended: it will be requeued with backoff after `retry` and after `error`. */
 export type WorkOutcome = 'done' | 'retry' | 'error'
 
@@ -88,7 +64,26 @@ interface Delay {
  * Slow keys wait for each other and for nobody else: while as many are processed as may be, the keys behind them go first.
  * They are not taken during their backoff, which would be cut short by each of their node's heartbeats.
  */
-export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+export function createWorkQueue(options: {
+  /** Told of what processing a key threw, which counts as `requeue`; not of what the end of the work cuts off. */
+  readonly onError: (key: string, error: unknown) => void
+  /** Keys handled at once. */
+  readonly concurrency: number
+  /** Ceilings of the first and of the longest backoff, milliseconds; {@link DEFAULT_BACKOFF} by default. */
+  readonly backoff?: { readonly base: number; readonly max: number }
+  /** How often one key is handled at most; {@link DEFAULT_RATE} by default. */
+  readonly rate?: TokenBucketsOptions
+  /** Keys that must not hold up the others; by default there are none. */
+  readonly slowLane?: {
+    has(key: string): boolean
+    /** How many of them are handled at once, of the queue's concurrency. */
+    readonly concurrency: number
+  }
+  /** Told of what happens to keys. */
+  readonly observer?: WorkQueueObserver
+  readonly clock: Clock
+  readonly random: () => number
+}): WorkQueue {
   const { clock, random, observer } = options
   /** Each with the monotonic time since when it waits. */
   const ready = new Map<string, number>()

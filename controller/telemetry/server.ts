@@ -24,14 +24,12 @@ export interface TelemetryServerOptions {
   /** Whether it can do its work, otherwise what is missing. */
   readonly ready: () => HealthStatus
   /** HTTPS, for those alone who may see it; without this, plain HTTP for everybody. */
-  readonly secure?: Secure
+  readonly secure?: {
+    readonly tls: ServingTLS
+    /** Undefined where the request may be answered. */
+    readonly judge: (request: AccessRequest) => Promise<Denial | undefined>
+  }
   readonly logger: Logger
-}
-
-interface Secure {
-  readonly tls: ServingTLS
-  /** Undefined where the request may be answered. */
-  readonly judge: (request: AccessRequest) => Promise<Denial | undefined>
 }
 
 export interface ServingTLS extends Omit<SecureContextOptions, 'ca' | 'secureOptions'> {

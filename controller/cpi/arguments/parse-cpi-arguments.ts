@@ -33,13 +33,14 @@ export interface CpiArguments {
   readonly notices: readonly Notice[]
 }
 
-export type CpiCommandLine =
+/** Reads a command line in the CPI's form; the error names all wrong flags at once, and never repeats a value. */
+export function parseCpiArguments(
+  args: readonly string[],
+): Result<
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'start'; readonly arguments: CpiArguments }
-
-/** Reads a command line in the CPI's form; the error names all wrong flags at once, and never repeats a value. */
-export function parseCpiArguments(args: readonly string[]): Result<CpiCommandLine> {
+> {
   const { given: flags, problems } = parseFlags(args, FLAGS)
   // Nothing else that is wrong is worth fixing then.
   if (lastOf(flags, FLAGS['cloud-provider']) === 'vsphere-paravirtual') return failed(SUPERVISED)

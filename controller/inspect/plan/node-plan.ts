@@ -39,16 +39,15 @@ export interface FreshLook {
   readonly plan: NodePlan
 }
 
-export interface PlannedNode {
+/** Compares a Node with what the leader would make of it. */
+export function planOf(options: {
   readonly before: Node
   readonly after: Node
   readonly report: NodeReport | undefined
   readonly decision: Decision | undefined
   readonly settings: Pick<DecisionConfig, 'identity' | 'lifecycle'>
-}
-
-/** Compares a Node with what the leader would make of it. */
-export function planOf({ before, after, report, decision, settings }: PlannedNode): NodePlan {
+}): NodePlan {
+  const { before, after, report, decision, settings } = options
   const labels = [...new Set([...Object.keys(before.labels), ...Object.keys(after.labels)])].sort()
   const label = (key: string) => change(`labels.${key}`, before.labels[key], after.labels[key])
   const request = decision?.probePlan?.missing === true ? decision.probePlan.request : undefined

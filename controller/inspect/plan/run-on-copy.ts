@@ -47,13 +47,6 @@ export interface RunOnCopyOptions {
   readonly warn: (message: string) => void
 }
 
-interface CopyResult {
-  /** What a leader would make of each Node. */
-  readonly nodes: ReadonlyMap<string, FreshLook>
-  /** Why a vCenter has not answered for all Nodes, a line each. */
-  readonly remarks: readonly string[]
-}
-
 /** Milliseconds that the vCenters have to answer for every Node. */
 export const DEADLINE = 120_000
 /** Milliseconds between two looks whether they have. */
@@ -68,7 +61,15 @@ const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
  *
  * @throws where the API server does not answer, or the signal aborts
  */
-export async function runOnCopy(options: RunOnCopyOptions, signal: AbortSignal): Promise<CopyResult> {
+export async function runOnCopy(
+  options: RunOnCopyOptions,
+  signal: AbortSignal,
+): Promise<{
+  /** What a leader would make of each Node. */
+  readonly nodes: ReadonlyMap<string, FreshLook>
+  /** Why a vCenter has not answered for all Nodes, a line each. */
+  readonly remarks: readonly string[]
+}> {
   const { config, lease, probed, clock, random, logger, metrics, timings = TIMINGS } = options
   const client = copyCluster(options.client)
   const readNodes = () => readAll(client, { path: NODES }, parseNode, signal)

@@ -73,9 +73,11 @@ export function statusOf(node: Node, report: NodeReport | undefined): NodeStatus
   }
 }
 
-type Judgment = Pick<NodeStatus, 'state' | 'pending'>
-
-function judge(node: Node, report: NodeReport | undefined, conditions: readonly Condition[]): Judgment {
+function judge(
+  node: Node,
+  report: NodeReport | undefined,
+  conditions: readonly Condition[],
+): Pick<NodeStatus, 'state' | 'pending'> {
   if (node.deleting) return { state: 'deleting', pending: undefined }
   if (report === undefined) return withoutReport(node)
   const find = (type: ConditionType) => conditions.find((each) => each.type === type)
@@ -100,7 +102,7 @@ function judge(node: Node, report: NodeReport | undefined, conditions: readonly 
   return { state: 'initialized', pending: told ? pendingOf(told) : undecided(node, report, conditions) }
 }
 
-function withoutReport(node: Node): Judgment {
+function withoutReport(node: Node): Pick<NodeStatus, 'state' | 'pending'> {
   const scheme = judgeProviderID(node.providerID, undefined)
   if (scheme === 'foreign') {
     const message = "its provider ID is another provider's"

@@ -14,7 +14,19 @@ import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
 
-export interface ReconcilerOptions {
+export interface Reconciler {
+  /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
+  reconcile(name: string): Promise<ReconcileResult>
+  /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
+ * go. From then on it counts here as if it were written, also beside a newer report of the agent: which VM a Node is,
+ * is decided once. Where it cannot be written as it is, the Node is looked at again.
+ */
+export function createReconciler(options: {
   readonly sources: Sources
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
@@ -37,21 +49,7 @@ export interface ReconcilerOptions {
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
   /** Told why a status that was put off could not be written; its Node is looked at again. */
   readonly onStatusError: (name: string, error: unknown) => void
-}
-
-export interface Reconciler {
-  /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
-  reconcile(name: string): Promise<ReconcileResult>
-  /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
-  run(signal: AbortSignal): Promise<void>
-}
-
-/**
- * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
- * go. From then on it counts here as if it were written, also beside a newer report of the agent: which VM a Node is,
- * is decided once. Where it cannot be written as it is, the Node is looked at again.
- */
-export function createReconciler(options: ReconcilerOptions): Reconciler {
+}): Reconciler {
   const { writer, slowLane, clock, tracker, onDecision } = options
   const nodes = createMutationCache<Node>(options.sources.node)
   const reports = createMutationCache<NodeReport>(options.sources.report)

@@ -11,16 +11,6 @@ export const SLOW_AFTER = 5_000
 /** For how long it is remembered, milliseconds: longer than the longest backoff, not for ever where nothing is to be written. */
 const SLOW_FOR = 600_000
 
-export interface SlowLaneOptions {
-  readonly nodes: { get(name: string): Node | undefined; values(): Iterable<Node> }
-  readonly reports: { get(name: string): NodeReport | undefined }
-  /** Gives a write up after {@link SLOW_AFTER}. */
-  readonly brief: NodeWriter
-  /** Waits as long as a request may take. */
-  readonly patient: NodeWriter
-  readonly clock: Clock
-}
-
 /** The Nodes whose writes are slow, by their names. */
 export interface SlowLane {
   has(name: string): boolean
@@ -47,7 +37,16 @@ type Target = 'node' | 'report'
  * or when it was not written for {@link SLOW_FOR}. It is in from the start where the former leader has said so in its report,
  * and always where it is huge: what makes it huge may be made within a second, and again after each quick write.
  */
-export function createSlowLane({ nodes, reports, brief, patient, clock }: SlowLaneOptions): SlowLane {
+export function createSlowLane(options: {
+  readonly nodes: { get(name: string): Node | undefined; values(): Iterable<Node> }
+  readonly reports: { get(name: string): NodeReport | undefined }
+  /** Gives a write up after {@link SLOW_AFTER}. */
+  readonly brief: NodeWriter
+  /** Waits as long as a request may take. */
+  readonly patient: NodeWriter
+  readonly clock: Clock
+}): SlowLane {
+  const { nodes, reports, brief, patient, clock } = options
   const slow = new Map<string, { readonly uid: string; readonly until: ReadonlyMap<Target, number> }>()
 
   function isSlow({ name, uid }: Node): boolean {

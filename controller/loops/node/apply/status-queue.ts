@@ -14,14 +14,6 @@ export interface PendingStatus {
   readonly events: readonly NodeEvent[]
 }
 
-export interface StatusQueueOptions {
-  /** Writes one. Not called twice at once for the same Node. */
-  readonly write: (name: string, pending: PendingStatus, signal: AbortSignal) => Promise<void>
-  /** A write threw: the status no longer waits. Not called for what the end of the work cuts off. */
-  readonly onError: (name: string, error: unknown, pending: PendingStatus) => void
-  readonly clock: Clock
-}
-
 /** Statuses that wait, by the names of their Nodes. */
 export interface StatusQueue {
   /** One that takes the place of another for the same Node keeps its turn. */
@@ -53,7 +45,14 @@ const LAST_WRITES = 2_000
  * status that is lost with the process follows from the Node again, as long as its VM is there. When the work ends, those that
  * wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else knows which it was.
  */
-export function createStatusQueue({ write, onError, clock }: StatusQueueOptions): StatusQueue {
+export function createStatusQueue(options: {
+  /** Writes one. Not called twice at once for the same Node. */
+  readonly write: (name: string, pending: PendingStatus, signal: AbortSignal) => Promise<void>
+  /** A write threw: the status no longer waits. Not called for what the end of the work cuts off. */
+  readonly onError: (name: string, error: unknown, pending: PendingStatus) => void
+  readonly clock: Clock
+}): StatusQueue {
+  const { write, onError, clock } = options
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
   const active = new Map<string, Promise<void>>()
   let lastPut = -Infinity

@@ -14,15 +14,16 @@ export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonl
   return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }
 
-export type ProviderIDMatch = 'absent' | 'ours' | 'foreign' | 'other-vm'
-
 /**
  * How a Node's provider ID, which nobody can change once it is set, relates to a VM. Upper case and the swapped byte
  * order of the in-tree provider count as the same VM (kubernetes-sigs/vsphere-csi-driver#592).
  *
  * @param biosUUID canonical, or undefined where only the scheme is asked for
  */
-export function judgeProviderID(existing: string | undefined, biosUUID: string | undefined): ProviderIDMatch {
+export function judgeProviderID(
+  existing: string | undefined,
+  biosUUID: string | undefined,
+): 'absent' | 'ours' | 'foreign' | 'other-vm' {
   if (existing === undefined || existing === '') return 'absent'
   if (!existing.startsWith(PROVIDER_SCHEME)) return 'foreign'
   if (biosUUID === undefined) return 'ours'

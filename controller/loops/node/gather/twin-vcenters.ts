@@ -13,13 +13,11 @@ import type { NodeFacts } from '../decide/node-facts.ts'
 
 type Lookups = NodeFacts['lookups']
 type Each = Lookups[number]
-type Identified = Pick<Inventory, 'vCenter' | 'instanceUUID'>
-type Servers = DecisionConfig['servers']
 
 /** Names in the configuration, for each identity that several servers give. */
 export function twinsOf(
-  inventories: readonly Identified[],
-  servers: Servers,
+  inventories: readonly Pick<Inventory, 'vCenter' | 'instanceUUID'>[],
+  servers: DecisionConfig['servers'],
 ): readonly (readonly string[])[] {
   const known = inventories.filter((each) => each.instanceUUID() !== '')
   return [...Map.groupBy(known, (each) => each.instanceUUID()).values()]
@@ -36,8 +34,8 @@ export function twinsOf(
 export function doubtTwins(
   lookups: Lookups,
   boundTo: BoundVM | undefined,
-  inventories: readonly Identified[],
-  servers: Servers,
+  inventories: readonly Pick<Inventory, 'vCenter' | 'instanceUUID'>[],
+  servers: DecisionConfig['servers'],
 ): Lookups {
   const identities = new Map(inventories.map((each) => [each.vCenter, each.instanceUUID()]))
   const mayBe = (vCenter: string, uuid: string): boolean => {
@@ -57,23 +55,18 @@ export function doubtTwins(
     if (lookup.state !== 'answered' || lookup.vms.length === 0) return one
     for (const other of lookups) {
       if (other.uuid !== uuid || !areTwins(vCenter, other.vCenter)) continue
-      const doubted = doubtedBy(lookup, { one, other, boundTo })
+      const doubted = doubtedBy(lookup, { one, other }, boundTo)
       if (doubted !== undefined) return { ...one, lookup: doubted }
     }
     return one
   })
 }
 
-interface Pair {
-  readonly one: Each
-  readonly other: Each
-  readonly boundTo: BoundVM | undefined
-}
-
 /** What stands in the place of an answer that its twin does not confirm; undefined where it may stand. */
 function doubtedBy(
   answer: Extract<Lookup, { state: 'answered' }>,
-  { one, other, boundTo }: Pair,
+  { one, other }: Readonly<Record<'one' | 'other', Each>>,
+  boundTo: BoundVM | undefined,
 ): Lookup | undefined {
   const { lookup } = other
   if (lookup.state === 'pending') return lookup

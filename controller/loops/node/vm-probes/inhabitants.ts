@@ -11,18 +11,6 @@ import { isRemovalMeant } from '../facts/removal.ts'
 import type { NodeIndex } from '../gather/node-index.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
-export interface InhabitantsOptions {
-  readonly index: Pick<NodeIndex, 'names' | 'namesIn' | 'uuidsOf'>
-  readonly tracker: Pick<ProbeTracker, 'missingFor' | 'evidence'>
-  readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
-  readonly node: (
-    name: string,
-  ) => Pick<Node, 'uid' | 'ready' | 'deleting' | 'deletionAnnotation' | 'taints'> | undefined
-  readonly report: (name: string) => NodeReport | undefined
-  /** `lifecycle.absentFor`, milliseconds. */
-  readonly absentFor: number
-}
-
 /**
  * Which Nodes, without this one, say that a vCenter must have at least one VM, whatever it shows: see
  * `ProofFacts.inhabited`. Undefined where none does.
@@ -44,7 +32,17 @@ export type InhabitantsOf = (
  *
  * A Node that somebody removes on purpose does not count as running, nor one for which a kubelet alone has spoken for long.
  */
-export function createInhabitantsOf(options: InhabitantsOptions): InhabitantsOf {
+export function createInhabitantsOf(options: {
+  readonly index: Pick<NodeIndex, 'names' | 'namesIn' | 'uuidsOf'>
+  readonly tracker: Pick<ProbeTracker, 'missingFor' | 'evidence'>
+  readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
+  readonly node: (
+    name: string,
+  ) => Pick<Node, 'uid' | 'ready' | 'deleting' | 'deletionAnnotation' | 'taints'> | undefined
+  readonly report: (name: string) => NodeReport | undefined
+  /** `lifecycle.absentFor`, milliseconds. */
+  readonly absentFor: number
+}): InhabitantsOf {
   const { index, tracker, inventories, node, report, absentFor } = options
 
   function runs(name: string): boolean {

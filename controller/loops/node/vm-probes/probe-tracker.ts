@@ -46,16 +46,17 @@ export interface ProbeTracker {
     latched: Iterable<LatchedNode>,
   ): { readonly missing: number; readonly brakeEngaged: boolean }
   /** To be called before a deletion, so that two at once count as two. A deletion that is retried counts once. */
-  deleting(deletion: Pick<Deletion, 'group' | 'vanished'>, nodeUID: string): Attempt
+  deleting(
+    deletion: Pick<Deletion, 'group' | 'vanished'>,
+    nodeUID: string,
+  ): {
+    /** The Node was deleted. */
+    succeeded(): void
+    /** The deletion failed; `refusal` is what the API server said if it refused. */
+    failed(name: string, refusal: string | undefined): void
+  }
   /** What the API server said if it refused the deletion of this Node in the last few minutes. */
   refusal(name: string): string | undefined
-}
-
-interface Attempt {
-  /** The Node was deleted. */
-  succeeded(): void
-  /** The deletion failed; `refusal` is what the API server said if it refused. */
-  failed(name: string, refusal: string | undefined): void
 }
 
 interface Deleted {

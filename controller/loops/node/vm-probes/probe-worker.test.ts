@@ -3,7 +3,7 @@ import { boundVM } from '../../../../test/fixtures/facts.ts'
 import { probe } from '../../../../test/fixtures/probes.ts'
 import { createLogLines } from '../../../kubernetes/testing/log-lines.ts'
 import type { ProbeRequest, ProbeResult } from '../decide/lifecycle/evidence.ts'
-import { createProbeWorker, type ProbeWorkerOptions } from './probe-worker.ts'
+import { createProbeWorker } from './probe-worker.ts'
 
 const REQUEST: ProbeRequest = {
   nodeUID: 'uid',
@@ -14,7 +14,7 @@ const REQUEST: ProbeRequest = {
   volumes: true,
 }
 
-function setUp(changes: Partial<ProbeWorkerOptions> = {}) {
+function setUp(changes: Partial<Parameters<typeof createProbeWorker>[0]> = {}) {
   const results: ProbeResult[] = []
   const told: string[] = []
   const log = createLogLines()

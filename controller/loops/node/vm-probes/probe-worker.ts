@@ -7,7 +7,8 @@ import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
 import type { InhabitantsOf } from './inhabitants.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
-export interface ProbeWorkerOptions {
+/** Runs the probe request of one Node against every vCenter and the API server. Never throws because of their answers. */
+export function createProbeWorker(options: {
   readonly tracker: Pick<ProbeTracker, 'request' | 'record'>
   readonly inventories: readonly Pick<Inventory, 'probe'>[]
   /** A text that changes each time this Node's kubelet renews its Lease. */
@@ -19,12 +20,7 @@ export interface ProbeWorkerOptions {
   readonly onResult: (name: string) => void
   readonly clock: Clock
   readonly logger: Logger
-}
-
-/** Runs the probe request of one Node against every vCenter and the API server. Never throws because of their answers. */
-export function createProbeWorker(
-  options: ProbeWorkerOptions,
-): (name: string, signal: AbortSignal) => Promise<ReconcileResult> {
+}): (name: string, signal: AbortSignal) => Promise<ReconcileResult> {
   const { tracker, inventories, heartbeatOf, volumesAttachedTo, clock } = options
 
   /** Undefined where it cannot be read. */

@@ -37,10 +37,6 @@ export interface Addresses {
   readonly condition: ConditionValue
 }
 
-interface OfFamily extends Discovered {
-  readonly family: Family
-}
-
 /**
  * A Node's addresses in the CPI's order: the Hostname, then an InternalIP for each family of `ipFamily`, then an ExternalIP for
  * each, chosen by its precedence (see `discover`); those that the kubelet gives (`--node-ip`) go first.
@@ -74,7 +70,7 @@ export function chooseAddresses(
 
   const asked = free.filter(({ address }) => nodeIPs.addresses.some((each) => each.address === address))
   const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))
-  const found: OfFamily[] = []
+  const found: (Discovered & { readonly family: Family })[] = []
   for (const family of withPreferredFirst(configured, nodeIPs)) {
     const wanted = nodeIPs.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)

@@ -10,20 +10,18 @@ export interface Discovered {
   readonly external: CandidateAddress | undefined
 }
 
-/** The candidates of one family, best first for each of the two. */
-export interface Preferences {
-  readonly internal: readonly CandidateAddress[]
-  readonly external: readonly CandidateAddress[]
-}
-
 /**
  * Chooses among the addresses of one family by the CPI's precedence (`discoverIPs` in its nodemanager.go): what is excluded
  * does not count; a subnet decides first, then the name of a network. Only where neither finds anything for either kind,
  * the first address that is left becomes both.
  *
+ * Takes the candidates of one family, best first for each of the two.
  * @returns undefined where a network's name decides and it is not known which network an address is in
  */
-export function discover({ internal, external }: Preferences, nodes: NodesConfig): Discovered | undefined {
+export function discover(
+  { internal, external }: Readonly<Record<'internal' | 'external', readonly CandidateAddress[]>>,
+  nodes: NodesConfig,
+): Discovered | undefined {
   const inside = search(internal, INTERNAL(nodes))
   const outside = search(external, EXTERNAL(nodes))
   if (inside.unknown || outside.unknown) return undefined
