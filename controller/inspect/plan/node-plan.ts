@@ -2,7 +2,7 @@ import type { Condition, ConditionType, IdentityLevel } from '../../../agent/sha
 import type { DecisionConfig } from '../../config/config.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import type { ProbeRequest } from '../../loops/node/decide/lifecycle/evidence.ts'
-import { mayGoUnseen, type UnseenFacts } from '../../loops/node/decide/lifecycle/missing-vm.ts'
+import { mayGoUnseen } from '../../loops/node/decide/lifecycle/missing-vm.ts'
 import { isUnseen, machineUUID } from '../../loops/node/facts/machines.ts'
 import { mayProceed } from '../../loops/node/facts/removal.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
@@ -82,7 +82,7 @@ export function planOf(options: {
 }
 
 /** Whether nothing but time and proof is missing: what only a person or another configuration can change holds it otherwise. */
-function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: UnseenFacts): boolean {
+function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: Parameters<typeof mayGoUnseen>[1]): boolean {
   const { node, settings } = facts
   if (settings.lifecycle.deletion !== 'on' || node.ready?.status === 'True') return false
   if (node.deletionAnnotation !== undefined && !mayProceed(node)) return false

@@ -53,7 +53,7 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
     name: 'privileges: that an absence could not be proven is taken back',
     edits: [
       edit(
-        `${LIFECYCLE}/deletion-possible.ts`,
+        `${LIFECYCLE}/follow-machine.ts`,
         'if (!told || (provable.includes(undefined) && !probed)) return undefined',
         'if (told || (provable.includes(undefined) && !probed)) return undefined',
       ),

@@ -7,6 +7,7 @@ import type { Node, NodeReport } from '../../../types/node.ts'
 import type { PolicyState } from '../../../types/policy-state.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
 import type { KnownNode } from '../facts/known-node.ts'
+import type { Unmet } from './lifecycle/absence-proofs.ts'
 import type { Fleet } from './lifecycle/disruption-limit.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
 
@@ -87,4 +88,18 @@ export interface NodeFacts extends KnownNode {
   readonly now: number
   /** Milliseconds that never go back, for durations. */
   readonly monotonic: number
+}
+
+/** What the deletion of a Node whose VM is missing depends on. */
+export interface DeletionFacts extends Omit<NodeFacts, 'evidence' | 'fleet' | 'uncounted'> {
+  /** Whether the Node was ever verified to be this VM. */
+  readonly bound: boolean
+  /** See `mayGoUnseen`. */
+  readonly goesUnseen: boolean
+  readonly evidence: Evidence
+  readonly fleet: Fleet
+  /** Why the brake holds this Node; undefined where it does not. */
+  readonly braked: Unmet | undefined
+  /** Another Node whose VM is missing and that the fleet does not count yet. */
+  readonly uncounted: () => string | undefined
 }

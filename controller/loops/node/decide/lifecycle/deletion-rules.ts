@@ -3,10 +3,10 @@ import { duration } from '../../../../lib/format-time.ts'
 import { ANNOTATION_DELETION, type Node } from '../../../../types/node.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { mayProceed } from '../../facts/removal.ts'
+import type { DeletionFacts } from '../node-facts.ts'
 import type { Precondition, Unmet, UnmetPrecondition } from './absence-proofs.ts'
-import type { DeletionFacts } from './deletion-facts.ts'
-import { waitForRate } from './deletion-rate-limit.ts'
-import { type Evidence, isFresh, type ProbeRequest } from './evidence.ts'
+import { waitForRate } from './disruption-limit.ts'
+import { type Evidence, isFresh, lifeSignOf, type ProbeRequest } from './evidence.ts'
 import { volumesAttached } from './volumes.ts'
 
 const SIGN_OF_LIFE: Unmet = {
@@ -23,8 +23,8 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'DeletionOn',
     holds: 'lifecycle.deletion is not off',
-    unmet: ({ settings }) =>
-      settings.deletion === 'off'
+    unmet: ({ settings: { lifecycle } }) =>
+      lifecycle.deletion === 'off'
         ? {
             reason: 'DeletionOff',
             message: 'lifecycle.deletion is off; delete the Node by hand, or set it to on',
@@ -58,7 +58,8 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
     name: 'NoLifeSign',
     holds: 'since then its agent has not reported, nor its kubelet written Ready',
     fleeting: 'while Ready',
-    unmet: ({ lifeSign, evidence }) => (lifeSign === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE),
+    unmet: ({ node, report, evidence }) =>
+      lifeSignOf(node, report) === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE,
   },
   {
     name: 'KubeletSilent',
@@ -69,20 +70,20 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'LeaderSettled',
     holds: 'the leader has led for long enough',
-    unmet: ({ leadingFor, settings }) =>
-      leadingFor < settings.leaderAge
+    unmet: ({ leadingFor, settings: { lifecycle } }) =>
+      leadingFor < lifecycle.leaderAge
         ? {
             reason: 'LeaderTooYoung',
-            message: `this controller must lead for ${duration(settings.leaderAge)} first (lifecycle.leaderAge)`,
+            message: `this controller must lead for ${duration(lifecycle.leaderAge)} first (lifecycle.leaderAge)`,
           }
         : undefined,
   },
   {
     name: 'Confirmed',
     holds: 'enough answers in a row said so, over enough time',
-    unmet({ evidence: { absent, request }, settings }) {
-      const { confirmations } = settings
-      const absentFor = absenceOf(request, settings)
+    unmet({ evidence: { absent, request }, settings: { lifecycle } }) {
+      const { confirmations } = lifecycle
+      const absentFor = absenceOf(request, lifecycle)
       if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
       if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
       return {
@@ -105,13 +106,13 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
     // others are known to be missing, and the brake can engage.
     name: 'OthersRead',
     holds: 'all other VMs of that vCenter have been read again since',
-    unmet: ({ othersRead }) =>
-      othersRead
-        ? undefined
-        : {
+    unmet: ({ lookups }) =>
+      lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread)
+        ? {
             reason: 'NotConfirmed',
             message: 'all other VMs are read again first, in case they vanished too',
-          },
+          }
+        : undefined,
   },
   {
     name: 'VolumesDetached',
@@ -121,7 +122,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'NotRefused',
     holds: 'the API server has not refused the deletion lately',
-    unmet: ({ refused }) =>
+    unmet: ({ deletionRefused: refused }) =>
       refused === undefined
         ? undefined
         : {
@@ -132,19 +133,19 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'RateAllows',
     holds: 'not too many Nodes were deleted in the last minute',
-    unmet: ({ fleet, settings }) =>
-      waitForRate(fleet, settings) > 0
+    unmet: ({ fleet, settings: { lifecycle } }) =>
+      waitForRate(fleet, lifecycle) > 0
         ? {
             reason: 'RateLimited',
-            message: `lifecycle.deletionsPerMinute is ${settings.deletionsPerMinute}, and that many Nodes were deleted within the last minute`,
+            message: `lifecycle.deletionsPerMinute is ${lifecycle.deletionsPerMinute}, and that many Nodes were deleted within the last minute`,
           }
         : undefined,
   },
   {
     name: 'NotDryRun',
     holds: 'lifecycle.deletion is not dry-run',
-    unmet: ({ settings }) =>
-      settings.deletion === 'dry-run'
+    unmet: ({ settings: { lifecycle } }) =>
+      lifecycle.deletion === 'dry-run'
         ? {
             reason: 'DryRun',
             message: 'lifecycle.deletion is dry-run; with on, this Node would be deleted now',

@@ -3,11 +3,10 @@ import { swapUUID } from '../../../../types/uuid.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeBound } from '../describe-vm.ts'
+import type { DeletionFacts } from '../node-facts.ts'
 import type { Unmet, UnmetPrecondition } from './absence-proofs.ts'
-import type { DeletionFacts } from './deletion-facts.ts'
-import { waitForRate } from './deletion-rate-limit.ts'
 import { absenceOf, unmetPreconditions, withoutFleeting } from './deletion-rules.ts'
-import { quietTime } from './disruption-limit.ts'
+import { quietTime, waitForRate } from './disruption-limit.ts'
 import { unmetProofsOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './volumes.ts'
 
@@ -135,10 +134,10 @@ function listed(unmet: readonly Unmet[]): string {
  * @param unmet names of the preconditions that do not hold
  */
 export function probeInterval(
-  { node, evidence, settings }: Pick<DeletionFacts, 'node' | 'evidence' | 'settings'>,
+  { node, evidence, settings: { lifecycle } }: Pick<DeletionFacts, 'node' | 'evidence' | 'settings'>,
   unmet: readonly string[],
 ): number {
-  const interval = Math.max(LEAST, settings.absentFor / Math.max(1, settings.confirmations - 1))
+  const interval = Math.max(LEAST, lifecycle.absentFor / Math.max(1, lifecycle.confirmations - 1))
   const ready = node.ready?.status === 'True'
   const doubtful =
     evidence.spokenAt === undefined
@@ -147,15 +146,15 @@ export function probeInterval(
   if (evidence.absent !== undefined && doubtful) return Math.min(interval, LISTENS)
   if (evidence.absent === undefined) {
     const again = Math.min(interval, PROBE_AGAIN.unproven) * Math.min(PATIENCE, 2 ** (evidence.unproven - 1))
-    return Math.min(again, MOST_UNPROVEN * settings.absentFor)
+    return Math.min(again, MOST_UNPROVEN * lifecycle.absentFor)
   }
   if (unmet.some((name) => COUNTED.has(name))) {
     // However many probes came before, one is due when the proof has lasted for long enough.
-    const left = evidence.absent.since + absenceOf(evidence.request, settings) - evidence.askedAt
+    const left = evidence.absent.since + absenceOf(evidence.request, lifecycle) - evidence.askedAt
     return left > 0 ? Math.min(interval, left) : interval
   }
   if (unmet.includes('VolumesDetached')) return PROBE_AGAIN.volumes
-  return Math.min(PROBE_AGAIN.held, quietTime(settings))
+  return Math.min(PROBE_AGAIN.held, quietTime(lifecycle))
 }
 
 /** Preconditions that more results may fulfill. */
@@ -163,7 +162,11 @@ const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'Kubele
 
 /** Milliseconds until the passing of time alone may change what is missing. */
 function nextByTime(facts: DeletionFacts): number {
-  const { fleet, leadingFor, settings } = facts
-  const waits = [settings.leaderAge - leadingFor, waitForRate(fleet, settings), leftForVolumes(facts)]
+  const {
+    fleet,
+    leadingFor,
+    settings: { lifecycle },
+  } = facts
+  const waits = [lifecycle.leaderAge - leadingFor, waitForRate(fleet, lifecycle), leftForVolumes(facts)]
   return Math.min(Number.POSITIVE_INFINITY, ...waits.filter((ms) => ms > 0))
 }

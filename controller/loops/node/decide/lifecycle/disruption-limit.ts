@@ -108,6 +108,18 @@ export function fewAbsent(
   return Math.max(largest, fleet.latched + (own.latched ? 1 : 0)) <= allowedAbsent(fleet.bound, settings)
 }
 
+/** Milliseconds until `lifecycle.deletionsPerMinute` allows another deletion; 0 for now. */
+export function waitForRate({ deleted }: Pick<Fleet, 'deleted'>, settings: LifecycleConfig): number {
+  const recent = deleted
+    .map(({ ago }) => ago)
+    .filter((ago) => ago < MINUTE)
+    .sort((a, b) => a - b)
+  const nth = recent[settings.deletionsPerMinute - 1]
+  return nth === undefined ? 0 : MINUTE - nth
+}
+
+const MINUTE = 60_000
+
 /** How long few VMs must be missing before the brake releases itself, and how long deletions count. */
 export function quietTime({ absentFor }: LifecycleConfig): number {
   return 2 * absentFor

@@ -5,13 +5,12 @@ import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
 import { mayProceed } from '../../facts/removal.ts'
 import { binding, isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
-import { no, unknown } from '../condition-value.ts'
+import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
 import { type AbsenceRecord, type Draft, recordAbsence, requeuedAfter, say } from '../draft.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { seenByReference } from './absence-proofs.ts'
-import { judgeDeletionPossible } from './deletion-possible.ts'
+import { mayReadAll, seenByReference } from './absence-proofs.ts'
 import { evidenceOn } from './evidence.ts'
 import { latchWhileThere } from './judge-disruption-limit.ts'
 import { existsThoughNotFound, followMissingVM } from './missing-vm.ts'
@@ -35,6 +34,36 @@ export function followMachine(draft: Draft, facts: NodeFacts): Draft {
   const possible = judgeDeletionPossible(facts)
   const told = possible === undefined ? followed : say(followed, { DeletionPossible: possible })
   return machines === undefined ? told : { ...told, taints: backInService(node, told.taints) }
+}
+
+/**
+ * Whether it could be proven that a Node's VM is gone, told while the VM is still there: an account that may not read
+ * enough goes unnoticed until the Node should be deleted and is not. Set only when something is wrong, and once more when
+ * it is fixed, so that a thousand healthy Nodes cost no write. Once a VM is missing nobody may look after what was above it
+ * any more; then its own probe says that it is fixed.
+ */
+function judgeDeletionPossible({
+  node,
+  previous: { vm, identityLevel, conditions = [] },
+  provable,
+  evidence,
+  settings,
+}: Pick<NodeFacts, 'node' | 'previous' | 'provable' | 'evidence' | 'settings'>): ConditionValue | undefined {
+  if (vm === undefined || identityLevel === undefined || settings.lifecycle.deletion === 'off')
+    return undefined
+  for (const proof of provable) {
+    if (proof?.state !== 'unproven') continue
+    const { vCenter, reason, message } = proof.failure
+    return no(
+      reason,
+      `if its VM vanished, that could not be proven, and the Node would be kept for ever: vCenter ${vCenter}: ${message}`,
+    )
+  }
+  const told = conditions.some(({ type, status }) => type === 'DeletionPossible' && status !== 'True')
+  const { request, probes = [] } = evidence ?? {}
+  const probed = request?.nodeUID === node.uid && request.vm.moref === vm.moref && mayReadAll(probes)
+  if (!told || (provable.includes(undefined) && !probed)) return undefined
+  return yes('AbsenceProvable', 'the account may read everything that a proof of absence needs')
 }
 
 function followPresence(draft: Draft, nodeMachines: NodeMachines, facts: NodeFacts): Draft {
@@ -185,7 +214,7 @@ function followSeenVM(draft: Draft, vm: VirtualMachine, bound: BoundVM, facts: N
   // A suspended VM goes on writing when it resumes, so its Node is never out of service and needs no probe.
   const outOfService =
     machineState(vm) === 'off' && vm.powerState === 'poweredOff'
-      ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts), settings: settings.lifecycle })
+      ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts) })
       : undefined
   const { condition, taints, events } = judgeShutdown(vm, node, {
     shutdown: settings.lifecycle.shutdownTaint,

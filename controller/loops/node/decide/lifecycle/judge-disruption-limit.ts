@@ -1,6 +1,8 @@
-import { type BoundVM, type NodeReportStatus, timestamp } from '../../../../../agent/shared/node-report.ts'
+import { type NodeReportStatus, timestamp } from '../../../../../agent/shared/node-report.ts'
+import { disruptionGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isDecided, isRemovalMeant } from '../../facts/removal.ts'
 import type { Absence } from '../decision.ts'
+import type { AbsenceRecord } from '../draft.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import type { Unmet } from './absence-proofs.ts'
 import {
@@ -25,13 +27,10 @@ import {
   wasDoubted,
 } from './living-machines.ts'
 
-/** What the next leader must know about a missing VM; kept in the report's status. */
-export type AbsenceStatus = Pick<NodeReportStatus, 'absentSince' | 'brakeEngagedAt' | 'brakeEngagedFor'>
-
 /** The disruption limit for one Node whose VM is missing: the brake, in the words of the configuration and the metrics. */
 export interface DisruptionLimit {
   readonly absence: Absence
-  readonly status: AbsenceStatus
+  readonly status: AbsenceRecord
   /** Why the brake keeps this Node from being deleted; undefined where it does not. */
   readonly holds: Unmet | undefined
   /** Whether the brake engages for this Node in this reconcile. */
@@ -40,35 +39,26 @@ export interface DisruptionLimit {
   readonly requeueAfter: number | undefined
 }
 
-export interface DisruptionLimitFacts {
-  readonly bound: BoundVM
-  /** Whether the Node may be deleted at all: see `mayGoUnseen`. */
-  readonly mayGo: boolean
-  /** See `disruptionGroup`. */
-  readonly group: string
-  readonly before: NodeReportStatus
-  readonly evidence: Evidence | undefined
-  /** Whether vCenter has the VM after all, though no search finds it; `renamed` where none ever will, by another BIOS UUID. */
-  readonly there: 'renamed' | 'unsearchable' | undefined
-  readonly fleet: Fleet
-  readonly facts: Pick<NodeFacts, 'node' | 'lookups' | 'settings' | 'absentSince' | 'monotonic' | 'now'>
-}
-
 /**
  * Whether the brake holds a Node whose VM is missing, and whether the status should remember it. It engages only where too
  * many VMs are missing now and the Node would be deleted otherwise.
  */
-export function judgeDisruptionLimit({
-  bound,
-  mayGo,
-  group,
-  before,
-  evidence,
-  there,
-  fleet,
-  facts,
-}: DisruptionLimitFacts): DisruptionLimit {
-  const { node, now } = facts
+export function judgeDisruptionLimit(
+  nodeMachines: NodeMachines,
+  missing: {
+    /** See `mayGoUnseen`. */
+    readonly goesUnseen: boolean
+    readonly evidence: Evidence | undefined
+    /** Whether vCenter has the VM after all, though no search finds it; `renamed` where none ever will, by another BIOS UUID. */
+    readonly there: 'renamed' | 'unsearchable' | undefined
+    readonly fleet: Fleet
+  },
+  facts: NodeFacts,
+): DisruptionLimit {
+  const { node, previous: before, now } = facts
+  const { goesUnseen, evidence, there, fleet } = missing
+  const [bound] = nodeMachines.machines
+  const mayGo = goesUnseen || !isUnseen(bound)
   const settings = facts.settings.lifecycle
   const since = absentSince(before, facts)
   const own = { from: Math.min(since, shownUntil(facts)), until: vanishedBy(since, evidence, facts) }
@@ -107,7 +97,7 @@ export function judgeDisruptionLimit({
     : {}
   return {
     absence: {
-      group,
+      group: disruptionGroup(nodeMachines),
       since,
       ...own,
       counts,
@@ -139,7 +129,7 @@ export function judgeDisruptionLimit({
  * another BIOS UUID. It is not missing, so once the brake would have released itself it no longer holds other Nodes.
  */
 export function latchWhileThere(
-  latch: AbsenceStatus,
+  latch: AbsenceRecord,
   { settings, now }: Pick<NodeFacts, 'settings' | 'now'>,
 ): Pick<DisruptionLimit, 'status' | 'requeueAfter'> {
   if (latch.brakeEngagedAt === undefined) return { status: latch, requeueAfter: undefined }
@@ -151,10 +141,7 @@ export function latchWhileThere(
 }
 
 /** Monotonic: as this leader has seen it begin, otherwise as an earlier leader wrote it into the status. */
-function absentSince(
-  before: NodeReportStatus,
-  { absentSince, monotonic, now }: DisruptionLimitFacts['facts'],
-): number {
+function absentSince(before: NodeReportStatus, { absentSince, monotonic, now }: NodeFacts): number {
   if (absentSince !== undefined) return absentSince
   const written = Date.parse(before.absentSince ?? '')
   return Number.isNaN(written) ? monotonic : monotonic - Math.max(0, now - written)
@@ -164,7 +151,7 @@ function absentSince(
  * The last moment at which a vCenter is known to have shown the VM. While vCenter hangs or is away VMs may vanish that go
  * missing when it is back: they may have vanished with those of which it told just before.
  */
-function shownUntil({ lookups }: DisruptionLimitFacts['facts']): number {
+function shownUntil({ lookups }: NodeFacts): number {
   const moments = lookups.flatMap(({ lookup }) =>
     lookup.state === 'answered' ? (lookup.shownUntil ?? []) : [],
   )
@@ -186,7 +173,7 @@ const SOONEST_NOTICE = 30_000
 function vanishedBy(
   since: number,
   evidence: Pick<Evidence, 'absent'> | undefined,
-  { node: { ready }, monotonic, now }: DisruptionLimitFacts['facts'],
+  { node: { ready }, monotonic, now }: NodeFacts,
 ): number {
   const silentSince = Date.parse(ready?.lastTransitionTime ?? '')
   if (ready?.status === 'True' || Number.isNaN(silentSince)) return since

@@ -2,8 +2,7 @@ import { type BoundVM, timestamp } from '../../../../../agent/shared/node-report
 import type { DecisionConfig } from '../../../../config/config.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
 import type { SeenVM } from '../../../../types/vcenter-probe.ts'
-import type { KnownNode } from '../../facts/known-node.ts'
-import { disruptionGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
+import { disruptionGroup, type NodeMachines } from '../../facts/machines.ts'
 import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
 import { type ConditionValue, unknown } from '../condition-value.ts'
 import type { Deletion } from '../decision.ts'
@@ -14,7 +13,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
 import { brakeEngaged } from './disruption-limit.ts'
-import { type Evidence, evidenceOn, lifeSignOf, probedOf } from './evidence.ts'
+import { type Evidence, evidenceOn, probedOf } from './evidence.ts'
 import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 import { planProbe } from './probe-plan.ts'
@@ -24,23 +23,15 @@ const LOOK = 60_000
 
 /** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
 export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts: NodeFacts): Draft {
-  const { node, previous, settings, leadingFor, monotonic, now } = facts
+  const { node, previous, now } = facts
   const [bound] = nodeMachines.machines
   const evidence = evidenceOn(nodeMachines, facts)
   const there = evidence === undefined ? undefined : firstSeen(evidence)
   const group = disruptionGroup(nodeMachines)
   const fleet = facts.fleet(group)
   const goesUnseen = mayGoUnseen(nodeMachines, facts)
-  const brake = judgeDisruptionLimit({
-    bound,
-    mayGo: goesUnseen || !isUnseen(bound),
-    group,
-    before: previous,
-    evidence,
-    there: there && (isRenamed(there) ? 'renamed' : 'unsearchable'),
-    fleet,
-    facts,
-  })
+  const seenAs = there && (isRenamed(there) ? 'renamed' : 'unsearchable')
+  const brake = judgeDisruptionLimit(nodeMachines, { goesUnseen, evidence, there: seenAs, fleet }, facts)
   const absence = there === undefined ? { absence: brake.absence } : {}
   const namedVM =
     previous.namedVM ??
@@ -60,21 +51,13 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
     }
   }
   const { condition, unmet, listed, deletes, detaches, probeDue, requeueAfter } = judgeDeletion({
-    node,
-    vm: bound,
+    ...facts,
     bound: nodeMachines.bound,
     goesUnseen,
     evidence,
-    lifeSign: lifeSignOf(node, facts.report),
     fleet,
     braked: brake.holds,
-    othersRead: !facts.lookups.some(({ lookup }) => lookup.state === 'answered' && lookup.othersUnread),
     uncounted: () => facts.uncounted(group),
-    leadingFor,
-    monotonic,
-    now,
-    refused: facts.deletionRefused,
-    settings: settings.lifecycle,
   })
   const found =
     there?.machine === evidence.request.vm ? { VMFound: existsThoughNotFound(bound, there.vm) } : {}
@@ -187,11 +170,6 @@ function deletionOf(
   }
 }
 
-export interface UnseenFacts extends Pick<KnownNode, 'machineUUID'> {
-  readonly node: Node
-  readonly settings: Pick<DecisionConfig, 'lifecycle'>
-}
-
 /**
  * Whether a Node may go although no vCenter has ever shown one of its machines, which is then known by its UUID alone.
  *
@@ -202,7 +180,11 @@ export interface UnseenFacts extends Pick<KnownNode, 'machineUUID'> {
  */
 export function mayGoUnseen(
   { bound }: Pick<NodeMachines, 'bound'>,
-  { node, machineUUID, settings }: UnseenFacts,
+  {
+    node,
+    machineUUID,
+    settings,
+  }: Pick<NodeFacts, 'node' | 'machineUUID'> & { readonly settings: Pick<DecisionConfig, 'lifecycle'> },
 ): boolean {
   if (bound) return false
   const named = machineUUID.uuids.length > 0

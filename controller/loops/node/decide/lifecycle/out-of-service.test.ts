@@ -6,7 +6,7 @@ import type { SeenVM } from '../../../../types/vcenter-probe.ts'
 import { LABEL_CONTROL_PLANE } from '../../../../types/well-known.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, lifeSignOf, type ProbeRequest, weigh } from './evidence.ts'
-import { judgeOutOfService, OUT_OF_SERVICE, type OutOfServiceFacts } from './out-of-service.ts'
+import { judgeOutOfService, OUT_OF_SERVICE } from './out-of-service.ts'
 import { SHUTDOWN } from './shutdown-taint.ts'
 
 const AFTER = 600_000
@@ -40,8 +40,10 @@ function evidence(...answers: readonly [ago: number, seen: Partial<SeenVM>, sess
 /** A VM that was off from the first answer to the last, and whose Node is out of service. */
 const LONG_OFF = evidence([AFTER, OFF], [0, OFF])
 
-function facts(changes: Partial<OutOfServiceFacts> = {}): OutOfServiceFacts {
-  const settings = { ...SETTINGS.lifecycle, outOfServiceAfter: AFTER }
+type Facts = Parameters<typeof judgeOutOfService>[0]
+
+function facts(changes: Partial<Facts> = {}): Facts {
+  const settings = { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, outOfServiceAfter: AFTER } }
   return {
     node: NODE,
     evidence: LONG_OFF,
@@ -53,9 +55,9 @@ function facts(changes: Partial<OutOfServiceFacts> = {}): OutOfServiceFacts {
   }
 }
 
-const given = (changes: Partial<Node>): Pick<OutOfServiceFacts, 'node'> => ({ node: { ...NODE, ...changes } })
-const set = (changes: Partial<OutOfServiceFacts['settings']>): Pick<OutOfServiceFacts, 'settings'> => ({
-  settings: { ...facts().settings, ...changes },
+const given = (changes: Partial<Node>): Pick<Facts, 'node'> => ({ node: { ...NODE, ...changes } })
+const set = (changes: Partial<Facts['settings']['lifecycle']>): Pick<Facts, 'settings'> => ({
+  settings: { ...SETTINGS, lifecycle: { ...facts().settings.lifecycle, ...changes } },
 })
 const controlPlane = given({ labels: { ...NODE.labels, [LABEL_CONTROL_PLANE]: '' } })
 const taintedBy = (taint: Taint) => given({ taints: [SHUTDOWN, taint] })
@@ -63,7 +65,7 @@ const taintedBy = (taint: Taint) => given({ taints: [SHUTDOWN, taint] })
 /** What follows: to taint, to ask now, to look again in so many milliseconds, to wait for a call, or nothing at all. */
 type Expected = 'taint' | 'ask' | number | 'wait' | 'nothing'
 
-const ROWS: readonly [what: string, changes: Partial<OutOfServiceFacts>, expected: Expected][] = [
+const ROWS: readonly [what: string, changes: Partial<Facts>, expected: Expected][] = [
   ['off for so long, asked at both ends', {}, 'taint'],
   [
     'suspended, which goes on writing when it wakes',
@@ -145,7 +147,7 @@ t.test('an answer that could not be had breaks the row', async (t) => {
 })
 
 t.test('it is written with its word, and only by a leader that is sure', async (t) => {
-  const settings = { ...SETTINGS, lifecycle: facts().settings }
+  const { settings } = facts()
   const lookup = { state: 'answered', vms: [vm(OFF)] } as const
   const off: NodeFacts = {
     ...settled({ settings, node: NODE }),

@@ -1,19 +1,10 @@
-import type { LifecycleConfig } from '../../../../config/config.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../../../../types/well-known.ts'
-import { type Evidence, isFresh } from './evidence.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { isFresh } from './evidence.ts'
 
 /** The value tells our taint from a person's, which only a person may remove. */
 export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
-
-export interface OutOfServiceFacts {
-  readonly node: Node
-  readonly evidence: Evidence | undefined
-  readonly leadingFor: number
-  readonly monotonic: number
-  readonly now: number
-  readonly settings: LifecycleConfig
-}
 
 export interface OutOfService {
   readonly taint: boolean
@@ -30,8 +21,11 @@ const PROBE_AGAIN = 30_000
  * have been off for as long as configured, probed by moref at the start and at the end of that time, and nothing may be
  * about to start it: KEP-2268 leaves it to its user to make sure of that. Undefined where the taint is not wanted at all.
  */
-export function judgeOutOfService(facts: OutOfServiceFacts): OutOfService | undefined {
-  const { node, evidence, leadingFor, monotonic, settings } = facts
+export function judgeOutOfService(
+  facts: Pick<NodeFacts, 'node' | 'evidence' | 'leadingFor' | 'monotonic' | 'now' | 'settings'>,
+): OutOfService | undefined {
+  const { node, evidence, leadingFor, monotonic } = facts
+  const settings = facts.settings.lifecycle
   const { outOfServiceAfter: after } = settings
   if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
   if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined

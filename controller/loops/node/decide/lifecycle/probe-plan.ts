@@ -59,7 +59,7 @@ export function judgeDepartingNode(
   if (evidence === undefined)
     return { probePlan: planProbe(machines, facts, { due: true, ...how }), requeueAfter: LOOK }
   const unmet = isGone(node, report, evidence) ? [] : ['Confirmed']
-  const interval = probeInterval({ node, evidence, settings: settings.lifecycle }, unmet)
+  const interval = probeInterval({ node, evidence, settings }, unmet)
   const dueIn = evidence.askedAt + interval - monotonic
   return {
     probePlan: planProbe(machines, facts, { due: dueIn <= 0, ...how }),

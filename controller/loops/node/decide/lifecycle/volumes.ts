@@ -1,7 +1,7 @@
 import { duration } from '../../../../lib/format-time.ts'
 import type { Taint } from '../../../../types/node.ts'
+import type { DeletionFacts } from '../node-facts.ts'
 import type { Unmet } from './absence-proofs.ts'
-import type { DeletionFacts } from './deletion-facts.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE, outOfServiceTaint } from './out-of-service.ts'
 
 /**
@@ -10,7 +10,7 @@ import { isOwnOutOfServiceTaint, OUT_OF_SERVICE, outOfServiceTaint } from './out
  */
 export function volumesAttached(facts: DeletionFacts): Unmet | undefined {
   const { settings, evidence, node } = facts
-  const { waitForVolumes } = settings
+  const { waitForVolumes } = settings.lifecycle
   if (waitForVolumes === undefined || evidence.attachments === 0 || leftForVolumes(facts) <= 0)
     return undefined
   const until = `the Node waits ${duration(waitForVolumes)} at most (lifecycle.waitForVolumes)`
@@ -37,7 +37,7 @@ export function awaitsDetaching({ settings, evidence, node, now }: DeletionFacts
   const { attachments } = evidence
   const taint = outOfServiceTaint(node)
   return (
-    settings.waitForVolumes !== undefined &&
+    settings.lifecycle.waitForVolumes !== undefined &&
     attachments !== undefined &&
     attachments > 0 &&
     (taint === undefined || (isOwnOutOfServiceTaint(taint) && timeOf(taint) > now))
@@ -47,7 +47,7 @@ export function awaitsDetaching({ settings, evidence, node, now }: DeletionFacts
 /** How much longer the Node waits for its volumes, milliseconds; infinite before the wait has begun. */
 export function leftForVolumes(facts: DeletionFacts): number {
   const { settings, evidence, node, monotonic, now } = facts
-  const { waitForVolumes, absentFor } = settings
+  const { waitForVolumes, absentFor } = settings.lifecycle
   if (waitForVolumes === undefined || evidence.absent === undefined || awaitsDetaching(facts))
     return Number.POSITIVE_INFINITY
   const added = timeOf(outOfServiceTaint(node))
