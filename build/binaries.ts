@@ -4,10 +4,9 @@ import { createHash } from 'node:crypto'
 import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
-import { runAsProgram, showProgress } from './entry.ts'
+import { runAsProgram, showProgress, withLock } from './entry.ts'
 import { makeExecutable } from './executable.ts'
 import { goBinary } from './go-command.ts'
-import { withLock } from './lock.ts'
 import {
   type Architecture,
   type BundledProgram,

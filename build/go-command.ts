@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto'
 import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { showProgress } from './entry.ts'
-import { withLock } from './lock.ts'
+import { showProgress, withLock } from './entry.ts'
 import { cacheFolder } from './programs.ts'
 
 /** A Go command of this repository, and how it is linked. */

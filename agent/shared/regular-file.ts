@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
 /**
  * Opens a regular file for `use`, and closes it. It waits for nobody: what is not a regular file, such as a pipe that nothing
@@ -20,7 +20,19 @@ export function withRegularFile<T>(path: string, use: (file: number, size: numbe
   }
 }
 
+/**
+ * Reads a whole file that a person named, for use at start: nothing but a regular file, and nothing beyond the limit.
+ *
+ * @throws as {@link withRegularFile} does; `EFBIG` for a file that is too large
+ */
+export function readRegularFile(path: string, maxBytes: number): Buffer {
+  return withRegularFile(path, (file, size) => {
+    if (size > maxBytes) throw fileError('EFBIG', path, `has ${size} bytes, more than ${maxBytes}`)
+    return readFileSync(file)
+  })
+}
+
 /** An error as `node:fs` throws them. */
-export function fileError(code: string, path: string, what: string): Error {
+function fileError(code: string, path: string, what: string): Error {
   return Object.assign(new Error(`${path} ${what}`), { code })
 }

@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { binary } from '../binaries.ts'
 import { bundle } from '../bundle.ts'
 import { debianPins } from '../images/debian.ts'
+import type { Source } from '../programs.ts'
 import { architectures, nodeArchitecture, type ProgramName, programs, root } from '../programs.ts'
-import type { Source } from '../source.ts'
 import { nodePackage } from '../stripped-node.ts'
 
 const run = promisify(execFile)

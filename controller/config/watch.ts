@@ -1,5 +1,5 @@
-import type { Basics } from '../lib/basics.ts'
 import { follow } from '../lib/follow.ts'
+import type { Basics } from '../lib/tasks.ts'
 import { every } from '../lib/tasks.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'

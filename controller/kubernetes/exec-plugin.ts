@@ -1,8 +1,8 @@
 import type { Cluster } from '@kubernetes/client-node'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { runTool, type ToolResult } from '../../agent/shared/run-process.ts'
-import { readRegularFile } from '../lib/read-regular-file.ts'
 
 /** client-go's since Kubernetes 1.24. */
 export const EXEC_VERSIONS = [

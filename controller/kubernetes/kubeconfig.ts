@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { Cluster, User } from '@kubernetes/client-node'
 import * as v from 'valibot'
 import { LineCounter, parseDocument } from 'yaml'
-import { readRegularFile } from '../lib/read-regular-file.ts'
+import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { EXEC_VERSIONS, type ExecPluginOptions } from './exec-plugin.ts'
 
 const MAX_BYTES = 1024 * 1024

@@ -10,7 +10,7 @@ import {
   PLURAL,
 } from '../../agent/shared/node-report.ts'
 import type { Logger } from '../lib/log.ts'
-import type { PolicyState } from '../types/policy-state.ts'
+import type { PolicyState } from '../types/cluster-state.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 
 /** The agents' account; impersonated without a token it belongs to no node. */

@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
+import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { parseCertificates } from '../config/trust.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
-import type { Basics } from '../lib/basics.ts'
 import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
-import { readRegularFile } from '../lib/read-regular-file.ts'
+import type { Basics } from '../lib/tasks.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
 
 /** Where the CAs come from that sign the client certificates that the secure port believes. */

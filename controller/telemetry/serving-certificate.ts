@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Basics } from '../lib/basics.ts'
+import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { follow } from '../lib/follow.ts'
-import { readRegularFile } from '../lib/read-regular-file.ts'
+import type { Basics } from '../lib/tasks.ts'
 import { aborted, every, type Task } from '../lib/tasks.ts'
 import { createSelfSigned, type KeyPair } from './self-signed.ts'
 

@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto'
 import { access, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { showProgress } from '../../build/entry.ts'
-import { withLock } from '../../build/lock.ts'
+import { showProgress, withLock } from '../../build/entry.ts'
 import { cacheFolder } from '../../build/programs.ts'
 
 /** Paths of its files. */

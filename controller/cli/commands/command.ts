@@ -1,6 +1,7 @@
 /** What a command is, and what commands have in common. */
 import { readdirSync } from 'node:fs'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { readRegularFile } from '../../../agent/shared/regular-file.ts'
 import type { Result } from '../../../agent/shared/result.ts'
 import { ConfigError } from '../../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
@@ -8,7 +9,6 @@ import type { Environment, GivenArguments } from '../../config/overrides.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
 import { createLogger } from '../../lib/log.ts'
-import { readRegularFile } from '../../lib/read-regular-file.ts'
 import type { ProcessMemory } from '../../lib/release-memory.ts'
 import type { GivenOptions, LeaseFlags, OptionName } from '../command-line/options.ts'
 

@@ -1,8 +1,7 @@
-import { escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
+import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { believedFor, createLeaseStore, type LeaseName, type LeaseRecord } from '../../kubernetes/lease.ts'
 import { count } from '../../lib/listed.ts'
-import { textTable } from '../../lib/text-table.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 
 /** All that `status` says. */
@@ -17,6 +16,8 @@ export interface ClusterStatus {
 
 const HEADER = ['VCENTER', 'CLUSTER', 'HOST', 'NODE', 'IDENTITY', 'ZONE', 'POWER', 'STATE', 'PENDING']
 const MAX_LINE = 1024
+/** A cell is cut to so many characters: names of strangers may be long. */
+const MAX_CELL = 63
 
 /** Nodes that no vCenter is known for come last. */
 export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
@@ -44,7 +45,7 @@ export function printStatus(
 ): string {
   const below = [summary(nodes), ...brakes(nodes), leader, ...unknown.map((each) => `! ${each}`)]
   const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
-  const table = textTable(HEADER, shown.map(cells))
+  const table = columns([HEADER, ...shown.map(cells)])
   const lines = [...(nodes.length === 0 ? [] : [...table, ...note, '']), ...below]
   const width = Math.min(screen?.columns ?? MAX_LINE, MAX_LINE)
   return `${lines.map((line) => printable(line, width)).join('\n')}\n`
@@ -55,9 +56,10 @@ export function statusJSON(status: ClusterStatus): string {
   return `${escapeUnprintable(JSON.stringify(status))}\n`
 }
 
-function cells(node: NodeStatus): readonly (string | undefined)[] {
+function cells(node: NodeStatus): readonly string[] {
   const { vCenter, cluster, host, name, level, zone, power, state, pending } = node
-  return [vCenter, cluster, host, name, level, zone, power, state, pending?.reason]
+  const row = [vCenter, cluster, host, name, level, zone, power, state, pending?.reason]
+  return row.map((cell) => printable(cell || '-', MAX_CELL))
 }
 
 function summary(nodes: readonly NodeStatus[]): string {

@@ -15,10 +15,9 @@ import {
   type WorkQueue,
   type WorkQueueObserver,
 } from '../../lib/work-queue.ts'
-import type { InterlockState } from '../../types/interlock-state.ts'
+import type { InterlockState, PolicyState } from '../../types/cluster-state.ts'
 import type { Inventory } from '../../types/inventory.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
-import type { PolicyState } from '../../types/policy-state.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
 import type { Decision } from './decide/decision.ts'
