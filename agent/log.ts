@@ -1,9 +1,10 @@
 import { escapeUnprintable } from './shared/printable.ts'
 import { LOG_LEVELS, type LogLevel } from './shared/program.ts'
 
-/** Logs one constant message; whatever varies is in fields. */
-type Say = (fields: Readonly<Record<string, unknown>>, message: string) => void
-export type Logger = Readonly<Record<LogLevel, Say>>
+/** Each logs one constant message; whatever varies is in fields. */
+export type Logger = Readonly<
+  Record<LogLevel, (fields: Readonly<Record<string, unknown>>, message: string) => void>
+>
 
 /**
  * JSON lines of the same shape as the controller's. Not pino, which costs 3 MB of the 15 that the agent may hold at
@@ -20,7 +21,7 @@ export function createLogger(options: {
   const { level, now, write } = options
   const lowest = LOG_LEVELS.indexOf(level)
   const at =
-    (own: LogLevel): Say =>
+    (own: LogLevel): Logger[LogLevel] =>
     (fields, message) => {
       if (LOG_LEVELS.indexOf(own) < lowest) return
       const line = { level: own, time: new Date(now()).toISOString(), ...fields, msg: message }

@@ -54,14 +54,6 @@ export async function publish(
   })
 }
 
-export interface SendReportOptions {
-  readonly claim: Pick<ClaimKeeper, 'known' | 'hasNonce' | 'useNonce'>
-  /** Makes sure that the claim stands, and resolves with a report that says so. */
-  readonly compose: () => Promise<NodeReportSpec>
-  /** Applies a report; a dry run changes nothing. */
-  readonly send: (spec: NodeReportSpec, how?: { readonly dryRun: boolean }) => Promise<void>
-}
-
 /**
  * Sends a report after the claim that it speaks of was written. A CRD that has no field for the claim's digest is one of an
  * older controller, which takes a claim with a nonce for none: the claim is written again without one, and the report sent
@@ -69,7 +61,14 @@ export interface SendReportOptions {
  *
  * @returns the report that was sent
  */
-export async function sendReport({ claim, compose, send }: SendReportOptions): Promise<NodeReportSpec> {
+export async function sendReport(options: {
+  readonly claim: Pick<ClaimKeeper, 'known' | 'hasNonce' | 'useNonce'>
+  /** Makes sure that the claim stands, and resolves with a report that says so. */
+  readonly compose: () => Promise<NodeReportSpec>
+  /** Applies a report; a dry run changes nothing. */
+  readonly send: (spec: NodeReportSpec, how?: { readonly dryRun: boolean }) => Promise<void>
+}): Promise<NodeReportSpec> {
+  const { claim, compose, send } = options
   const looks = claim.known() === undefined
   let spec = await compose()
   if (looks && !claim.hasNonce() && (await hasDigest(spec, send))) {
@@ -88,7 +87,10 @@ export async function sendReport({ claim, compose, send }: SendReportOptions): P
 }
 
 /** Whether the API server's CRD has the field. A dry run asks for one digest as well as for another. */
-async function hasDigest(spec: NodeReportSpec, send: SendReportOptions['send']): Promise<boolean> {
+async function hasDigest(
+  spec: NodeReportSpec,
+  send: Parameters<typeof sendReport>[0]['send'],
+): Promise<boolean> {
   const digest = claimDigest({ nodeUID: spec.nodeUID, bootID: spec.bootID })
   try {
     await send({ ...spec, claim: { ...spec.claim, digest } }, { dryRun: true })

@@ -7,15 +7,7 @@ import { bundle } from './bundle.ts'
 import { runAsProgram, showProgress, withLock } from './entry.ts'
 import { makeExecutable } from './executable.ts'
 import { goBinary } from './go-command.ts'
-import {
-  type Architecture,
-  type BundledProgram,
-  dist,
-  hostArchitecture,
-  type ProgramName,
-  programs,
-  root,
-} from './programs.ts'
+import { type Architecture, dist, hostArchitecture, type ProgramName, programs, root } from './programs.ts'
 import { nodePackage, strippedNode } from './stripped-node.ts'
 
 export type BinaryName = ProgramName | 'rollcall-guestinfo'
@@ -54,7 +46,7 @@ const workFolder = join(dist, '.build')
 
 async function program(
   name: string,
-  { entry, execArgv }: BundledProgram,
+  { entry, execArgv }: (typeof programs)[ProgramName],
   architecture: Architecture,
   output: string,
 ): Promise<void> {

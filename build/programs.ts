@@ -10,14 +10,10 @@ export const root = join(import.meta.dirname, '..')
 /** Where everything that is shipped comes to lie. */
 export const dist = join(root, 'dist')
 
-/** A program that becomes one executable file: Node, our bundle, and the options that Node runs it with. */
-export interface BundledProgram {
-  /** The TypeScript file that it starts with. It must not use top-level await: the bundle is CommonJS. */
-  readonly entry: string
-  readonly execArgv: readonly string[]
-}
-
-/** By the name of their binaries. */
+/**
+ * What becomes one executable file each, by its name: Node, our bundle, and the options that Node runs it with. `entry` is the
+ * TypeScript file that it starts with. It must not use top-level await: the bundle is CommonJS.
+ */
 export const programs = {
   'rollcall-agent': {
     entry: join(root, 'agent/main.ts'),
@@ -32,7 +28,7 @@ export const programs = {
     // back what a burst has left.
     execArgv: ['--max-semi-space-size=4', '--max-old-space-size=256', '--expose-gc'],
   },
-} as const satisfies Record<string, BundledProgram>
+} as const
 
 export type ProgramName = keyof typeof programs
 

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { binary, binaryNames } from '../binaries.ts'
 import { goBinary } from '../go-command.ts'
-import type { Source } from '../programs.ts'
-import { type Architecture, root } from '../programs.ts'
+import { type Architecture, root, type Source } from '../programs.ts'
 
 export type PackageFormat = 'deb' | 'rpm'
 

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { debianPins } from '../images/debian.ts'
-import type { Source } from '../programs.ts'
-import { architectures, root } from '../programs.ts'
+import { architectures, root, type Source } from '../programs.ts'
 
 /** A file of a release, by its hash in hexadecimal. */
 export interface Subject {

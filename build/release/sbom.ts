@@ -6,8 +6,14 @@ import { promisify } from 'node:util'
 import { binary } from '../binaries.ts'
 import { bundle } from '../bundle.ts'
 import { debianPins } from '../images/debian.ts'
-import type { Source } from '../programs.ts'
-import { architectures, nodeArchitecture, type ProgramName, programs, root } from '../programs.ts'
+import {
+  architectures,
+  nodeArchitecture,
+  type ProgramName,
+  programs,
+  root,
+  type Source,
+} from '../programs.ts'
 import { nodePackage } from '../stripped-node.ts'
 
 const run = promisify(execFile)

@@ -1,6 +1,5 @@
 import { follow } from '../lib/follow.ts'
-import type { Basics } from '../lib/tasks.ts'
-import { every } from '../lib/tasks.ts'
+import { type Basics, every } from '../lib/tasks.ts'
 import { changesOf } from './changes.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './findings.ts'

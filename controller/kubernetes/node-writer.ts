@@ -43,12 +43,6 @@ interface NodeChanges {
 /** The version of a Node, and what it has of that whose differences are written. */
 type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'taints'>
 
-/** What happened to an object that was deleted. */
-export interface DeletionResult {
-  /** False where finalizers keep it for a while; it is then marked as being deleted. */
-  readonly gone: boolean
-}
-
 /** The controller's writes to Nodes and NodeReports. Each throws as `KubeClient.request`. */
 export interface NodeWriter {
   /** Replaces the list of addresses. */
@@ -59,7 +53,8 @@ export interface NodeWriter {
   ): Promise<WriteResult<Node>>
   patchNode(name: string, seen: SeenNode, changes: NodeChanges): Promise<WriteResult<Node>>
   /** Deletes exactly the Node that was decided on. The garbage collector then deletes what it owns. */
-  deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<DeletionResult>>
+  /** `gone` is false where finalizers keep it for a while; it is then marked as being deleted. */
+  deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<{ readonly gone: boolean }>>
   /** Creates the NodeReport of a Node without an agent, owned by the Node; a conflict where one exists already. */
   createReport(node: Pick<Node, 'name' | 'uid'>, spec: NodeReportSpec): Promise<WriteResult<NodeReport>>
   /** Replaces the whole status: a field that the new status lacks is removed. */
@@ -216,7 +211,7 @@ function guard({ uid, resourceVersion }: ObjectVersion) {
 }
 
 /** The API server answers with a Status when the object is gone, and with the object itself when finalizers keep it. */
-function parseDeletion(answer: unknown): DeletionResult | undefined {
+function parseDeletion(answer: unknown): { readonly gone: boolean } | undefined {
   const parsed = v.safeParse(Deleted, answer)
   return parsed.success ? { gone: parsed.output.kind === 'Status' } : undefined
 }

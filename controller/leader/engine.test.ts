@@ -87,7 +87,7 @@ async function setUp(t: Test, initializes = true) {
         known: Promise.resolve(),
         run: aborted,
       }),
-      tracker: createProbeTracker({ monotonic: clock.monotonic }),
+      tracker: createProbeTracker(clock.monotonic),
       term: { confirm: async () => true, leadingFor: () => 0 },
       events: { event: () => undefined },
       onSynced: () => undefined,

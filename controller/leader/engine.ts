@@ -12,7 +12,7 @@ import { timeOfDay } from '../lib/format-time.ts'
 import type { Logger } from '../lib/log.ts'
 import { aborted, runTogether, type Task } from '../lib/tasks.ts'
 import { createNodeIndex, type NodeIndex } from '../loops/node/gather/node-index.ts'
-import { LOOPS, type LoopPorts, ownControllers } from '../loops/table.ts'
+import { LOOPS, type LoopPorts, ownControllers, type RunningLoop } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/cluster-state.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
@@ -47,19 +47,10 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
     Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun'>
 }
 
-/** The loops under one configuration, with what they watch and ask. */
-export interface Engine {
-  /** What is not ready yet, one line each, for people. Anyone can read them. */
-  problems(): readonly string[]
-  /** What else people should know, one line each. It stops no work. */
-  remarks(): readonly string[]
-  /** Whether nothing is left to do until something changes or time passes. */
-  isIdle(): boolean
-  /** Lets every loop look at this Node again. */
-  add(node: string): void
+/** The loops under one configuration, as one of them, with what they watch and ask. */
+export interface Engine extends RunningLoop {
   /** As of {@link NodeIndex.uuidsOf}. */
   readonly uuidsOf: NodeIndex['uuidsOf']
-  readonly run: Task
 }
 
 /**

@@ -5,18 +5,11 @@ export interface TokenBucketsOptions {
   readonly interval: number
 }
 
-/** A token bucket for each key. Full buckets are not kept, so memory depends on the recently busy keys only. */
-export interface TokenBuckets {
-  /** Takes a token and returns 0, or returns the milliseconds until there is one. `now` must never go back. */
-  take(key: string, now: number): number
-  /** Buckets that are remembered. */
-  readonly size: number
-}
-
 /** Below this number of buckets it is not worth forgetting any. */
 const MIN_SWEEP = 1024
 
-export function createTokenBuckets({ burst, interval }: TokenBucketsOptions): TokenBuckets {
+/** A token bucket for each key. Full buckets are not kept, so memory depends on the recently busy keys only. */
+export function createTokenBuckets({ burst, interval }: TokenBucketsOptions) {
   /** When each bucket will be full again, which is all that must be known. */
   const fullAt = new Map<string, number>()
   let sweepAt = MIN_SWEEP
@@ -28,7 +21,8 @@ export function createTokenBuckets({ burst, interval }: TokenBucketsOptions): To
   }
 
   return {
-    take(key, now) {
+    /** Takes a token and returns 0, or returns the milliseconds until there is one. `now` must never go back. */
+    take(key: string, now: number): number {
       if (fullAt.size >= sweepAt) sweep(now)
       const next = Math.max(now, fullAt.get(key) ?? now) + interval
       const wait = next - now - burst * interval
@@ -36,6 +30,7 @@ export function createTokenBuckets({ burst, interval }: TokenBucketsOptions): To
       fullAt.set(key, next)
       return 0
     },
+    /** Buckets that are remembered. */
     get size() {
       return fullAt.size
     },

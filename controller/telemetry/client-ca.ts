@@ -6,8 +6,7 @@ import { parseCertificates } from '../config/trust.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
-import type { Basics } from '../lib/tasks.ts'
-import { aborted, every, type Task } from '../lib/tasks.ts'
+import { aborted, type Basics, every, type Task } from '../lib/tasks.ts'
 
 /** Where the CAs come from that sign the client certificates that the secure port believes. */
 export type ClientCASource =

@@ -4,8 +4,7 @@ import { createSecureContext } from 'node:tls'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { follow } from '../lib/follow.ts'
-import type { Basics } from '../lib/tasks.ts'
-import { aborted, every, type Task } from '../lib/tasks.ts'
+import { aborted, type Basics, every, type Task } from '../lib/tasks.ts'
 import { createSelfSigned, type KeyPair } from './self-signed.ts'
 
 /** Where the certificate of the secure port comes from. */

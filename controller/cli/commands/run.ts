@@ -5,8 +5,7 @@ import type { GivenArguments } from '../../config/overrides.ts'
 import type { CpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
 import type { SecureServing } from '../../cpi/arguments/secure-serving.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
-import type { CredentialLocation } from '../../kubernetes/credentials.ts'
-import { controllerCredentials } from '../../kubernetes/credentials.ts'
+import { type CredentialLocation, controllerCredentials } from '../../kubernetes/credentials.ts'
 import { createDelegatedAccess } from '../../kubernetes/delegated-access.ts'
 import { createEventRecorder } from '../../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kubernetes/flow-control.ts'
@@ -180,7 +179,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     userAgent,
     timings,
     openInventory,
-    createTracker: () => createProbeTracker({ monotonic: () => clock.monotonic() }),
+    createTracker: () => createProbeTracker(() => clock.monotonic()),
     events,
     clock,
     random,

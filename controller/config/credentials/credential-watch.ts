@@ -1,5 +1,4 @@
-import type { Basics } from '../../lib/tasks.ts'
-import { aborted, firstAnswer, runTogether } from '../../lib/tasks.ts'
+import { aborted, type Basics, firstAnswer, runTogether } from '../../lib/tasks.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
 import { describeSource } from '../credential-source.ts'
 import type { ConfigWatch } from '../watch.ts'

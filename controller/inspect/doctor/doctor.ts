@@ -1,7 +1,6 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { chain, fail, fine, type Line, warn } from '../../../agent/shared/diagnosis.ts'
-import type { ParentObject } from '../../../agent/shared/node-report.ts'
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import { API_GROUP, API_VERSION, type ParentObject, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'

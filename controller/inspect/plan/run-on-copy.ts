@@ -83,7 +83,7 @@ export async function runOnCopy(
   const logins = createLoginLimiter({ attempts, timings, clock, random, logger, once: true })
   const inventories: RunningInventory[] = []
   const decisions = new Map<string, Decision | undefined>()
-  const tracker = createProbeTracker({ monotonic: clock.monotonic })
+  const tracker = createProbeTracker(clock.monotonic)
   /** Whether its VM may be probed now. */
   let mayProbe = (_: string): boolean => false
   const engine = createEngine({

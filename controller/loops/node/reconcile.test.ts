@@ -29,7 +29,7 @@ function setUp(t: Test) {
   const index = createNodeIndex(SETTINGS.identity)
   index.node('worker-1', stored.node)
   index.report('worker-1', stored.report)
-  const tracker = createProbeTracker({ monotonic: clock.monotonic })
+  const tracker = createProbeTracker(clock.monotonic)
   /** As the API server has it, which the watch does not show. */
   const server = { node: stored.node ?? node() }
   const resourceVersion = () => String(version++)

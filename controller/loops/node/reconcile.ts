@@ -14,13 +14,6 @@ import { gather, heldAddresses, type Sources } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
 
-export interface Reconciler {
-  /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
-  reconcile(name: string): Promise<ReconcileResult>
-  /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
-  run(signal: AbortSignal): Promise<void>
-}
-
 /**
  * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
  * go. From then on it counts here as if it were written, also beside a newer report of the agent: which VM a Node is,
@@ -49,7 +42,7 @@ export function createReconciler(options: {
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
   /** Told why a status that was put off could not be written; its Node is looked at again. */
   readonly onStatusError: (name: string, error: unknown) => void
-}): Reconciler {
+}) {
   const { writer, slowLane, clock, tracker, onDecision } = options
   const nodes = createMutationCache<Node>(options.sources.node)
   const reports = createMutationCache<NodeReport>(options.sources.report)
@@ -114,6 +107,7 @@ export function createReconciler(options: {
     return letCount(name, { ...pending, report })
   }
 
+  /** Reconciles one Node: gather, decide, apply. Level-triggered: it does not depend on what changed. */
   async function reconcile(name: string): Promise<ReconcileResult> {
     // The watch may show a write before it is answered: what that write is to tell would be told twice.
     const waiting = await statuses.settled(name)
@@ -176,7 +170,11 @@ export function createReconciler(options: {
     return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }
 
-  return { reconcile, run: statuses.run }
+  return {
+    reconcile,
+    /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
+    run: statuses.run,
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Copies of a vCenter's appliance that are configured beside it, and say that they are it (`about.instanceUuid`). */
-import type { VM } from '../model/machine.ts'
-import { shownPower } from '../model/machine.ts'
+import { shownPower, type VM } from '../model/machine.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults } from './fault.ts'

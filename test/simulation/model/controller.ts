@@ -158,7 +158,7 @@ async function loadAtStart(source: ConfigSource): Promise<LoadedConfig | undefin
 
 /** The real one, which says what it is told. */
 function createWatchedTracker(process: Process, watch: ControllerWatch): ProbeTracker {
-  const tracker = createProbeTracker({ monotonic: () => process.monotonic() })
+  const tracker = createProbeTracker(() => process.monotonic())
   let deleting = false
   return {
     ...tracker,

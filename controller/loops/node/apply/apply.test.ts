@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import { facts, node, report, SETTINGS } from '../../../../test/fixtures/facts.ts'
-import type { DeletionResult, ObjectVersion, WriteResult } from '../../../kubernetes/node-writer.ts'
+import type { ObjectVersion, WriteResult } from '../../../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { decide } from '../decide/decide.ts'
 import type { Decision } from '../decide/decision.ts'
@@ -16,7 +16,7 @@ function recorder(
     node?: WriteResult<Node>
     report?: WriteResult<NodeReport>
     created?: WriteResult<NodeReport>
-    deleted?: WriteResult<DeletionResult>
+    deleted?: WriteResult<{ readonly gone: boolean }>
     /** One answer for each time that leadership is to be confirmed; yes where there is none. */
     confirmed?: boolean[]
   } = {},

@@ -14,20 +14,6 @@ export interface PendingStatus {
   readonly events: readonly NodeEvent[]
 }
 
-/** Statuses that wait, by the names of their Nodes. */
-export interface StatusQueue {
-  /** One that takes the place of another for the same Node keeps its turn. */
-  put(name: string, pending: PendingStatus): void
-  delete(name: string): void
-  /** Resolves when none is being written for this Node, with the one that waits then. */
-  settled(name: string): Promise<PendingStatus | undefined>
-  /**
-   * Writes until the signal aborts. Then what waits is written at once; what is not written two seconds later is cut off
-   * and dropped. Not to be called twice.
-   */
-  run(signal: AbortSignal): Promise<void>
-}
-
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
 /**
@@ -40,7 +26,7 @@ const CONCURRENCY = 8
 const LAST_WRITES = 2_000
 
 /**
- * Where many Nodes are initialized at once, they lose their taint before the statuses are written: a status costs the API
+ * Statuses that wait, by the names of their Nodes. Where many Nodes are initialized at once, they lose their taint before the statuses are written: a status costs the API
  * server as much as both patches of a Node, and nobody waits for it. In the order in which they were decided. A
  * status that is lost with the process follows from the Node again, as long as its VM is there. When the work ends, those that
  * wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else knows which it was.
@@ -51,7 +37,7 @@ export function createStatusQueue(options: {
   /** A write threw: the status no longer waits. Not called for what the end of the work cuts off. */
   readonly onError: (name: string, error: unknown, pending: PendingStatus) => void
   readonly clock: Clock
-}): StatusQueue {
+}) {
   const { write, onError, clock } = options
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
   const active = new Map<string, Promise<void>>()
@@ -94,20 +80,26 @@ export function createStatusQueue(options: {
   }
 
   return {
-    put(name, pending) {
+    /** One that takes the place of another for the same Node keeps its turn. */
+    put(name: string, pending: PendingStatus): void {
       const since = waiting.get(name)?.since
       if (since === undefined) lastPut = clock.monotonic()
       waiting.set(name, { pending, since: since ?? lastPut })
       wake()
     },
-    delete(name) {
+    delete(name: string): void {
       waiting.delete(name)
     },
-    async settled(name) {
+    /** Resolves when none is being written for this Node, with the one that waits then. */
+    async settled(name: string): Promise<PendingStatus | undefined> {
       for (let writing = active.get(name); writing !== undefined; writing = active.get(name)) await writing
       return waiting.get(name)?.pending
     },
-    async run(signal) {
+    /**
+     * Writes until the signal aborts. Then what waits is written at once; what is not written two seconds later is cut off
+     * and dropped. Not to be called twice.
+     */
+    async run(signal: AbortSignal): Promise<void> {
       const cutOff = new AbortController()
       const done = new AbortController()
       const end = aborted(signal).then(async () => {

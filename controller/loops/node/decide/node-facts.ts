@@ -31,11 +31,18 @@ export interface ClaimedNode {
   readonly uuids: readonly string[]
 }
 
+/** What one vCenter answers of one BIOS UUID. */
+export interface NodeLookup {
+  readonly vCenter: string
+  readonly uuid: string
+  readonly lookup: Lookup
+}
+
 export interface NodeFacts extends KnownNode {
   readonly node: Node
   readonly report: NodeReport | undefined
   /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
-  readonly lookups: readonly { readonly vCenter: string; readonly uuid: string; readonly lookup: Lookup }[]
+  readonly lookups: readonly NodeLookup[]
   /**
    * What the vCenter with this `about.instanceUuid` does. One that has not said yet who it is may be any. `away`: it is down, or
    * cannot be reached. `refuses`: it is there, and does not let us in.

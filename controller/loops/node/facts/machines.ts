@@ -1,6 +1,5 @@
 import type { BoundVM, IdentityLevel } from '../../../../agent/shared/node-report.ts'
-import type { DecisionConfig } from '../../../config/config.ts'
-import { requiredLevel } from '../../../config/config.ts'
+import { type DecisionConfig, requiredLevel } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from '../../../types/uuid.ts'
 import { hasUninitializedTaint } from './needs-initialization.ts'

@@ -6,12 +6,9 @@ import type { Reason } from '../../../types/reasons.ts'
 import type { VCenterFailure } from '../../../types/vcenter-failure.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import type { NodeFacts } from '../decide/node-facts.ts'
+import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
 import { outOfScope } from '../decide/topology/scope.ts'
 import { doubtTwins } from './twin-vcenters.ts'
-
-type Lookups = NodeFacts['lookups']
-type Each = Lookups[number]
 
 /**
  * Looks these BIOS UUIDs up in every vCenter, believes of two that say they are one what both say (`doubtTwins`), and leaves
@@ -22,7 +19,7 @@ export function lookUpInAll(
   { boundTo, previous }: Pick<NodeFacts, 'boundTo' | 'previous'>,
   inventories: readonly Inventory[],
   settings: Pick<DecisionConfig, 'datacenters' | 'servers'>,
-): Lookups {
+): readonly NodeLookup[] {
   const { vm } = previous
   const all = inventories.flatMap((inventory) => {
     const { vCenter } = inventory
@@ -92,10 +89,10 @@ export function provableInEach(
  * @param boundBy the entry by which the Node was last verified
  */
 export function oneViewOfEach(
-  lookups: Lookups,
+  lookups: readonly NodeLookup[],
   boundBy: string | undefined,
   settings: Pick<DecisionConfig, 'datacenters' | 'servers'>,
-): Lookups {
+): readonly NodeLookup[] {
   const { datacenters, servers } = settings
   const scope = (vm: VirtualMachine): number => {
     const listed = datacenters[vm.vCenter.name] ?? []
@@ -119,7 +116,7 @@ export function oneViewOfEach(
   const isBest = (vm: VirtualMachine): boolean => best.get(identityOf(vm)) === vm
 
   /** What other entries of the same server say, which may yet show the VM in a datacenter of their own. */
-  const awaited = (one: Each): readonly Lookup[] =>
+  const awaited = (one: NodeLookup): readonly Lookup[] =>
     lookups.flatMap((other) =>
       other.vCenter !== one.vCenter &&
       other.uuid === one.uuid &&
@@ -153,7 +150,7 @@ const IN = 0
 const NOT_KNOWN = 1
 const OUT = 2
 
-function vmsOf({ lookup }: Each): readonly VirtualMachine[] {
+function vmsOf({ lookup }: NodeLookup): readonly VirtualMachine[] {
   return lookup.state === 'answered' ? lookup.vms : []
 }
 

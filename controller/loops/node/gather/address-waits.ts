@@ -1,27 +1,25 @@
 import { createMultimap } from './multimap.ts'
 
-/** Which Nodes wait for an address that another Node holds. In memory only: a new leader reconciles every Node anyway. */
-export interface AddressWaits {
-  /** Sets which Nodes hold an address that this one wants. */
-  waits(name: string, holders: readonly string[]): void
-  /** Sets the addresses that a Node holds. If it gave one up, the Nodes that wait for it are woken. */
-  holds(name: string, addresses: readonly string[]): void
-}
-
-/** Wakes only when an address is given up: two Nodes that want each other's addresses would otherwise never rest. */
-export function createAddressWaits(wake: (name: string) => void): AddressWaits {
+/**
+ * Which Nodes wait for an address that another Node holds. In memory only: a new leader reconciles every Node anyway.
+ *
+ * Wakes only when an address is given up: two Nodes that want each other's addresses would otherwise never rest.
+ */
+export function createAddressWaits(wake: (name: string) => void) {
   const holdersOf = new Map<string, readonly string[]>()
   const waiting = createMultimap()
   const held = new Map<string, readonly string[]>()
 
   return {
-    waits(name, holders) {
+    /** Sets which Nodes hold an address that this one wants. */
+    waits(name: string, holders: readonly string[]): void {
       for (const holder of holdersOf.get(name) ?? []) waiting.delete(holder, name)
       for (const holder of holders) waiting.add(holder, name)
       if (holders.length === 0) holdersOf.delete(name)
       else holdersOf.set(name, holders)
     },
-    holds(name, addresses) {
+    /** Sets the addresses that a Node holds. If it gave one up, the Nodes that wait for it are woken. */
+    holds(name: string, addresses: readonly string[]): void {
       const before = held.get(name)
       if (addresses.length === 0) held.delete(name)
       else held.set(name, addresses)

@@ -48,7 +48,7 @@ function setUp(names: readonly string[]) {
     index.node(name, own)
     index.report(name, its)
   }
-  const tracker = createProbeTracker({ monotonic: () => 0 })
+  const tracker = createProbeTracker(() => 0)
   const sources: Sources = {
     node: (name) => nodes.get(name),
     report: (name) => reports.get(name),

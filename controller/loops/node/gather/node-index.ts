@@ -3,7 +3,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
 import { knownNode } from '../facts/known-node.ts'
-import { createMultimap, type Multimap } from './multimap.ts'
+import { createMultimap } from './multimap.ts'
 import {
   KEY_KINDS,
   keysOf,
@@ -63,7 +63,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
   const entries = new Map<string, NodeEntry & { readonly boundTo: BoundVM | undefined }>()
   const keys = new Map<string, NodeKeys>()
   const latched = new Map<string, LatchedNode>()
-  const maps: { readonly [Kind in keyof NodeKeys]: Multimap } = {
+  const maps: { readonly [Kind in keyof NodeKeys]: ReturnType<typeof createMultimap> } = {
     looked: createMultimap(),
     machines: createMultimap(),
     given: createMultimap(),

@@ -9,10 +9,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { Inventory, Lookup } from '../../../types/inventory.ts'
 import type { VCenterFailure } from '../../../types/vcenter-failure.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import type { NodeFacts } from '../decide/node-facts.ts'
-
-type Lookups = NodeFacts['lookups']
-type Each = Lookups[number]
+import type { NodeLookup } from '../decide/node-facts.ts'
 
 /** Names in the configuration, for each identity that several servers give. */
 export function twinsOf(
@@ -32,11 +29,11 @@ export function twinsOf(
  * names an account may not read it by the other.
  */
 export function doubtTwins(
-  lookups: Lookups,
+  lookups: readonly NodeLookup[],
   boundTo: BoundVM | undefined,
   inventories: readonly Pick<Inventory, 'vCenter' | 'instanceUUID'>[],
   servers: DecisionConfig['servers'],
-): Lookups {
+): readonly NodeLookup[] {
   const identities = new Map(inventories.map((each) => [each.vCenter, each.instanceUUID()]))
   const mayBe = (vCenter: string, uuid: string): boolean => {
     const own = identities.get(vCenter) ?? ''
@@ -65,7 +62,7 @@ export function doubtTwins(
 /** What stands in the place of an answer that its twin does not confirm; undefined where it may stand. */
 function doubtedBy(
   answer: Extract<Lookup, { state: 'answered' }>,
-  { one, other }: Readonly<Record<'one' | 'other', Each>>,
+  { one, other }: Readonly<Record<'one' | 'other', NodeLookup>>,
   boundTo: BoundVM | undefined,
 ): Lookup | undefined {
   const { lookup } = other
@@ -95,7 +92,7 @@ function isItself(bound: BoundVM | undefined, { vCenter, moref }: VirtualMachine
   return bound?.vCenterInstanceUUID === vCenter.instanceUUID && bound.moref === moref
 }
 
-function doubt({ vCenter }: Each, other: Each, why: string): VCenterFailure {
+function doubt({ vCenter }: NodeLookup, other: NodeLookup, why: string): VCenterFailure {
   return {
     vCenter,
     reason: 'VCenterNotUnique',

@@ -12,15 +12,9 @@ import type { NodeIndex } from '../gather/node-index.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
 /**
- * Which Nodes, without this one, say that a vCenter must have at least one VM, whatever it shows: see
- * `ProofFacts.inhabited`. Undefined where none does.
- */
-export type InhabitantsOf = (
-  vCenter: Pick<VCenterProbe, 'vCenter' | 'vCenterInstanceUUID'>,
-  except: string,
-) => Inhabitants | undefined
-
-/**
+ * Returns a function that finds which Nodes, without one, say that a vCenter must have at least one VM, whatever it shows: see
+ * `ProofFacts.inhabited`; undefined where none does.
+ *
  * Every other Node that is bound to a VM there says so. Ignores Nodes that do not run and whose VM has been missing for
  * long: while an inventory loads all VMs are missing for a short time, and the machine of a Ready Node runs but is hidden.
  * Ignores Nodes too whose VM is seen in another vCenter; that nobody misses one that is not shown is not enough, for its
@@ -42,7 +36,7 @@ export function createInhabitantsOf(options: {
   readonly report: (name: string) => NodeReport | undefined
   /** `lifecycle.absentFor`, milliseconds. */
   readonly absentFor: number
-}): InhabitantsOf {
+}) {
   const { index, tracker, inventories, node, report, absentFor } = options
 
   function runs(name: string): boolean {
@@ -51,7 +45,10 @@ export function createInhabitantsOf(options: {
     return !speaksByKubeletAlone(tracker.evidence(name), { absentFor })
   }
 
-  return ({ vCenter, vCenterInstanceUUID = '' }, except) => {
+  return (
+    { vCenter, vCenterInstanceUUID = '' }: Pick<VCenterProbe, 'vCenter' | 'vCenterInstanceUUID'>,
+    except: string,
+  ): Inhabitants | undefined => {
     const lookups = (name: string, here: boolean): readonly Lookup[] =>
       inventories
         .filter((each) => (each.vCenter === vCenter) === here)

@@ -39,7 +39,7 @@ function probePlan(changes: Partial<ProbePlan> = {}, vm = boundVM()): ProbePlan 
 
 function setUp() {
   let monotonic = 0
-  const tracker = createProbeTracker({ monotonic: () => monotonic })
+  const tracker = createProbeTracker(() => monotonic)
   const fleet = (vCenter: string, except: string) => {
     const { absentSince, deleted, latched } = tracker.fleet(vCenter, except, [])
     return { missing: absentSince.length, latched, deletedAgo: deleted.map(({ ago }) => ago) }

@@ -9,11 +9,6 @@ import {
 } from '../decide/lifecycle/evidence.ts'
 import type { LatchedNode } from '../gather/node-keys.ts'
 
-export interface ProbeTrackerOptions {
-  /** Milliseconds of a clock that never goes back. */
-  readonly monotonic: () => number
-}
-
 /**
  * Keeps the probe requests of Nodes whose VM is missing or off, the evidence from their results, and the recent deletions.
  * In memory only, for one term of leadership; it outlives a change of the configuration.
@@ -78,7 +73,7 @@ const REFUSED = 300_000
 /** By both clocks. */
 const LONG_AGO = { monotonic: -Infinity, now: -Infinity }
 
-export function createProbeTracker({ monotonic }: ProbeTrackerOptions): ProbeTracker {
+export function createProbeTracker(monotonic: () => number): ProbeTracker {
   const entries = new Map<string, Entry>()
   /** For each group, since when few of its VMs have been missing. */
   const few = new Map<string, number>()

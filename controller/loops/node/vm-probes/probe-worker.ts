@@ -4,7 +4,7 @@ import type { Logger } from '../../../lib/log.ts'
 import type { ReconcileResult } from '../../../lib/work-queue.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
-import type { InhabitantsOf } from './inhabitants.ts'
+import type { createInhabitantsOf } from './inhabitants.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
 /** Runs the probe request of one Node against every vCenter and the API server. Never throws because of their answers. */
@@ -15,7 +15,7 @@ export function createProbeWorker(options: {
   readonly heartbeatOf: (nodeName: string, signal: AbortSignal) => Promise<string>
   /** VolumeAttachments that name this Node. */
   readonly volumesAttachedTo: (nodeName: string, signal: AbortSignal) => Promise<number>
-  readonly inhabitantsOf: InhabitantsOf
+  readonly inhabitantsOf: ReturnType<typeof createInhabitantsOf>
   /** Called when there is a new result. */
   readonly onResult: (name: string) => void
   readonly clock: Clock

@@ -146,14 +146,11 @@ export function countsAsAbsent(node: Node, evidence: Evidence | undefined): bool
   return evidence?.absent !== undefined && !isDecided(node) && node.ready?.status !== 'True'
 }
 
-type Held = Pick<Node, 'name'>
-type OfVCenter = Pick<BoundVM, 'vCenter' | 'moref'>
-
 /**
  * Why an engaged brake holds a Node. Without numbers: they change with every Node that comes or goes, and each change would
  * rewrite every held Node.
  */
-export function brakeEngaged(node: Held, bound: OfVCenter): Unmet {
+export function brakeEngaged(node: Pick<Node, 'name'>, bound: Pick<BoundVM, 'vCenter' | 'moref'>): Unmet {
   const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${bound.vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeEngaged',
@@ -162,7 +159,7 @@ export function brakeEngaged(node: Held, bound: OfVCenter): Unmet {
 }
 
 /** The same where Nodes like this one are never deleted, so that nothing is recorded. */
-export function brakeWouldEngage(node: Held, bound: OfVCenter): Unmet {
+export function brakeWouldEngage(node: Pick<Node, 'name'>, bound: Pick<BoundVM, 'vCenter' | 'moref'>): Unmet {
   return {
     reason: 'BrakeEngaged',
     message: `the deletion brake would engage: ${tooManyVanished(bound)}; bring them back, or ${letGo(node)}`,
@@ -170,22 +167,26 @@ export function brakeWouldEngage(node: Held, bound: OfVCenter): Unmet {
 }
 
 /** Why a brake that has engaged for nobody holds a Node: see {@link tooManyForNow}. */
-export function brakeUndecided(node: Held, bound: OfVCenter, settings: LifecycleConfig): Unmet {
+export function brakeUndecided(
+  node: Pick<Node, 'name'>,
+  bound: Pick<BoundVM, 'vCenter' | 'moref'>,
+  settings: LifecycleConfig,
+): Unmet {
   return {
     reason: 'BrakeUndecided',
     message: `the deletion brake has not engaged, and holds this Node until it is known how many ${machinesOf(bound)} vanished at once: with those that are still to be looked at, and those whose Nodes were deleted within ${duration(quietTime(settings))}, they may be more than lifecycle.maxAbsentShare and maxAbsentMinimum allow; this ends by itself, or ${letGo(node)}`,
   }
 }
 
-function tooManyVanished(bound: OfVCenter): string {
+function tooManyVanished(bound: Pick<BoundVM, 'vCenter' | 'moref'>): string {
   return `more ${machinesOf(bound)} vanished at once than lifecycle.maxAbsentShare and maxAbsentMinimum allow`
 }
 
-function machinesOf({ vCenter, moref }: OfVCenter): string {
+function machinesOf({ vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>): string {
   return isUnseen({ moref }) ? 'machines that no vCenter has ever shown' : `VMs of vCenter ${vCenter}`
 }
 
-function letGo({ name }: Held): string {
+function letGo({ name }: Pick<Node, 'name'>): string {
   return `let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`
 }
 

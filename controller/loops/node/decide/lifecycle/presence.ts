@@ -4,7 +4,7 @@ import { isSecondary, machineState, type VirtualMachine } from '../../../../type
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
 import { secondaryOnly } from '../describe-vm.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { NodeLookup } from '../node-facts.ts'
 
 /** What the inventories show of a Node's machines. */
 export type Presence =
@@ -21,7 +21,7 @@ export type Presence =
   /** No vCenter shows any of them. They may be gone: a probe is to find out. */
   | { readonly kind: 'missing' }
 
-export function presenceOf({ machines, bound }: NodeMachines, lookups: NodeFacts['lookups']): Presence {
+export function presenceOf({ machines, bound }: NodeMachines, lookups: readonly NodeLookup[]): Presence {
   const uuids = new Set(machines.map(({ biosUUID }) => biosUUID))
   const ours = lookups.filter(({ uuid }) => uuids.has(uuid))
   const found = ours.flatMap(({ uuid, lookup }) =>

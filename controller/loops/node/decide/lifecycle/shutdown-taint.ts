@@ -23,18 +23,19 @@ export interface Shutdown {
   readonly events: readonly NodeEvent[]
 }
 
-/** Which taints a Node is to have whose VM is off. */
-export interface TaintsWhenOff {
-  /** `lifecycle.shutdownTaint`; where it is false, somebody else adds and removes that taint, or nobody. */
-  readonly shutdown: boolean
-  readonly outOfService: boolean
-}
-
 /**
  * The taints that follow from a VM's states. When the VM is off the shutdown taint is added at once, whatever the Node's
  * Ready condition says; when it runs again the taint is removed; while the state is unknown nothing changes.
  */
-export function judgeShutdown(vm: VirtualMachine, node: Node, wanted: TaintsWhenOff): Shutdown {
+export function judgeShutdown(
+  vm: VirtualMachine,
+  node: Node,
+  wanted: {
+    /** `lifecycle.shutdownTaint`; where it is false, somebody else adds and removes that taint, or nobody. */
+    readonly shutdown: boolean
+    readonly outOfService: boolean
+  },
+): Shutdown {
   const state = machineState(vm)
   if (state === 'unknown') return { condition: notConnected(vm), events: [] }
   const { taints } = node
@@ -50,7 +51,7 @@ export function judgeShutdown(vm: VirtualMachine, node: Node, wanted: TaintsWhen
     if (added.length === 0) return { condition, events: [] }
     return { condition, taints: [...taints, ...added], events: added.map((taint) => tainted(taint, vm)) }
   }
-  const kept = taints.filter((taint) => !isTaken(taint, wanted))
+  const kept = taints.filter((taint) => !isTaken(taint, wanted.shutdown))
   if (kept.length === taints.length) return { events: [] }
   const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
   return { taints: kept, events: [{ type: 'Normal', ...condition }] }
@@ -78,7 +79,7 @@ function notConnected(vm: VirtualMachine): ConditionValue {
   )
 }
 
-function isTaken(taint: Taint, { shutdown }: TaintsWhenOff): boolean {
+function isTaken(taint: Taint, shutdown: boolean): boolean {
   return (shutdown && isShutdownTaint(taint)) || isOwnOutOfServiceTaint(taint)
 }
 
