@@ -1,7 +1,6 @@
 import { isIPv4 } from 'node:net'
-import { type AddressTable, readAddressTable } from './facts/addresses.ts'
 import { readDMI } from './facts/dmi.ts'
-import { readInterfaces } from './facts/interfaces.ts'
+import { type AddressTable, readAddressTable, readInterfaces } from './facts/interfaces.ts'
 import { readDefaultRoutes } from './facts/kernel.ts'
 import { failed, ok, type Result } from './shared/result.ts'
 

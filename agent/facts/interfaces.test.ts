@@ -1,8 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { type FileTree, makeRoot, VM_TREE } from '../testing/root.ts'
-import { type AddressTable, readAddressTable } from './addresses.ts'
-import { readInterfaces } from './interfaces.ts'
+import { type AddressTable, readAddressTable, readInterfaces } from './interfaces.ts'
 import { readDefaultRoutes } from './kernel.ts'
 
 const NET = 'sys/class/net'
