@@ -1,9 +1,11 @@
 /** The controller's entry, and the only reader of arguments, environment, clock and randomness. */
+
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../agent/shared/clock.ts'
 import { escapeUnprintable, printable } from '../agent/shared/printable.ts'
 import { returnFreePages, VERSION } from '../agent/shared/program.ts'
+import { messageOf } from '../agent/shared/result.ts'
 import { candidates } from './cli/command-line/complete.ts'
 import { HELP } from './cli/command-line/help.ts'
 import { parseCommandLine } from './cli/command-line/parse-command-line.ts'
@@ -63,7 +65,7 @@ async function untilToldToEnd(command: Command): Promise<number> {
     return await startCommand(command, surroundings, ending.signal)
   } catch (error) {
     if (!ending.signal.aborted) {
-      const said = error instanceof Error ? error.message : String(error)
+      const said = messageOf(error)
       process.stderr.write(`rollcall-controller: ${printable(said, MAX_ERROR)}\n`)
     }
     return 1

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { isIPv4, isIPv6 } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { InterfaceAddress, NetworkInterface } from '../shared/node-report.ts'
-import { ok, type Result } from '../shared/result.ts'
+import { messageOf, ok, type Result } from '../shared/result.ts'
 import { readLine, readSmallFile, type Unreadable, unreadable } from './files.ts'
 
 /**
@@ -94,7 +94,7 @@ export function readAddressTable(root: string, system: () => AddressTable): Resu
     try {
       return ok(system())
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error)
+      const cause = messageOf(error)
       return unreadable('Unreadable', `the system's addresses cannot be read: ${cause.slice(0, 120)}`)
     }
   }

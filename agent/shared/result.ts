@@ -19,3 +19,8 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Result<T, { re
     return { ok: false, error }
   }
 }
+
+/** What was thrown, in its own words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

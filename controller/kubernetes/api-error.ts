@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { API_GROUP } from '../../agent/shared/node-report.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 
 const Status = v.object({
   kind: v.literal('Status'),
@@ -63,7 +64,7 @@ function parseJson(text: string): unknown {
 
 /** Why something cannot be read from the API server, in one sentence with the next step, for the person who runs a command. */
 export function unread(what: string, error: unknown): string {
-  const said = error instanceof Error ? error.message : String(error)
+  const said = messageOf(error)
   return `${what} cannot be read: ${said}${next(said, error)}`
 }
 

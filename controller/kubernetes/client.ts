@@ -1,5 +1,6 @@
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import { apiError } from './api-error.ts'
 import { type CredentialLocation, Credentials, type CurrentCredentials } from './credentials.ts'
 
@@ -198,7 +199,7 @@ function parseJson(what: string, text: string): unknown {
 /** The API server's own messages are clear by themselves; all other errors need the request's name. */
 function explain(what: string, cause: unknown, signal: AbortSignal): unknown {
   if (cause instanceof ApiError || signal.aborted) return cause
-  return new Error(`${what} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  return new Error(`${what} failed: ${messageOf(cause)}`, { cause })
 }
 
 function one(header: string | string[] | undefined): string | undefined {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import type { Logger } from '../lib/log.ts'
 import { AccessReview, review } from './access-review.ts'
 import type { KubeClient } from './client.ts'
@@ -134,7 +135,7 @@ export function createDelegatedAccess(options: {
         if (error === TOO_MANY) return BUSY
         if (!complained) {
           complained = true
-          const cause = error instanceof Error ? error.message : String(error)
+          const cause = messageOf(error)
           logger.warn(
             { cause },
             'cannot ask who may see the secure port; the account needs the ClusterRole system:auth-delegator',

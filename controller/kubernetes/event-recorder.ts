@@ -3,6 +3,7 @@ import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { timestamp } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import type { Logger } from '../lib/log.ts'
 import { aborted } from '../lib/tasks.ts'
 import { createTokenBuckets } from '../lib/token-buckets.ts'
@@ -79,7 +80,7 @@ export function createEventRecorder(
       await writer.write(item, count, signal)
     } catch (error) {
       if (signal.aborted) return 0
-      const said = error instanceof Error ? error.message : String(error)
+      const said = messageOf(error)
       complain(error instanceof ApiError ? `${error.status} ${error.reason}` : 'no answer', said)
       if (mayPass(error)) return backoff.next()
       giveUp(item)

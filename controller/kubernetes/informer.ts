@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { attempt } from '../../agent/shared/result.ts'
+import { attempt, messageOf } from '../../agent/shared/result.ts'
 import type { Logger } from '../lib/log.ts'
 import { apiStatus, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
@@ -149,7 +149,7 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
   function report(error: unknown, wait: number): void {
     const facts = {
       path,
-      cause: error instanceof Error ? error.message : String(error),
+      cause: messageOf(error),
       retryInMs: Math.round(wait),
     }
     if (failing) logger.debug(facts, 'watch still fails')

@@ -1,4 +1,5 @@
 import type { Clock } from '../../agent/shared/clock.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import type { Logger } from '../lib/log.ts'
 import { createDeadline } from './client.ts'
 import { createLeaseRenewer, type LeaseRenewer, type LeaseStore } from './lease.ts'
@@ -179,10 +180,6 @@ export function createLeaderElection(options: {
       return { leading, holder: renewer.holder, problem }
     },
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** One uninterrupted period as leader, for work that must be sure to lead. */

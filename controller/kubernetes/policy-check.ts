@@ -9,6 +9,7 @@ import {
   type NodeReportSpec,
   PLURAL,
 } from '../../agent/shared/node-report.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PolicyState } from '../types/cluster-state.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
@@ -166,7 +167,7 @@ function reportOf(name: string): object {
 }
 
 function answerOf(error: unknown): PolicyAnswer {
-  const cause = error instanceof Error ? error.message : String(error)
+  const cause = messageOf(error)
   if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error
   // Expired credentials and timeouts are temporary.

@@ -49,7 +49,6 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
 
 /** The loops under one configuration, as one of them, with what they watch and ask. */
 export interface Engine extends RunningLoop {
-  /** As of {@link NodeIndex.uuidsOf}. */
   readonly uuidsOf: NodeIndex['uuidsOf']
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../agent/shared/result.ts'
 import type { Task } from './tasks.ts'
 
 /** Something outside that may change: how it is looked at, and what a change does. */
@@ -37,7 +38,7 @@ export function follow<T, Found extends T>(first: T, followed: Followed<T, Found
     } catch (error) {
       if (onFailing === undefined) throw error
       if (signal.aborted) return
-      const cause = error instanceof Error ? error.message : String(error)
+      const cause = messageOf(error)
       if (cause !== complaint) onFailing(cause)
       complaint = cause
     }

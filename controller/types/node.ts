@@ -40,7 +40,6 @@ export interface Node {
   readonly ready:
     | { readonly status: string; readonly lastHeartbeatTime: string; readonly lastTransitionTime?: string }
     | undefined
-  /** Value of {@link ANNOTATION_DELETION}. */
   readonly deletionAnnotation: string | undefined
   /** Value of {@link ANNOTATION_VM}. */
   readonly vmAnnotation: string | undefined

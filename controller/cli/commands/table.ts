@@ -25,7 +25,6 @@ export type CommandName = keyof FlagsOf
 
 export const COMMANDS: { readonly [Name in CommandName]: CommandRow<FlagsOf[Name]> } = rows
 
-/** A command with its options. */
 export type Command<Name extends CommandName = CommandName> = {
   readonly [Each in Name]: { readonly kind: Each; readonly options: FlagsOf[Each] }
 }[Name]

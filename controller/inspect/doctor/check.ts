@@ -1,6 +1,6 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { type CheckResult, chain, fail, type Line, skip } from '../../../agent/shared/diagnosis.ts'
-import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
+import { attempt, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import { VCenterError } from '../../vcenter/wire/errors.ts'
 
@@ -49,7 +49,7 @@ export async function look<T>(work: () => Promise<T>): Promise<Looked<T>> {
   const { error } = done
   return {
     ok: false,
-    message: error instanceof Error ? error.message : String(error),
+    message: messageOf(error),
     denied: hasStatus(error, 403),
     noPermission: error instanceof VCenterError && error.reason === 'NoPermission',
   }

@@ -1,7 +1,7 @@
 /** The configuration as the shipped manifests and the chart have it: a Secret, mounted into the controller's Pods. */
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
-import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
+import { attempt, failed, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
 import type { ConfigSource } from '../../config/load.ts'
 import { Secret } from '../../config/secret.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
@@ -73,6 +73,6 @@ function unreadable(secret: string, error: unknown): string {
     return `there is no --config, and ${secret} does not exist: create it as in config.example.yaml, say where it is with --namespace and --config-secret, ${instead}`
   if (hasStatus(error, 403))
     return `there is no --config, and this account may not get ${secret}: use the kubeconfig of an account that may, ${instead}`
-  const said = error instanceof Error ? error.message : String(error)
+  const said = messageOf(error)
   return `there is no --config, and ${secret} cannot be read: ${said}; fix that, ${instead}`
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { chain, fail, fine, type Line, warn } from '../../../agent/shared/diagnosis.ts'
 import { API_GROUP, API_VERSION, type ParentObject, PLURAL } from '../../../agent/shared/node-report.ts'
-import { attempt, failed, ok, type Result } from '../../../agent/shared/result.ts'
+import { attempt, failed, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { ConfigError } from '../../config/findings.ts'
@@ -172,7 +172,7 @@ function connect({ credentials, clock, version }: DoctorOptions): Result<KubeCli
   try {
     return ok(createKubeClient({ credentials: credentials.value, clock, userAgent }))
   } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error))
+    return failed(messageOf(error))
   }
 }
 
@@ -188,7 +188,7 @@ function opens(client: Result<KubeClient>): KubeClient {
  */
 async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
   return reviewSelf(client, clock, signal).catch((cause: unknown) => {
-    const said = cause instanceof Error ? cause.message : String(cause)
+    const said = messageOf(cause)
     throw new Error(`${said}; check server, CA and credential of the kubeconfig`, { cause })
   })
 }

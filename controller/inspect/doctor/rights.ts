@@ -19,7 +19,6 @@ export interface Right {
   readonly namespace?: string
 }
 
-/** The namespace of both accounts. */
 const NAMESPACE = 'kube-system'
 const CONTROLLER_ACCOUNT = 'rollcall-controller'
 const AGENT_ACCOUNT = 'rollcall-agent'

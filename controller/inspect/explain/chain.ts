@@ -14,13 +14,11 @@ export interface ExplainFacts {
   readonly node: Node
   /** Undefined where there is none. */
   readonly report: NodeReport | undefined
-  /** Whether reports could be read at all. */
   readonly reportsRead: boolean
   /** The Lease that its kubelet renews: undefined where there is none, `unread` where it could not be read. */
   readonly kubelet: LeaseRecord | undefined | 'unread'
   /** Who leads, in one line. */
   readonly leader: string
-  /** Whether vCenter was to be asked. */
   readonly asked: boolean
   /** What a leader would decide now; undefined where vCenter was not asked, or nothing came of it. */
   readonly fresh: { readonly decision: Decision | undefined; readonly plan: NodePlan } | undefined

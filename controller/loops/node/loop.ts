@@ -51,11 +51,9 @@ export interface NodeLoopMetrics {
   lifecycle(read: () => Iterable<VCenterLifecycle>): void
   /** Reads how many Nodes are in the slow lane. */
   slowNodes(read: () => SlowNodes): void
-  /** Reads the length of the work queue. */
   queueDepth(read: () => number): void
   /** Reads since when (monotonic) each Node that is worked on is. */
   queueActive(read: () => Iterable<number>): void
-  /** What happens in the work queue. */
   readonly workQueue: Omit<WorkQueueObserver, 'ended'> & { ended(worked: number): void }
 }
 

@@ -34,7 +34,6 @@ export function createReconciler(options: {
   readonly enqueue: (name: string) => void
   /** Called with the decision of each reconcile, and with undefined when the Node is gone. */
   readonly onDecision: (name: string, decision: Decision | undefined, node: Node | undefined) => void
-  /** Called for each Node that was deleted. */
   readonly onDeleted: (node: Node, deletion: Deletion) => void
   /** Called with what is told of a write that the API server rejected or did not answer. */
   readonly onRejected: (name: string, refusal: RejectedDecision['refusal']) => void

@@ -5,7 +5,6 @@ import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
 import type { ConditionValue, ConditionValues } from './condition-value.ts'
 import type { NodeFacts } from './node-facts.ts'
 
-/** An Event on the Node. */
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning'
   readonly reason: Reason

@@ -22,7 +22,6 @@ export interface Rival extends Pick<Node, 'name' | 'deletingSince' | 'finalizers
 /** Another Node that holds an address or a host name. */
 export type AddressHolder = Pick<Node, 'name' | 'deletingSince' | 'finalizers'>
 
-/** A Node that a claim names. */
 export interface ClaimedNode {
   readonly name: string
   /** The VM that it is verified to be. */
@@ -61,9 +60,7 @@ export interface NodeFacts extends KnownNode {
    * its agent and VMware Tools report, which is too expensive to do twice.
    */
   readonly addressHolder: (address: string) => AddressHolder | undefined
-  /** Whether only a node's own agent can have written the report. */
   readonly policy: PolicyState
-  /** Whether Nodes are left to a vSphere CPI. */
   readonly interlock: InterlockState
   /**
    * The labels of zone and region by which the vSphere CSI driver is, or was last, registered on this Node. Undefined where

@@ -12,7 +12,6 @@ export interface Unmet {
   readonly message: string
 }
 
-/** The same, with the name of the precondition. */
 export interface UnmetPrecondition extends Unmet {
   readonly name: string
 }

@@ -18,7 +18,6 @@ export interface DeletionStep {
   readonly unmet: readonly UnmetPrecondition[]
   /** The names of those that the condition lists, in its order. */
   readonly listed: readonly string[]
-  /** Whether the Node is to be deleted now. */
   readonly deletes: boolean
   /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
   readonly detaches: boolean
