@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
-import type { Clock } from '../../agent/shared/clock.ts'
 import { attempt, messageOf } from '../../agent/shared/result.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Basics } from '../lib/tasks.ts'
 import { apiStatus, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 import { readList, selectorOf } from './list.ts'
@@ -26,7 +25,7 @@ export interface Informer<T> {
 }
 
 /** What an informer needs.*/
-export interface InformerOptions<T extends Listed> {
+export interface InformerOptions<T extends Listed> extends Basics {
   readonly client: KubeClient
   /** Of the collection, as `/api/v1/nodes`; of a kind with namespaces that of one, because objects are identified by name. */
   readonly path: string
@@ -40,9 +39,6 @@ export interface InformerOptions<T extends Listed> {
   onSynced?(): void
   /** An attempt has failed with this error, or the watch works again: undefined. */
   onFailing?(error: unknown): void
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
 }
 
 /** A bookmark comes every minute, the first after two (seen with Kubernetes 1.36): three without one mean a dead watch. */

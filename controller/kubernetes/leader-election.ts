@@ -1,6 +1,6 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import { messageOf } from '../../agent/shared/result.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Basics } from '../lib/tasks.ts'
 import { createDeadline } from './client.ts'
 import { createLeaseRenewer, type LeaseRenewer, type LeaseStore } from './lease.ts'
 
@@ -55,18 +55,17 @@ export interface LeaderElection {
  * Unlike in client-go, the next leader tries at the very moment of expiry, so that a dead leader is replaced within 20 s.
  * At the end the Lease is renewed until lead() has returned, and only then released.
  */
-export function createLeaderElection(options: {
-  readonly lease: LeaseStore
-  /** Unique to this process: the next process on the same host has another one. */
-  readonly identity: string
-  /** {@link DEFAULT_TIMING} by default. */
-  readonly timing?: ElectionTiming
-  /** See {@link createLeaseRenewer}. */
-  readonly onSlowPath?: () => void
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-}): LeaderElection {
+export function createLeaderElection(
+  options: Basics & {
+    readonly lease: LeaseStore
+    /** Unique to this process: the next process on the same host has another one. */
+    readonly identity: string
+    /** {@link DEFAULT_TIMING} by default. */
+    readonly timing?: ElectionTiming
+    /** See {@link createLeaseRenewer}. */
+    readonly onSlowPath?: () => void
+  },
+): LeaderElection {
   const { clock, random, logger, identity, timing = DEFAULT_TIMING } = options
   const { leaseDuration, renewDeadline, retryPeriod } = timing
   const renewer = createLeaseRenewer({ ...options, durationSeconds: Math.floor(leaseDuration / 1000) })

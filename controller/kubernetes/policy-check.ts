@@ -1,6 +1,5 @@
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
-import type { Clock } from '../../agent/shared/clock.ts'
 import {
   AGENT_FIELD_MANAGER,
   API_GROUP,
@@ -10,7 +9,7 @@ import {
   PLURAL,
 } from '../../agent/shared/node-report.ts'
 import { messageOf } from '../../agent/shared/result.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Basics } from '../lib/tasks.ts'
 import type { PolicyState } from '../types/cluster-state.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 
@@ -54,16 +53,15 @@ type PolicyAnswer =
  * What was found stays until the API server says otherwise. Inconclusive answers must continue for {@link DOUBT}, because an
  * API server that has just started rejects requests whose permissions and kinds it has not read yet.
  */
-export function createPolicyCheck(options: {
-  readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  /** The name of any report that exists, undefined where there is none. */
-  readonly sample: () => string | undefined
-  /** Called after `state` has changed. */
-  readonly onChange: () => void
-}) {
+export function createPolicyCheck(
+  options: Basics & {
+    readonly client: KubeClient
+    /** The name of any report that exists, undefined where there is none. */
+    readonly sample: () => string | undefined
+    /** Called after `state` has changed. */
+    readonly onChange: () => void
+  },
+) {
   const { client, clock, random, logger, sample, onChange } = options
   const interval = createBackoff({ ...INTERVAL, random })
   const retry = createBackoff({ ...RETRY, random })

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Basics } from '../lib/tasks.ts'
 import type { Node } from '../types/node.ts'
 import { CSI_DRIVER, TOPOLOGY_LABELS } from '../types/well-known.ts'
 import type { KubeClient } from './client.ts'
@@ -63,11 +63,8 @@ export function topologyKeysOf(
 export function createCSINodes({
   onChange,
   ...options
-}: {
+}: Basics & {
   readonly client: KubeClient
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   /** The keys in the CSINode of this name have changed. */
   readonly onChange: (name: string) => void
 }) {

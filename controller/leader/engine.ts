@@ -1,4 +1,3 @@
-import type { Clock } from '../../agent/shared/clock.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
 import { type Config, settingsOf, type VCenterConfig } from '../config/config.ts'
 import type { Interlock } from '../cpi/interlock/interlock.ts'
@@ -9,8 +8,7 @@ import { parseNode, parseNodeReport } from '../kubernetes/parse-node.ts'
 import type { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createCSINodes } from '../kubernetes/storage.ts'
 import { timeOfDay } from '../lib/format-time.ts'
-import type { Logger } from '../lib/log.ts'
-import { aborted, runTogether, type Task } from '../lib/tasks.ts'
+import { aborted, type Basics, runTogether, type Task } from '../lib/tasks.ts'
 import { createNodeIndex, type NodeIndex } from '../loops/node/gather/node-index.ts'
 import { LOOPS, type LoopPorts, ownControllers, type RunningLoop } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -23,7 +21,7 @@ import { createVCenterRemarks } from './vcenter-remarks.ts'
  * What an engine works with: real where a replica leads; where people ask what a leader would do, a client that keeps its
  * writes to itself; in the simulation models of the API server and the vCenters.
  */
-export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'writing'> {
+export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'writing'>, Basics {
   readonly config: Config
   readonly client: KubeClient
   readonly openInventory: (
@@ -40,9 +38,6 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
   readonly term: Pick<Term, 'confirm' | 'leadingFor'>
   /** Called when both lists are complete and every VM needed is followed. */
   readonly onSynced: () => void
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   readonly metrics: LoopPorts['metrics'] &
     Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun'>
 }

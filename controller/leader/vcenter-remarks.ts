@@ -1,19 +1,14 @@
-import type { Clock } from '../../agent/shared/clock.ts'
 import type { DecisionConfig, VCenterConfig } from '../config/config.ts'
 import { type DatacenterPath, matchesDatacenter } from '../config/datacenter-pattern.ts'
 import { listed } from '../lib/listed.ts'
-import type { Logger } from '../lib/log.ts'
-import { every } from '../lib/tasks.ts'
+import { type Basics, every } from '../lib/tasks.ts'
 import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
-export interface VCenterRemarksOptions {
+export interface VCenterRemarksOptions extends Basics {
   readonly vCenters: readonly Pick<VCenterConfig, 'name' | 'datacenters'>[]
   readonly servers: DecisionConfig['servers']
   readonly inventories: readonly Pick<RunningInventory, 'vCenter' | 'instanceUUID' | 'datacenters'>[]
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
 }
 
 interface Finding {

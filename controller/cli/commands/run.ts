@@ -1,4 +1,3 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
 import type { LogLevel } from '../../../agent/shared/program.ts'
 import { ok } from '../../../agent/shared/result.ts'
 import type { GivenArguments } from '../../config/overrides.ts'
@@ -11,9 +10,8 @@ import { createEventRecorder } from '../../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kubernetes/flow-control.ts'
 import { type CandidateOptions, createCandidate } from '../../leader/candidate.ts'
 import type { Engine } from '../../leader/engine.ts'
-import type { Logger } from '../../lib/log.ts'
 import { type ProcessMemory, releaseMemory } from '../../lib/release-memory.ts'
-import { runTogether, type Task } from '../../lib/tasks.ts'
+import { type Basics, runTogether, type Task } from '../../lib/tasks.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import { loadClientCA } from '../../telemetry/client-ca.ts'
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
@@ -50,7 +48,7 @@ export interface RunFlags extends LeaseFlags {
   }
 }
 
-export interface ControllerOptions {
+export interface ControllerOptions extends Basics {
   readonly config: CandidateOptions['config']
   readonly credentials: CredentialLocation
   readonly lease: CandidateOptions['lease']
@@ -62,9 +60,6 @@ export interface ControllerOptions {
   /** The HTTPS port; none by default. */
   readonly secure?: (SecureServing & { readonly host: string }) | undefined
   readonly version: string
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   readonly metrics: Metrics
   readonly timings?: Timings
   readonly memory: ProcessMemory

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { fail, fine, judgeClock, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { API_GROUP, API_VERSION, KIND } from '../../../agent/shared/node-report.ts'
 import { attempt } from '../../../agent/shared/result.ts'
@@ -10,14 +9,13 @@ import type { KubeClient } from '../../kubernetes/client.ts'
 import { createLeaseStore, type LeaseName } from '../../kubernetes/lease.ts'
 import { createPolicyCheck } from '../../kubernetes/policy-check.ts'
 import { listed } from '../../lib/listed.ts'
-import type { Logger } from '../../lib/log.ts'
-import { firstAnswer } from '../../lib/tasks.ts'
+import { type Basics, firstAnswer } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { checkOf, type Looked, look } from './check.ts'
 import { fieldsOf, REPORT_FIELDS } from './report-fields.ts'
 
 /** What the checks of a cluster look with. */
-export interface ClusterAround {
+export interface ClusterAround extends Basics {
   readonly client: KubeClient
   /** Whom the API server takes us for. */
   readonly user: string
@@ -32,9 +30,6 @@ export interface ClusterAround {
     readonly reports: ReadonlyMap<string, NodeReport>
   }>
   readonly cpi: () => Promise<CPIFindings>
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
 }
 
 /** What is known of a cluster without a look of their own. */

@@ -20,7 +20,7 @@ import {
   shareLease,
 } from '../../kubernetes/vcenter-login-attempts.ts'
 import { count, listed } from '../../lib/listed.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Basics } from '../../lib/tasks.ts'
 import type { NodeReport } from '../../types/node.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { TIMINGS } from '../../vcenter/timings.ts'
@@ -56,7 +56,7 @@ export interface ClusterFacts extends Pick<ClusterGiven, 'user' | 'skew'> {
   readonly seen: FactsOf<typeof CHECKS>
 }
 
-export interface DoctorOptions {
+export interface DoctorOptions extends Basics {
   /** Without one it is read from {@link configSecret}. */
   readonly config: ConfigSource | undefined
   readonly configSecret: LeaseName
@@ -65,9 +65,6 @@ export interface DoctorOptions {
   /** That the replicas compete for. */
   readonly lease: LeaseName
   readonly version: string
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
 }
 
 const API_SERVER = 'API server'

@@ -1,12 +1,11 @@
 import * as v from 'valibot'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { fail, fine, judgeClock, type Line, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { type Config, serverKey, type VCenterConfig } from '../../config/config.ts'
 import { isPath, matchesDatacenter } from '../../config/datacenter-pattern.ts'
 import { count, listed } from '../../lib/listed.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Basics } from '../../lib/tasks.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
 import {
   createPropertyReader,
@@ -35,7 +34,7 @@ import { REACH, type VCenterGiven } from './reach-vcenter.ts'
 const MOST_SESSIONS = 2_400
 const MOST_OWN_SESSIONS = 400
 
-interface VCenterOptions {
+interface VCenterOptions extends Basics {
   readonly config: VCenterConfig
   readonly logins: LoginLimiter
   /** Why logins are not counted together with the leader's; undefined where they are. */
@@ -45,9 +44,6 @@ interface VCenterOptions {
   readonly parentsIn: (instanceUUID: string) => Promise<readonly ParentObject[]>
   readonly userAgent: string
   readonly timings: Timings
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
 }
 
 /** Nobody reads them. */

@@ -1,4 +1,3 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { type Config, settingsOf } from '../../config/config.ts'
@@ -14,8 +13,7 @@ import {
   shareLease,
 } from '../../kubernetes/vcenter-login-attempts.ts'
 import { createEngine } from '../../leader/engine.ts'
-import type { Logger } from '../../lib/log.ts'
-import { aborted, runTogether } from '../../lib/tasks.ts'
+import { aborted, type Basics, runTogether } from '../../lib/tasks.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -28,7 +26,7 @@ import { TIMINGS, type Timings } from '../../vcenter/timings.ts'
 import { copyCluster } from './copied-cluster.ts'
 import { type FreshLook, planOf } from './node-plan.ts'
 
-export interface RunOnCopyOptions {
+export interface RunOnCopyOptions extends Basics {
   /** With the users and passwords filled in. */
   readonly config: Config
   readonly client: KubeClient
@@ -38,9 +36,6 @@ export interface RunOnCopyOptions {
   /** The Node whose VM is probed once where it is missing; none by default. */
   readonly probed?: string
   readonly version: string
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   readonly metrics: Metrics
   readonly timings?: Timings
   /** Called where logins are not counted together with the leader's, and where CSINodes cannot be read. */

@@ -1,4 +1,3 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { type Config, settingsOf } from '../../config/config.ts'
 import { DEFAULT_TIMEOUT, type KubeClient } from '../../kubernetes/client.ts'
 import type { EventRecorder } from '../../kubernetes/event-recorder.ts'
@@ -6,8 +5,7 @@ import type { Informer } from '../../kubernetes/informer.ts'
 import { heartbeatOf } from '../../kubernetes/kubelet-lease.ts'
 import { createNodeWriter } from '../../kubernetes/node-writer.ts'
 import { createVolumeAttachments } from '../../kubernetes/storage.ts'
-import type { Logger } from '../../lib/log.ts'
-import type { Task } from '../../lib/tasks.ts'
+import type { Basics, Task } from '../../lib/tasks.ts'
 import {
   createWorkQueue,
   DEFAULT_RATE,
@@ -58,7 +56,7 @@ export interface NodeLoopMetrics {
 }
 
 /** What the loop watches, asks and writes. */
-export interface NodeLoopPorts {
+export interface NodeLoopPorts extends Basics {
   readonly config: Config
   readonly client: KubeClient
   readonly nodes: Pick<Informer<Node>, 'get' | 'values'>
@@ -78,9 +76,6 @@ export interface NodeLoopPorts {
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
   /** Cuts off writes under way. The signal of `run` only prevents new ones. */
   readonly writing: AbortSignal
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   readonly metrics: NodeLoopMetrics
 }
 
