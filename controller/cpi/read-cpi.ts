@@ -34,42 +34,42 @@ export async function readCPI(client: KubeClient, signal: AbortSignal): Promise<
   return {
     ...managers,
     lease: lease?.record,
-    loadBalancers: await loadBalancers(client, signal),
-    routedNodes: await routedNodes(client, signal),
+    loadBalancers: await collect(client, '/api/v1/services', loadBalancer, signal),
+    routedNodes: await collect(client, '/api/v1/nodes', routedNode, signal),
   }
 }
 
-async function routedNodes(client: KubeClient, signal: AbortSignal): Promise<readonly string[]> {
-  const found: string[] = []
-  const isRouted = ({ type, reason = '' }: v.InferOutput<typeof NodeCondition>) =>
-    type === 'NetworkUnavailable' && ROUTE_REASONS.has(reason)
-  await readList(
-    client,
-    { path: '/api/v1/nodes' },
-    (object) => {
-      const parsed = v.safeParse(NodeWithConditions, object)
-      if (parsed.success && parsed.output.status.conditions?.some(isRouted))
-        found.push(parsed.output.metadata.name)
-    },
-    signal,
-  )
+/** What `take` makes of the objects of a list, as far as it takes them. */
+async function collect<T>(
+  client: KubeClient,
+  path: string,
+  take: (object: unknown) => T | undefined,
+  signal: AbortSignal,
+): Promise<readonly T[]> {
+  const found: T[] = []
+  const keep = (object: unknown): void => {
+    const taken = take(object)
+    if (taken !== undefined) found.push(taken)
+  }
+  await readList(client, { path }, keep, signal)
   return found
 }
 
-async function loadBalancers(client: KubeClient, signal: AbortSignal): Promise<readonly string[]> {
-  const found: string[] = []
-  await readList(
-    client,
-    { path: '/api/v1/services' },
-    (object) => {
-      const parsed = v.safeParse(Service, object)
-      if (!parsed.success || !parsed.output.metadata.finalizers?.includes(FINALIZER)) return
-      const { namespace, name } = parsed.output.metadata
-      found.push(`${namespace}/${name}`)
-    },
-    signal,
+function routedNode(object: unknown): string | undefined {
+  const parsed = v.safeParse(NodeWithConditions, object)
+  if (!parsed.success) return undefined
+  const { metadata, status } = parsed.output
+  const isRouted = status.conditions?.some(
+    ({ type, reason = '' }) => type === 'NetworkUnavailable' && ROUTE_REASONS.has(reason),
   )
-  return found
+  return isRouted ? metadata.name : undefined
+}
+
+function loadBalancer(object: unknown): string | undefined {
+  const parsed = v.safeParse(Service, object)
+  if (!parsed.success || !parsed.output.metadata.finalizers?.includes(FINALIZER)) return undefined
+  const { namespace, name } = parsed.output.metadata
+  return `${namespace}/${name}`
 }
 
 const RESOURCES = { DaemonSet: 'daemonsets', Deployment: 'deployments' } as const
@@ -85,14 +85,11 @@ export async function readManagers(
   namespace: string | undefined,
   signal: AbortSignal,
 ): Promise<Managers> {
-  const workloads: Workload[] = []
   const parent = `/apis/apps/v1${namespace === undefined ? '' : `/namespaces/${namespace}`}`
+  const workloads: Workload[] = []
   for (const kind of ['DaemonSet', 'Deployment'] as const) {
-    const take = (object: unknown) => {
-      const workload = parseWorkload(kind, object)
-      if (workload !== undefined) workloads.push(workload)
-    }
-    await readList(client, { path: `${parent}/${RESOURCES[kind]}` }, take, signal)
+    const take = (object: unknown) => parseWorkload(kind, object)
+    workloads.push(...(await collect(client, `${parent}/${RESOURCES[kind]}`, take, signal)))
   }
   return findManagers(workloads)
 }

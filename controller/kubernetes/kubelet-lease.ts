@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { ApiError } from '../../agent/shared/api-error.ts'
+import { hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
@@ -25,7 +25,7 @@ export async function heartbeatOf(
   try {
     answer = await client.request({ method: 'GET', path, signal })
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return 'none'
+    if (hasStatus(error, 404)) return 'none'
     throw error
   }
   const lease = v.safeParse(Lease, answer)

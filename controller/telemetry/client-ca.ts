@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import * as v from 'valibot'
-import { ApiError } from '../../agent/shared/api-error.ts'
 import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { parseCertificates } from '../config/trust.ts'
+import { hasStatus } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
@@ -126,7 +126,7 @@ async function readConfigMap(client: KubeClient, signal: AbortSignal): Promise<r
     if (!found.ok) throw new Error(`${KEY} in ${CONFIG_MAP} ${found.message}`)
     return found.value
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403)
+    if (hasStatus(error, 403))
       throw new Error(
         'this account may not read kube-system/extension-apiserver-authentication: bind it to the Role extension-apiserver-authentication-reader there, as manifests/components/secure-port does, or start with --authentication-skip-lookup, if no client certificate is to be believed',
         { cause: error },

@@ -3,8 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { makeRoot, plant } from '../testing/root.ts'
-import { CredentialError, inClusterCredential } from './credential.ts'
-import { kubeconfigCredential } from './kubeconfig.ts'
+import { CredentialError, inClusterCredential, kubeconfigCredential } from './credential.ts'
 
 function config(cluster: object, user: object): string {
   return JSON.stringify({
