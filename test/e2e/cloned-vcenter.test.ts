@@ -2,17 +2,14 @@
 import t from 'tap'
 import { followed } from '../attacks/tenant.ts'
 import { until } from '../fixtures/until.ts'
-import { startVcsim } from '../servers/vcsim.ts'
-import { readyz } from '../world/leadership.ts'
 import { condition, isInitialized, type NodeObject } from '../world/objects.ts'
-import { builtProgram, startProgram } from '../world/program.ts'
+import { runProgram } from '../world/program.ts'
 import { openStage } from '../world/stage.ts'
 
 const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, vcsim } = stage
-const clone = await startVcsim({ clusters: 2, vms: 4, password: 'another' })
-t.teardown(() => clone.stop())
+const clone = await stage.vCenter({ clusters: 2, vms: 4, password: 'another' })
 const controller = await stage.controller({ otherVCenters: { clone } })
 const member = await stage.initialized('worker-1')
 const found = () => condition(reports.last(member.name), 'VMFound')
@@ -22,20 +19,16 @@ const isTainted = (node: NodeObject | undefined) =>
 t.test('both are named, at the start and by /readyz, which stays ready', async (t) => {
   await until('it is logged', () => /say that they are one/.test(controller.output()))
   t.match(controller.output(), /"vCenters":\["main","clone"\]/)
-  t.match(await readyz(controller), /^vCenters main, clone say that they are one/m)
-  t.equal((await fetch(`${controller.url}/readyz`)).status, 200)
+  t.match(await controller.readyz(), /^vCenters main, clone say that they are one/m)
+  t.ok(await controller.isReady())
 })
 
 t.test('doctor names them as well', async (t) => {
-  const command = await builtProgram('rollcall-controller')
-  const args = [
-    'doctor',
-    `--config=${controller.configFile}`,
-    `--kubeconfig=${stage.cluster.adminKubeconfig}`,
-  ]
-  const program = startProgram({ command, args })
-  await program.ended
-  t.match(program.output(), /vCenters main, clone: identity .*say that they are one/)
+  const args = [`--config=${controller.configFile}`, `--kubeconfig=${stage.cluster.adminKubeconfig}`]
+  t.match(
+    (await runProgram('rollcall-controller', 'doctor', ...args)).output,
+    /vCenters main, clone: identity .*say that they are one/,
+  )
 })
 
 t.test('off in the clone alone: the Node gets no taint, whether the real one answers or not', async (t) => {
@@ -43,7 +36,7 @@ t.test('off in the clone alone: the Node gets no taint, whether the real one ans
   await reports.until('it is told', () => found()?.reason === 'VCenterNotUnique')
   t.match(found(), { status: 'Unknown', message: /do not agree on the power state of VM/ })
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
-  await until('the real one is away', async () => /^vCenter main: /m.test(await readyz(controller)))
+  await until('the real one is away', async () => /^vCenter main: /m.test(await controller.readyz()))
   const other = await stage.reported('worker-2')
   await reports.until(
     'a new one waits, though the clone shows its VM',

@@ -2,58 +2,14 @@ import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { loginsOf } from '../world/deletion.ts'
-import { metric } from '../world/meters.ts'
+import { becomes, metric, UP } from '../world/meters.ts'
 import { condition } from '../world/objects.ts'
 import { LABELS, type MountedController, openStage, ZONE_CATEGORY } from '../world/stage.ts'
 
 // The password changes in the Secret and in vCenter, in either order. Every attempt to log in is on record.
-const LOGIN_REFUSED = 'rollcall_vcenter_calls_total{vcenter="main",operation="Login",outcome="InvalidLogin"}'
 const stage = await openStage(t, { vms: 16, password: 'first-pw' })
 const { nodes, reports, vcsim } = stage
 let current = 'first-pw'
-
-interface Scene extends Pick<MountedController, 'controller' | 'write'> {
-  /** Writes the Secret with this password, and waits until it is loaded. */
-  rotate(password: string): Promise<void>
-  /** Logins since the scene began. */
-  attempts(): Promise<string[]>
-}
-
-/** A controller with the password of the moment. Without zones, so that nobody logs in by REST. */
-async function open(t: Test, labels: { zone?: string; region?: string } = {}): Promise<Scene> {
-  const conf = (password: string) => vsphereConf({ ...vcsim, password }, { labels })
-  const before = (await vcsim.logins()).length
-  const { controller, write } = await stage.mounted(conf(current))
-  t.teardown(() => controller.stop())
-  let rotations = 0
-  return {
-    controller,
-    write,
-    async rotate(password) {
-      rotations += 1
-      await write(conf(password))
-      await until('it is loaded', () => controller.output().split('configuration loaded').length > rotations)
-    },
-    attempts: () => loginsOf(stage, before),
-  }
-}
-
-async function inVCenter(password: string): Promise<void> {
-  await vcsim.setPassword(password)
-  current = password
-}
-
-const refused = ({ controller }: Scene) =>
-  until('vCenter has refused the password', async () => {
-    const readyz = await (await fetch(`${controller.url}/readyz`)).text()
-    return readyz.startsWith('vCenter main: InvalidLogin')
-  })
-
-const up = ({ controller }: Scene) =>
-  until(
-    'vCenter answers',
-    async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 1,
-  )
 
 t.test('in vCenter first: the session lives on, the next one takes the new password', async (t) => {
   const scene = await open(t)
@@ -66,7 +22,7 @@ t.test('in vCenter first: the session lives on, the next one takes the new passw
   t.same(await scene.attempts(), ['first-pw accepted'], 'nothing needs a login yet')
   await vcsim.endSessions()
   await until('a new session', async () => (await scene.attempts()).length > 1)
-  await up(scene)
+  await becomes(scene.controller, UP, 1)
   await stage.initialized('new-session')
   t.same(await scene.attempts(), ['first-pw accepted', 'second-pw accepted'])
   t.equal(nodes.of(member.name).length, writes, 'the Node was not touched')
@@ -79,7 +35,7 @@ t.test('in the Secret first: the session lives on, until vCenter has it too', as
   await inVCenter('third-pw')
   await vcsim.endSessions()
   await until('a new session', async () => (await scene.attempts()).length > 1)
-  await up(scene)
+  await becomes(scene.controller, UP, 1)
   await stage.initialized('both-changed')
   t.same(await scene.attempts(), ['second-pw accepted', 'third-pw accepted'])
 })
@@ -107,10 +63,11 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
     await refused(scene)
   }
   t.same((await vcsim.calls()).operations.Login, 1, 'the old one')
-  t.equal(await metric(scene.controller, LOGIN_REFUSED), 1)
+  const logins = 'rollcall_vcenter_calls_total{vcenter="main",operation="Login",outcome="InvalidLogin"}'
+  t.equal(await metric(scene.controller, logins), 1)
 
   await scene.write(vsphereConf({ ...vcsim, password: 'fourth-pw' }, { labels: LABELS }))
-  await up(scene)
+  await becomes(scene.controller, UP, 1)
   await reports.until(
     'it is initialized',
     () => condition(reports.last(held.name), 'Initialized')?.status === 'True',
@@ -130,7 +87,7 @@ t.test('a wrong one is written: it is not tried while the session lives, then on
   await vcsim.endSessions()
   await refused(scene)
   await scene.rotate('fourth-pw')
-  await up(scene)
+  await becomes(scene.controller, UP, 1)
   t.same(await scene.attempts(), ['fourth-pw accepted', 'mistyped refused', 'fourth-pw accepted'])
 })
 
@@ -151,7 +108,7 @@ t.test('whatever characters it has: sent as written, and never said', async (t) 
     await stage.reported(`awkward-${index}`)
     await refused(scene)
     await scene.rotate(password)
-    await up(scene)
+    await becomes(scene.controller, UP, 1)
     t.match(await vcsim.sessions(), { soap: 1 }, JSON.stringify(password))
   }
   const accepted = (await vcsim.logins()).filter((login) => login.accepted).map(({ password }) => password)
@@ -159,3 +116,39 @@ t.test('whatever characters it has: sent as written, and never said', async (t) 
   t.notMatch(scene.controller.output(), /marker|-pw/)
   t.notMatch(JSON.stringify([stage.events.versions, reports.versions, nodes.versions]), /marker|-pw/)
 })
+
+async function inVCenter(password: string): Promise<void> {
+  await vcsim.setPassword(password)
+  current = password
+}
+
+/** A controller with the password of the moment. Without zones, so that nobody logs in by REST. */
+async function open(t: Test, labels: { zone?: string; region?: string } = {}): Promise<Scene> {
+  const conf = (password: string) => vsphereConf({ ...vcsim, password }, { labels })
+  const before = (await vcsim.logins()).length
+  const { controller, write } = await stage.mounted(t, conf(current))
+  let rotations = 0
+  return {
+    controller,
+    write,
+    async rotate(password) {
+      rotations += 1
+      await write(conf(password))
+      await until('it is loaded', () => controller.output().split('configuration loaded').length > rotations)
+    },
+    attempts: () => loginsOf(stage, before),
+  }
+}
+
+interface Scene extends Pick<MountedController, 'controller' | 'write'> {
+  /** Writes the Secret with this password, and waits until it is loaded. */
+  rotate(password: string): Promise<void>
+  /** Logins since the scene began. */
+  attempts(): Promise<string[]>
+}
+
+async function refused({ controller }: Scene): Promise<void> {
+  await until('vCenter has refused the password', async () =>
+    (await controller.readyz()).startsWith('vCenter main: InvalidLogin'),
+  )
+}

@@ -3,13 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { type Controller, vsphereConf } from '../world/controller.ts'
-import { readyz } from '../world/leadership.ts'
 import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 2 })
 const { events, nodes, reports, vcsim } = stage
-const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
 await vcsim.setLockout({ failures: 5, withinSeconds: 180, unlockSeconds: 300 })
 
 const configFile = `${stage.dir}/vsphere.conf`
@@ -17,24 +15,6 @@ const configure = (password: string) =>
   writeFile(configFile, vsphereConf({ ...vcsim, password }), { mode: 0o600 })
 const start = (identity: string) => stage.controller({ configFile, identity, until: 'answering' })
 const refused = async () => (await vcsim.logins()).filter(({ accepted }) => !accepted).length
-async function remembered(): Promise<string> {
-  interface Annotated {
-    readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
-  }
-  const { body } = await stage.cluster.request<Annotated>('GET', LEASE)
-  return body.metadata.annotations?.['rollcall.dev/login-attempts'] ?? ''
-}
-
-/** The one that leads and says that vCenter refuses it, or that it may not try. */
-function heldUp(controllers: readonly Controller[]): Promise<Controller> {
-  return until('one leads and is held up', async () => {
-    for (const controller of controllers) {
-      if (/^vCenter main: InvalidLogin/.test(await readyz(controller))) return controller
-    }
-    return undefined
-  })
-}
-
 await configure('wrong-horse-9c1d')
 const member = await stage.reported('waits')
 let replicas = [await start('a'), await start('b')]
@@ -53,7 +33,7 @@ t.test('two replicas with a wrong password, each started anew again and again', 
   await t.test('what is said names the time of the next attempt', async (t) => {
     const words =
       /will be retried at \d\d:\d\d UTC so that the account is not locked out; check user and password/
-    t.match(await readyz(last), /^vCenter main: InvalidLogin, will be retried at \d\d:\d\d UTC$/m)
+    t.match(await last.readyz(), /^vCenter main: InvalidLogin, will be retried at \d\d:\d\d UTC$/m)
     await reports.until('the condition says it', () =>
       words.test(condition(reports.last(member.name), 'VMFound')?.message ?? ''),
     )
@@ -102,10 +82,29 @@ t.test('a person looks for the right form of the user name, with the wrong passw
   t.ok(count >= 1 && count < 5, `${count} refused logins`)
   t.notOk(await vcsim.isLocked())
   const last = await heldUp(replicas)
-  t.match(await readyz(last), /^vCenter main: InvalidLogin, will be retried at \d\d:\d\d UTC$/m)
+  t.match(await last.readyz(), /^vCenter main: InvalidLogin, will be retried at \d\d:\d\d UTC$/m)
   t.match(last.output(), /with those in other forms of this name/)
   await configure(vcsim.password)
   await until('vCenter takes the password', async () => (await vcsim.logins()).at(-1)?.accepted)
   t.equal((await refused()) - before, count, 'at once')
   t.notOk(await vcsim.isLocked())
 })
+
+async function remembered(): Promise<string> {
+  interface Annotated {
+    readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
+  }
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
+  const { body } = await stage.cluster.request<Annotated>('GET', path)
+  return body.metadata.annotations?.['rollcall.dev/login-attempts'] ?? ''
+}
+
+/** The one that leads and says that vCenter refuses it, or that it may not try. */
+function heldUp(controllers: readonly Controller[]): Promise<Controller> {
+  return until('one leads and is held up', async () => {
+    for (const controller of controllers) {
+      if (/^vCenter main: InvalidLogin/.test(await controller.readyz())) return controller
+    }
+    return undefined
+  })
+}

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startVcsim } from '../servers/vcsim.ts'
-import { type Controller, vsphereConf } from '../world/controller.ts'
+import type { Vcsim } from '../servers/vcsim.ts'
+import { vsphereConf } from '../world/controller.ts'
 import { claimAll, prepareReports, registerCrowd } from '../world/crowd.ts'
 import { lease, standsBy } from '../world/leadership.ts'
 import type { Member } from '../world/member.ts'
@@ -11,54 +11,16 @@ import { LABELS, type MountedController, openStage } from '../world/stage.ts'
 
 // The configuration changes under a controller that runs and leads.
 const CROWD = 60
-/** So many report at a time. */
-const GROUP = 6
-/** What the configuration changes to while a group, by its index, is initialized. */
-const CHANGES = new Map([
-  [2, 4],
-  [6, 5],
-])
 const stage = await openStage(t, { vms: 20 + CROWD })
 const { cluster, nodes, reports, vcsim } = stage
-const other = await startVcsim({ vms: 4, seed: 'second', password: 'another' })
-t.teardown(() => other.stop())
+const other = await stage.vCenter({ vms: 4, seed: 'second', password: 'another' })
 const [otherVM, nextVM] = await other.vms()
 if (otherVM === undefined || nextVM === undefined) throw new Error('the second simulator lacks machines')
 const both = { otherVCenters: { second: other } }
 const labels = LABELS
 
-/** A controller with this configuration, and nobody's calls counted before. */
-async function open(t: Test, conf: string): Promise<MountedController> {
-  await Promise.all([vcsim.resetCalls(), other.resetCalls()])
-  const mounted = await stage.mounted(conf)
-  t.teardown(() => mounted.controller.stop())
-  return mounted
-}
-
-/** Writes a configuration and waits until the controller says this of it; resolves with milliseconds from the one to the other. */
-async function change({ write, controller }: MountedController, conf: string, says: RegExp): Promise<number> {
-  const [start, heard] = [performance.now(), controller.stderr.length]
-  await write(conf)
-  await until(`it says ${says}`, () => controller.stderr.slice(heard).some((line) => says.test(line)))
-  return performance.now() - start
-}
-
 const LOADED = /configuration loaded/
 const REFUSED = /configuration refused/
-
-async function initialized(t: Test, member: Member): Promise<void> {
-  await member.reportOnce()
-  await reports.until(
-    `${member.name} is initialized`,
-    () => condition(reports.last(member.name), 'Initialized')?.status === 'True',
-  )
-  t.ok(isInitialized(nodes.last(member.name)))
-}
-
-const logins = async (simulator: typeof vcsim): Promise<number> =>
-  (await simulator.calls()).operations.Login ?? 0
-
-const isReady = async ({ url }: Controller): Promise<boolean> => (await fetch(`${url}/readyz`)).status === 200
 
 t.test('a second vCenter comes and goes: the first does not notice, nor do its Nodes', async (t) => {
   const scene = await open(t, vsphereConf(vcsim, { labels }))
@@ -70,7 +32,7 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
 
   const taken = await change(scene, vsphereConf(vcsim, { labels, ...both }), LOADED)
   const start = performance.now()
-  await until('it is ready', () => isReady(controller))
+  await until('it is ready', () => controller.isReady())
   t.comment(`loaded after ${taken.toFixed()} ms, ready ${(performance.now() - start).toFixed()} ms later`)
   const second = await stage.member('second', { vm: otherVM })
   await initialized(t, second)
@@ -87,28 +49,20 @@ t.test('a second vCenter comes and goes: the first does not notice, nor do its N
 
   await change(scene, vsphereConf(vcsim, { labels }), LOADED)
   await until('the second is logged out', async () => (await other.sessions()).soap === 0)
-  await until('it is ready', () => isReady(controller))
+  await until('it is ready', () => controller.isReady())
   t.equal(await metric(controller, 'rollcall_vcenter_up{vcenter="second"}'), undefined)
   t.equal(await metric(controller, 'rollcall_leader'), 1)
   await initialized(t, await stage.member('third'))
 
   t.equal(nodes.of(first.name).length, writes, 'the first Node was not touched')
   t.equal(await logins(vcsim), 1)
-  const { holderIdentity, leaseTransitions } = await lease(cluster)
-  t.same({ holderIdentity, leaseTransitions }, pick(before.lease), 'the same leader in the same term')
+  const term = ({ holderIdentity, leaseTransitions }: Awaited<ReturnType<typeof lease>>) => ({
+    holderIdentity,
+    leaseTransitions,
+  })
+  t.same(term(await lease(cluster)), term(before.lease), 'the same leader in the same term')
   t.equal(controller.exit(), undefined)
   t.notOk(controller.output().includes('leadership given back'))
-})
-
-const pick = ({
-  holderIdentity,
-  leaseTransitions,
-}: {
-  holderIdentity: string
-  leaseTransitions: number
-}) => ({
-  holderIdentity,
-  leaseTransitions,
 })
 
 t.test('a mistake: refused whole, and all goes on as before', async (t) => {
@@ -126,7 +80,7 @@ t.test('a mistake: refused whole, and all goes on as before', async (t) => {
   )
   t.equal(await metric(controller, 'rollcall_config_valid'), 0)
   t.equal(await metric(controller, 'rollcall_config_last_load_timestamp_seconds'), loadedAt)
-  t.ok(await isReady(controller), 'readiness does not care')
+  t.ok(await controller.isReady(), 'readiness does not care')
   await initialized(t, await stage.member('meanwhile'))
   t.equal(await logins(other), 0, 'none of it was loaded')
   t.equal(controller.stderr.filter((line) => REFUSED.test(line)).length, 1)
@@ -154,12 +108,14 @@ t.test('zones come: Nodes that run get their labels', async (t) => {
 
 t.test('a replica that stands by loads it too, and leads with it', async (t) => {
   const scene = await open(t, vsphereConf(vcsim, { labels }))
-  const standby = await stage.controller({
-    identity: 'standby',
-    configFile: scene.configFile,
-    until: 'answering',
-  })
-  t.teardown(() => standby.stop())
+  const standby = await stage.controller(
+    {
+      identity: 'standby',
+      configFile: scene.configFile,
+      until: 'answering',
+    },
+    t,
+  )
   await change(scene, vsphereConf(vcsim, { labels, ...both }), LOADED)
   await until('so does the other', () => LOADED.test(standby.output()))
   t.ok(await standsBy(standby, 'controller-0'))
@@ -173,6 +129,13 @@ t.test('a replica that stands by loads it too, and leads with it', async (t) => 
 })
 
 t.test(`changes while ${CROWD} Nodes are initialized: each is written as often as ever`, async (t) => {
+  /** So many report at a time. */
+  const GROUP = 6
+  /** What the configuration changes to while a group, by its index, is initialized. */
+  const CHANGES = new Map([
+    [2, 4],
+    [6, 5],
+  ])
   const members = await registerCrowd(cluster, stage.vms.splice(0, CROWD))
   await claimAll(vcsim, members)
   const groups = Array.from({ length: CROWD / GROUP }, (_, i) => members.slice(i * GROUP, (i + 1) * GROUP))
@@ -210,3 +173,30 @@ t.test(`changes while ${CROWD} Nodes are initialized: each is written as often a
   }
   t.equal(await logins(vcsim), 1)
 })
+
+/** A controller with this configuration, and nobody's calls counted before. */
+async function open(t: Test, conf: string): Promise<MountedController> {
+  await Promise.all([vcsim.resetCalls(), other.resetCalls()])
+  return stage.mounted(t, conf)
+}
+
+/** Writes a configuration and waits until the controller says this of it; resolves with milliseconds from the one to the other. */
+async function change({ write, controller }: MountedController, conf: string, says: RegExp): Promise<number> {
+  const [start, heard] = [performance.now(), controller.stderr.length]
+  await write(conf)
+  await until(`it says ${says}`, () => controller.stderr.slice(heard).some((line) => says.test(line)))
+  return performance.now() - start
+}
+
+async function initialized(t: Test, member: Member): Promise<void> {
+  await member.reportOnce()
+  await reports.until(
+    `${member.name} is initialized`,
+    () => condition(reports.last(member.name), 'Initialized')?.status === 'True',
+  )
+  t.ok(isInitialized(nodes.last(member.name)))
+}
+
+async function logins(simulator: Vcsim): Promise<number> {
+  return (await simulator.calls()).operations.Login ?? 0
+}

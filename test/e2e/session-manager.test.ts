@@ -2,17 +2,14 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { until } from '../fixtures/until.ts'
 import { applyManifest, readManifests } from '../servers/manifests.ts'
 import { startSessionManager } from '../servers/session-manager.ts'
 import { vsphereConf } from '../world/controller.ts'
-import { readyz } from '../world/leadership.ts'
-import { metric } from '../world/meters.ts'
-import { condition, eventsOf, isInitialized } from '../world/objects.ts'
+import { becomes, metric, UP } from '../world/meters.ts'
+import { condition, isInitialized } from '../world/objects.ts'
 import { LABELS, openStage } from '../world/stage.ts'
 
 const NAME = 'vsphere-cloud-secret'
-const PATH = '/api/v1/namespaces/kube-system/secrets'
 const stage = await openStage(t, { vms: 6, password: 'marker-password' })
 const { cluster, events, nodes, reports, vcsim } = stage
 const manager = await startSessionManager({ vcsim, dir: stage.dir, token: 'marker-token' })
@@ -21,17 +18,6 @@ t.teardown(() => manager.stop())
 const [, ...rights] = await readManifests('../credentials.example.yaml')
 for (const right of rights) await applyManifest(cluster, right)
 
-async function write(token: string): Promise<void> {
-  const stringData = {
-    [`${vcsim.host}.vc-session-manager-url`]: `${manager.url}\n`,
-    [`${vcsim.host}.vc-session-manager-token`]: `${token}\n`,
-  }
-  const metadata = { name: NAME, namespace: 'kube-system' }
-  const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData }
-  const { status } = await cluster.request('PUT', `${PATH}/${NAME}`, secret)
-  if (status === 404) await cluster.request('POST', PATH, secret)
-}
-
 const caFile = join(stage.dir, 'both.pem')
 const certificates = [vcsim.certificateFile, manager.caFile].map((file) => readFile(file, 'utf8'))
 await writeFile(caFile, (await Promise.all(certificates)).join('\n'))
@@ -39,21 +25,10 @@ const config = vsphereConf({ ...vcsim, certificateFile: caFile }, { labels: LABE
   .replace(/^ *(user|password): .*\n/gm, '')
   .concat(`global: {secretName: ${NAME}, secretNamespace: kube-system}\n`)
 
-async function initialized(name: string): Promise<void> {
-  await stage.initialized(name)
-  await nodes.until(`${name} has its zone`, () => {
-    const found = nodes.last(name)?.metadata.labels ?? {}
-    return /^zone-[ab]$/.test(found['topology.kubernetes.io/zone'] ?? '')
-  })
-  t.equal(nodes.last(name)?.metadata.labels['topology.kubernetes.io/region'], 'region-1')
-}
-
 const clones = async () => (await vcsim.calls()).operations.CloneSession ?? 0
 
 await write('marker-token')
 const controller = await stage.controller({ config })
-const up = () =>
-  until('vCenter is up', async () => (await metric(controller, 'rollcall_vcenter_up{vcenter="main"}')) === 1)
 
 await t.test('a Node gets its labels, zone and region too, through a clone alone', async (t) => {
   await initialized('first')
@@ -84,14 +59,12 @@ await t.test('a refused token: said, not sent again, and a changed one is used',
       )
     )
   })
-  await events.until('an Event says so', () =>
-    eventsOf(events, 'waits').some(({ reason }) => reason === 'InvalidLogin'),
-  )
-  t.match(await readyz(controller), /^vCenter main: InvalidLogin/)
+  await stage.told('waits', 'InvalidLogin')
+  t.match(await controller.readyz(), /^vCenter main: InvalidLogin/)
   t.equal(manager.authorizations.length, before + 1)
   await write('marker-next')
   await controller.says(/"changed":\["token"\].*credential loaded/)
-  await up()
+  await becomes(controller, UP, 1)
   await nodes.until('it is initialized', () => isInitialized(nodes.last('waits')))
   t.equal(manager.authorizations.length, before + 2)
 })
@@ -116,7 +89,7 @@ const said: string[] = []
 await t.test(
   'its own session is logged out at the end, and that of the session manager lives on',
   async (t) => {
-    said.push(await (await fetch(`${controller.url}/metrics`)).text(), await readyz(controller))
+    said.push(await controller.metrics(), await controller.readyz())
     await controller.stop()
     said.push(controller.output())
     t.match(await vcsim.sessions(), { soap: 1, rest: 0 })
@@ -151,3 +124,23 @@ await t.test('neither password, token nor ticket is ever said', async (t) => {
   t.ok(manager.tickets.length > 2)
   for (const secret of ['marker-', ...manager.tickets]) t.notOk(all.includes(secret))
 })
+
+async function write(token: string): Promise<void> {
+  const encoded = (text: string) => Buffer.from(`${text}\n`).toString('base64')
+  const data = {
+    [`${vcsim.host}.vc-session-manager-url`]: encoded(manager.url),
+    [`${vcsim.host}.vc-session-manager-token`]: encoded(token),
+  }
+  const metadata = { name: NAME, namespace: 'kube-system' }
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata, data }
+  await applyManifest(cluster, secret)
+}
+
+async function initialized(name: string): Promise<void> {
+  await stage.initialized(name)
+  await nodes.until(`${name} has its zone`, () => {
+    const found = nodes.last(name)?.metadata.labels ?? {}
+    return /^zone-[ab]$/.test(found['topology.kubernetes.io/zone'] ?? '')
+  })
+  t.equal(nodes.last(name)?.metadata.labels['topology.kubernetes.io/region'], 'region-1')
+}

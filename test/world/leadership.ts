@@ -2,17 +2,13 @@
 import type { Cluster } from '../servers/cluster.ts'
 import type { Controller } from './controller.ts'
 
-export async function readyz({ url }: Controller): Promise<string> {
-  return (await fetch(`${url}/readyz`)).text()
-}
-
 export async function isLeading(controller: Controller): Promise<boolean> {
-  return (await readyz(controller)).startsWith('leading')
+  return (await controller.readyz()).startsWith('leading')
 }
 
 /** Whether it stands by and knows that the replica of this `--identity` leads, to which each process adds a suffix. */
 export async function standsBy(controller: Controller, leader: string): Promise<boolean> {
-  return new RegExp(`^standby; ${leader}_[0-9a-f]{8} leads`).test(await readyz(controller))
+  return new RegExp(`^standby; ${leader}_[0-9a-f]{8} leads`).test(await controller.readyz())
 }
 
 /** When it last logged this message, RFC 3339 by the clock on the wall. */

@@ -25,6 +25,8 @@ export interface MemberOptions {
   readonly runsIn?: VcsimVM
   /** Whose credential its agent has: the kubelet's (systemd unit, the default), or its Pod's token (DaemonSet). */
   readonly agentOf?: 'kubelet' | 'pod'
+  /** Whether VMware Tools have told vCenter its host name and its addresses before its Node comes. */
+  readonly tools?: boolean
   /** What the guest RPC tool may not; null is no tool at all. */
   readonly rpctool?: Pick<RpctoolOptions, 'deny' | 'disable' | 'hang' | 'vmtoolsd'> | null
 }
@@ -59,6 +61,7 @@ export async function createMember(
     runsIn = vm,
     agentOf = 'kubelet',
     rpctool = {},
+    tools = false,
     addresses = [`${address}/24`],
     nodeIP,
     providerID,
@@ -72,6 +75,7 @@ export async function createMember(
   const bootID = randomUUID()
   await writeMachine(root, { vm, hostname: `${name}.example`, bootID, nics: nic(addresses) })
   if (rpctool !== null) await writeRpctool(join(root, 'usr/bin'), { vcsim, vm: runsIn.ref, ...rpctool })
+  if (tools) await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [...addresses] }] })
   const node = await registerNode(cluster, {
     name,
     biosUUID: vm.uuid,

@@ -11,7 +11,14 @@ import { type Controller, type ControllerProcessOptions, startController } from 
 import { type CrowdMember, claimAll, prepareReports, registerCrowd } from './crowd.ts'
 import { type RegisteredNode, registerNode } from './kubelet.ts'
 import { createMember, type Member, type MemberOptions } from './member.ts'
-import { condition, type EventObject, isInitialized, type NodeObject, type ReportObject } from './objects.ts'
+import {
+  condition,
+  type EventObject,
+  eventsOf,
+  isInitialized,
+  type NodeObject,
+  type ReportObject,
+} from './objects.ts'
 import type { Program } from './program.ts'
 import { type Recording, record } from './recorder.ts'
 import { mountSecret } from './secret-mount.ts'
@@ -36,27 +43,39 @@ export interface Stage extends StageServers {
   readonly nodes: Recording<NodeObject>
   readonly reports: Recording<ReportObject>
   readonly events: Recording<EventObject>
-  /** Starts a controller that ends with the test; see {@link ControllerProcessOptions}. */
-  controller(options?: Partial<ControllerProcessOptions>): Promise<Controller>
+  /** Leaves only these of the VMs without a Node to new members. */
+  keepVMs(which: (vm: VcsimVM) => boolean): void
+  /** Starts another vCenter, without tags. */
+  vCenter(options: VcsimOptions): Promise<Vcsim>
+  /** Starts a controller, see {@link ControllerProcessOptions}; it ends with the stage, or with the test that is given. */
+  controller(options?: Partial<ControllerProcessOptions>, t?: Teardown): Promise<Controller>
   /** Opens a line to the API server that can be broken; `cluster` is what lies at its end. */
   line(): Promise<ApiProxy & { readonly cluster: Cluster }>
   /** Registers a Node for a machine of its own, whose files are there; no agent runs yet. */
   member(name: string, options?: MemberOptions): Promise<Member>
+  /** Registers several. */
+  machines<const Names extends readonly string[]>(...names: Names): Promise<Each<Names, Member>>
   /** The same, whose agent has reported once. */
   reported(name: string, options?: MemberOptions): Promise<Member>
   /** The same, whose Node is initialized then, as its report says. */
   initialized(name: string, options?: MemberOptions): Promise<Member>
   /** As many Nodes, or those of these names, whose reports are made up and written at once; waits until all are initialized. */
-  crowd(of: number | readonly string[]): Promise<CrowdMember[]>
+  crowd<const Of extends number | readonly string[]>(of: Of): Promise<Crowd<Of>>
+  /** Waits until there is an Event of this reason on a Node; resolves with all that there are. */
+  told(node: string, reason: string): Promise<EventObject[]>
   /** Registers the Node of a member again after it was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
   /** Changes a Node by a merge patch, as a person would. */
   patch(node: string, change: object): Promise<void>
   /** Deletes a Node, as a person would. */
   remove(node: string): Promise<void>
-  /** Starts a controller with a vsphere.conf, and files beside it, that are mounted as a Secret. */
-  mounted(conf: string, files?: Readonly<Record<string, string>>): Promise<MountedController>
+  /** Starts a controller with a vsphere.conf, and files beside it, that are mounted as a Secret. It ends with the test. */
+  mounted(t: Teardown, conf: string, files?: Readonly<Record<string, string>>): Promise<MountedController>
 }
+
+/** One of these for each of the names. */
+type Each<Names extends readonly string[], T> = { [Place in keyof Names]: T }
+type Crowd<Of> = Of extends readonly string[] ? Each<Of, CrowdMember> : CrowdMember[]
 
 export interface MountedController {
   readonly controller: Controller
@@ -138,8 +157,8 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
   const events = await record<EventObject>(cluster, '/api/v1/namespaces/default/events')
   t.teardown(() => events.close())
 
-  const ending = <T extends Program>(program: T): T => {
-    t.teardown(() => program.stop())
+  const ending = <T extends Program>(program: T, test = t): T => {
+    test.teardown(() => program.stop())
     return program
   }
   const vms = await vcsim.vms()
@@ -163,22 +182,20 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
     nodes,
     reports,
     events,
-    controller: async (controller) =>
-      ending(
-        await startController({
-          cluster,
-          vcsim,
-          dir,
-          labels: LABELS,
-          ...controller,
-        }),
-      ),
+    keepVMs: (which) => void vms.splice(0, vms.length, ...vms.filter(which)),
+    async vCenter(options) {
+      const other = await startVcsim(options)
+      t.teardown(() => other.stop())
+      return other
+    },
+    controller: async (controller, test) =>
+      ending(await startController({ cluster, vcsim, dir, labels: LABELS, ...controller }), test),
     async line() {
       const proxy = await startApiProxy(cluster.url)
       t.teardown(() => proxy.close())
       return { ...proxy, cluster: { ...cluster, url: proxy.url } }
     },
-    async crowd(of) {
+    async crowd<const Of extends number | readonly string[]>(of: Of) {
       const [count, names] = typeof of === 'number' ? [of] : [of.length, of]
       const members = await registerCrowd(cluster, vms.splice(0, count), undefined, names)
       await claimAll(vcsim, members)
@@ -187,7 +204,12 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
       const settled = ({ name }: CrowdMember) =>
         isInitialized(nodes.last(name)) && condition(reports.last(name), 'Initialized')?.status === 'True'
       await reports.until('the crowd is initialized', () => members.every(settled))
-      return members
+      return members as Crowd<Of>
+    },
+    async told(node, reason) {
+      const all = () => eventsOf(events, node).filter((event) => event.reason === reason)
+      await events.until(`Node ${node} has an Event ${reason}`, () => all().length > 0)
+      return all()
     },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
     async member(name, { vm = vms.shift(), ...options } = {}) {
@@ -195,6 +217,11 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
       members += 1
       const address = `10.0.${Math.floor(members / 250)}.${(members % 250) + 1}`
       return createMember({ cluster, vcsim, dir, ending }, { name, vm, address }, options)
+    },
+    async machines<const Names extends readonly string[]>(...names: Names) {
+      const made: Member[] = []
+      for (const name of names) made.push(await stage.member(name))
+      return made as Each<Names, Member>
     },
     async reported(name, options) {
       const member = await stage.member(name, options)
@@ -212,12 +239,12 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
     },
     patch: (node, change) => request('PATCH', node, change),
     remove: (node) => request('DELETE', node),
-    async mounted(conf, files = {}) {
+    async mounted(test, conf, files = {}) {
       mounts += 1
       const secret = await mountSecret(join(dir, `mounted-${mounts}`), { 'vsphere.conf': conf, ...files })
       const configFile = secret.path('vsphere.conf')
       return {
-        controller: await stage.controller({ configFile }),
+        controller: await stage.controller({ configFile }, test),
         configFile,
         write: (conf, files = {}) => secret.write({ 'vsphere.conf': conf, ...files }),
       }
