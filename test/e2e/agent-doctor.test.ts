@@ -7,7 +7,7 @@ import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { claimVariable } from '../fixtures/claim.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
-import { builtProgram, startProgram } from '../world/program.ts'
+import { builtProgram, runProgram, startProgram } from '../world/program.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 2 })
@@ -17,18 +17,6 @@ const other = await stage.member('worker-2', { rpctool: null })
 const KUBELET = join(member.root, 'proc/7/cmdline')
 await mkdir(dirname(KUBELET), { recursive: true })
 await writeFile(KUBELET, 'kubelet\0--cloud-provider=external\0')
-
-async function doctor({ root = member.root, kubeconfig = member.kubeconfig } = {}) {
-  const program = startProgram({
-    command: await builtProgram('rollcall-agent'),
-    args: ['doctor', `--root=${root}`, `--kubeconfig=${kubeconfig}`, '--output=json'],
-  })
-  const { code } = await program.ended
-  const text = program.stdout.join('\n')
-  if (!text.startsWith('{')) throw new Error(`doctor said no JSON: ${program.output()}`)
-  const { checks }: { checks: Line[] } = JSON.parse(text)
-  return { code, lines: checks, failed: checks.filter(({ status }) => status === 'fail') }
-}
 
 t.test('before the first report, and after it', async (t) => {
   const seen = await doctor()
@@ -64,11 +52,10 @@ t.test('the nonce of the claim is in nothing that the agent prints or sends', as
   const [, , bootID, nonce = 'none'] =
     (await vcsim.getGuestinfo(member.vm.ref, GUESTINFO_CLAIM))?.split(' ') ?? []
   t.match({ bootID, nonce }, { bootID: member.bootID, nonce: /^[0-9a-f]{32}$/ })
-  const command = await builtProgram('rollcall-agent')
   for (const args of [['--print'], ['doctor'], ['doctor', '--output=json']]) {
-    const program = startProgram({ command, args: [...args, ...options] })
-    t.equal((await program.ended).code, 0)
-    t.notMatch(program.output() + program.stdout.join('\n'), nonce, args.join(' '))
+    const { code, output, text } = await runProgram('rollcall-agent', ...args, ...options)
+    t.equal(code, 0)
+    t.notMatch(output + text, nonce, args.join(' '))
   }
   t.notMatch(once.output(), nonce, 'the log')
   t.notMatch(JSON.stringify(reports.of(member.name)), nonce, 'the report')
@@ -93,24 +80,6 @@ t.test('where no hypervisor of VMware answers, it can be reported, not proven', 
     { status: 'warn', message: /no VMware hypervisor answers.*never "proven"/ },
   )
 })
-
-interface Case {
-  readonly what: string
-  readonly kubeconfig?: string
-  readonly breaks?: () => Promise<() => Promise<unknown>>
-  readonly check: string
-  readonly says: RegExp
-}
-
-/** Removes a file, or gives it another content. */
-function broken(path: string, content?: string) {
-  return async () => {
-    const before = await readFile(path)
-    if (content === undefined) await rm(path)
-    else await writeFile(path, content)
-    return () => writeFile(path, before)
-  }
-}
 
 const stranger = await cluster.kubeconfig({ user: 'somebody', groups: [] })
 const unregistered = await cluster.kubeconfig({ user: 'system:node:nobody', groups: ['system:nodes'] })
@@ -190,3 +159,29 @@ t.test('no CRD', async (t) => {
   })
   t.match(seen.failed[0]?.message, /apply Rollcall's CRD/)
 })
+
+async function doctor({ root = member.root, kubeconfig = member.kubeconfig } = {}) {
+  const options = [`--root=${root}`, `--kubeconfig=${kubeconfig}`, '--output=json']
+  const { code, text, output } = await runProgram('rollcall-agent', 'doctor', ...options)
+  if (!text.startsWith('{')) throw new Error(`doctor said no JSON: ${output}`)
+  const { checks }: { checks: Line[] } = JSON.parse(text)
+  return { code, lines: checks, failed: checks.filter(({ status }) => status === 'fail') }
+}
+
+interface Case {
+  readonly what: string
+  readonly kubeconfig?: string
+  readonly breaks?: () => Promise<() => Promise<unknown>>
+  readonly check: string
+  readonly says: RegExp
+}
+
+/** Removes a file, or gives it another content. */
+function broken(path: string, content?: string) {
+  return async () => {
+    const before = await readFile(path)
+    if (content === undefined) await rm(path)
+    else await writeFile(path, content)
+    return () => writeFile(path, before)
+  }
+}

@@ -18,20 +18,9 @@ const stage = await openStage(t, { vms: 2, password: 'semi;colon # "quote" \\' }
 const { cluster, vcsim, nodes, reports, events } = stage
 const password = vcsim.password.replaceAll(/[\\"]/g, '\\$&')
 
-const rbac = '/apis/rbac.authorization.k8s.io/v1'
-const bind = async (role: { kind: string; name: string }, account: string, namespace?: string) => {
-  const scope = namespace === undefined ? 'clusterrolebindings' : `namespaces/${namespace}/rolebindings`
-  const { status } = await cluster.request('POST', `${rbac}/${scope}`, {
-    metadata: { name: role.name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...role },
-    subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: account }],
-  })
-  if (status !== 201) throw new Error(`${role.name}: HTTP ${status}`)
-}
 // The client CA is looked up at the start, and then by the minute.
 const reader = { kind: 'Role', name: 'extension-apiserver-authentication-reader' }
 await bind(reader, 'rollcall-controller', 'kube-system')
-
 const securePort = await freePort()
 const controller = await stage.controller({
   cpiArguments: daemonset,
@@ -65,10 +54,7 @@ t.test('a Node with an agent is initialized', async (t) => {
 })
 
 t.test('so is one without an agent, as by the CPI', async (t) => {
-  const [vm] = stage.vms
-  if (vm === undefined) throw new Error('no VM is left')
-  await vcsim.setGuest({ vm: vm.ref, hostName: 'worker-2', nics: [{ addresses: ['10.7.0.1/24'] }] })
-  const { name } = await stage.member('worker-2', { labels: { 'example.com/own': 'kept' } })
+  const { name, vm } = await stage.member('worker-2', { tools: true, labels: { 'example.com/own': 'kept' } })
   await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
   t.equal(nodes.last(name)?.spec.providerID, `vsphere://${vm.uuid}`)
   t.match(nodes.last(name)?.metadata.labels, { 'example.com/own': 'kept', 'example.com/site': 'a' })
@@ -87,7 +73,8 @@ t.test('HTTPS is for those alone whom the API server lets see it', async (t) => 
   t.match(await get('/healthz'), { status: 200, text: 'ok\n' })
   t.match(await get('/metrics'), { status: 503 }, 'it may not ask yet')
   const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]
-  await cluster.request('POST', `${rbac}/clusterroles`, { metadata: { name: 'scraper' }, rules })
+  const clusterRoles = '/apis/rbac.authorization.k8s.io/v1/clusterroles'
+  await cluster.request('POST', clusterRoles, { metadata: { name: 'scraper' }, rules })
   await bind({ kind: 'ClusterRole', name: 'scraper' }, 'rollcall-agent')
   await bind({ kind: 'ClusterRole', name: 'system:auth-delegator' }, 'rollcall-controller')
   const token = await serviceAccountToken(cluster, 'rollcall-agent')
@@ -133,3 +120,14 @@ t.test('what has no effect is told, and what follows from the arguments', async 
   t.match(controller.output(), /"level":"warn",[^\n]*command line: identity\.require: is not set/)
   t.notMatch(controller.output(), 'semi;colon')
 })
+
+/** Binds a service account of kube-system to a role of this namespace, or to one of the cluster. */
+async function bind(role: { kind: string; name: string }, account: string, namespace?: string) {
+  const scope = namespace === undefined ? 'clusterrolebindings' : `namespaces/${namespace}/rolebindings`
+  const { status } = await cluster.request('POST', `/apis/rbac.authorization.k8s.io/v1/${scope}`, {
+    metadata: { name: role.name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', ...role },
+    subjects: [{ kind: 'ServiceAccount', namespace: 'kube-system', name: account }],
+  })
+  if (status !== 201) throw new Error(`${role.name}: HTTP ${status}`)
+}

@@ -9,7 +9,7 @@ import { applyManifest, applyManifests, type Manifest } from '../servers/manifes
 import { createCertificateAuthority } from '../servers/pki.ts'
 import { CLOSED_PORT } from '../servers/ports.ts'
 import { vsphereConf } from '../world/controller.ts'
-import { builtProgram, startProgram } from '../world/program.ts'
+import { runProgram } from '../world/program.ts'
 import { LABELS, openStage, ZONE_CATEGORY } from '../world/stage.ts'
 import { startWrongClock } from '../world/wrong-clock.ts'
 
@@ -21,40 +21,14 @@ const [first] = stage.vms
 if (first === undefined) throw new Error('there are two')
 await vcsim.govc('folder.create', `/DC0/vm/${FOLDER}`)
 await vcsim.move({ vm: first.ref, folder: `/DC0/vm/${FOLDER}` })
-const labels = LABELS
-const good = vsphereConf(vcsim, { labels, datacenters: ['DC0'] })
+const good = vsphereConf(vcsim, { labels: LABELS, datacenters: ['DC0'] })
 const controller = await stage.controller({ config: good })
 await stage.initialized('worker-1')
 const otherCA = await createCertificateAuthority(stage.dir)
 const wrongClock = await startWrongClock(vcsim, stage.dir, -600_000)
 t.teardown(() => wrongClock.stop())
 
-interface Diagnosis {
-  readonly code: number | null
-  readonly lines: readonly Line[]
-  readonly output: string
-}
-
-async function doctor(config = good, kubeconfig = cluster.adminKubeconfig): Promise<Diagnosis> {
-  const configFile = join(stage.dir, 'doctor.conf')
-  await writeFile(configFile, config, { mode: 0o600 })
-  return diagnose(`--config=${configFile}`, `--kubeconfig=${kubeconfig}`)
-}
-
-async function diagnose(...args: string[]): Promise<Diagnosis> {
-  const program = startProgram({
-    command: await builtProgram('rollcall-controller'),
-    args: ['doctor', ...args, '--output=json'],
-  })
-  const { code } = await program.ended
-  const text = program.stdout.join('\n')
-  if (!text.startsWith('{')) throw new Error(`doctor said no JSON: ${program.output()}`)
-  const { checks }: { checks: Line[] } = JSON.parse(text)
-  return { code, lines: checks, output: program.output() }
-}
-
 const conf = (from: string | RegExp, to: string) => good.replace(from, to)
-const failures = ({ lines }: Diagnosis) => lines.filter(({ status }) => status === 'fail')
 
 t.test('where all is well, no line fails', async (t) => {
   const seen = await doctor()
@@ -78,13 +52,11 @@ t.test('with the credential of the Pod, what it may not see is said, and nothing
 })
 
 t.test('for people it is a table', async (t) => {
-  const program = startProgram({
-    command: await builtProgram('rollcall-controller'),
-    args: ['doctor', `--config=${controller.configFile}`, `--kubeconfig=${controller.kubeconfig}`],
-  })
-  t.equal((await program.ended).code, 0)
-  t.match(program.output(), /^ok {4}vCenter main: login +user and password are accepted$/m)
-  t.match(program.output(), /^\d+ ok, \d warn, 0 fail, \d+ skip$/m)
+  const args = [`--config=${controller.configFile}`, `--kubeconfig=${controller.kubeconfig}`]
+  const { code, output } = await runProgram('rollcall-controller', 'doctor', ...args)
+  t.equal(code, 0)
+  t.match(output, /^ok {4}vCenter main: login +user and password are accepted$/m)
+  t.match(output, /^\d+ ok, \d warn, 0 fail, \d+ skip$/m)
 })
 
 t.test('without a file, the configuration is that of the Secret', async (t) => {
@@ -164,42 +136,6 @@ const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const MERGE = { contentType: 'application/merge-patch+json' } as const
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
-
-function without(path: string, file: string) {
-  return async () => {
-    await cluster.request('DELETE', path)
-    return () => applyManifests(cluster, [file])
-  }
-}
-
-async function secondCPI() {
-  const objects: Manifest[] = [
-    cpiObject(['--cloud-provider=vsphere']),
-    {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { namespace: 'kube-system', name: 'cloud-controller-manager' },
-      spec: {
-        holderIdentity: 'cpi-1',
-        leaseDurationSeconds: 600,
-        renewTime: new Date().toISOString().replace('Z', '000Z'),
-      },
-    } as Manifest,
-  ]
-  for (const object of objects) await applyManifest(cluster, object)
-  return async () => {
-    await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/cpi')
-    await cluster.request(
-      'DELETE',
-      '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
-    )
-  }
-}
-
-const newNode = async () => {
-  const { name } = await stage.member('worker-2')
-  return () => cluster.request('DELETE', `/api/v1/nodes/${name}`)
-}
 
 const cases: readonly Case[] = [
   {
@@ -314,7 +250,10 @@ const cases: readonly Case[] = [
   {
     what: 'a Node whose agent does not report',
     config: `${good}\nidentity: {require: reported}\n`,
-    breaks: newNode,
+    breaks: async () => {
+      const { name } = await stage.member('worker-2')
+      return () => stage.remove(name)
+    },
     check: 'agents',
     says: /1 of 2 Nodes without a report from an agent \(worker-2\)/,
   },
@@ -375,3 +314,57 @@ t.test(
     t.ok(((await vcsim.calls()).operations.Login ?? 0) <= 4)
   },
 )
+
+function failures({ lines }: Diagnosis): readonly Line[] {
+  return lines.filter(({ status }) => status === 'fail')
+}
+
+async function doctor(config = good, kubeconfig = cluster.adminKubeconfig): Promise<Diagnosis> {
+  const configFile = join(stage.dir, 'doctor.conf')
+  await writeFile(configFile, config, { mode: 0o600 })
+  return diagnose(`--config=${configFile}`, `--kubeconfig=${kubeconfig}`)
+}
+
+async function diagnose(...args: string[]): Promise<Diagnosis> {
+  const { code, text, output } = await runProgram('rollcall-controller', 'doctor', ...args, '--output=json')
+  if (!text.startsWith('{')) throw new Error(`doctor said no JSON: ${output}`)
+  const { checks }: { checks: Line[] } = JSON.parse(text)
+  return { code, lines: checks, output }
+}
+
+interface Diagnosis {
+  readonly code: number | null
+  readonly lines: readonly Line[]
+  readonly output: string
+}
+
+function without(path: string, file: string) {
+  return async () => {
+    await cluster.request('DELETE', path)
+    return () => applyManifests(cluster, [file])
+  }
+}
+
+async function secondCPI() {
+  const objects: Manifest[] = [
+    cpiObject(['--cloud-provider=vsphere']),
+    {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: 'kube-system', name: 'cloud-controller-manager' },
+      spec: {
+        holderIdentity: 'cpi-1',
+        leaseDurationSeconds: 600,
+        renewTime: new Date().toISOString().replace('Z', '000Z'),
+      },
+    } as Manifest,
+  ]
+  for (const object of objects) await applyManifest(cluster, object)
+  return async () => {
+    await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/cpi')
+    await cluster.request(
+      'DELETE',
+      '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
+    )
+  }
+}

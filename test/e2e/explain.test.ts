@@ -8,19 +8,18 @@ import type { Explanation } from '../../controller/inspect/explain/explain-node.
 import type { ClusterStatus } from '../../controller/inspect/status/print-status.ts'
 import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
-import { applyManifest } from '../servers/manifests.ts'
+import { applyManifest, type Manifest } from '../servers/manifests.ts'
 import { CLOSED_PORT } from '../servers/ports.ts'
 import { deletionPending, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { condition } from '../world/objects.ts'
-import { builtProgram, startProgram } from '../world/program.ts'
+import { builtProgram, runProgram, type Said, startProgram } from '../world/program.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { clusters: 3, vms: 12 })
 const { cluster, vcsim } = stage
 // The third cluster has no zone.
-const untagged = stage.vms.filter((vm) => vm.cluster === 'DC0_C2')
-stage.vms.splice(0, stage.vms.length, ...stage.vms.filter((vm) => !untagged.includes(vm)))
+stage.keepVMs((vm) => vm.cluster !== 'DC0_C2')
 // In earnest it takes minutes to prove an absence: here, so that it is still to be proven when it is looked at.
 const { configFile } = await stage.controller({
   lifecycle: { leaderAge: '1s' },
@@ -29,20 +28,10 @@ const { configFile } = await stage.controller({
 const [, lost, ...held] = await verified(stage, 'worker-1', 'worker-2', 'worker-3', 'worker-4', 'worker-5')
 await stage.member('worker-6')
 
-const [, role = ''] =
-  /```yaml\n([\s\S]*?)```/.exec(await readFile(join(root, 'docs/explain.md'), 'utf8')) ?? []
-const clusterRole = parse(role)
-const binding = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: 'operators' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: clusterRole.metadata.name },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'operators' }],
-}
-for (const object of [clusterRole, binding]) await applyManifest(cluster, object)
-const kubeconfig = await cluster.kubeconfig({ user: 'ann', groups: ['operators'] })
+const clusterRole = await roleOfTheDocs()
+const kubeconfig = await kubeconfigOf('ann', clusterRole)
 // What the docs name in addition for --config.
-const look = {
+const asker = await kubeconfigOf('kim', {
   ...clusterRole,
   metadata: { name: 'rollcall-look' },
   rules: [
@@ -50,30 +39,8 @@ const look = {
     { apiGroups: ['apps'], resources: ['daemonsets', 'deployments'], verbs: ['list'] },
     { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list'] },
   ],
-}
-for (const object of [
-  look,
-  {
-    ...binding,
-    metadata: { name: 'askers' },
-    roleRef: { ...binding.roleRef, name: look.metadata.name },
-    subjects: [{ ...binding.subjects[0], name: 'askers' }],
-  },
-])
-  await applyManifest(cluster, object)
-const asker = await cluster.kubeconfig({ user: 'kim', groups: ['askers'] })
+})
 const stranger = await cluster.kubeconfig({ user: 'eve', groups: [] })
-
-const command = await builtProgram('rollcall-controller')
-const start = (...args: string[]) => startProgram({ command, args })
-
-async function told(...args: string[]) {
-  const program = start(...args)
-  const { code } = await program.ended
-  const text = program.stdout.join('\n')
-  t.notMatch(program.output(), /^ +at |node:internal/m, 'no stack trace')
-  return { code, text, said: program.stderr.join('\n') }
-}
 
 t.test('all Nodes at a glance', async (t) => {
   const { code, text, said } = await told('status', `--kubeconfig=${kubeconfig}`)
@@ -101,11 +68,6 @@ t.test('what cannot be read is said, with the reason', async (t) => {
   t.match(await told('status', `--kubeconfig=${away}`), { code: 1, said: /ECONNREFUSED.*kubectl get nodes/ })
 })
 
-async function explained(node: string, ...args: string[]) {
-  const { code, text, said } = await told('explain', node, `--kubeconfig=${kubeconfig}`, ...args)
-  return { code, text: `${text}\n`, said }
-}
-
 t.test('a verified Node, from its report to the decision', async (t) => {
   const { code, text } = await explained('worker-1')
   t.equal(code, 0)
@@ -129,19 +91,11 @@ t.test('one without a report, and a name that no Node has', async (t) => {
 t.test('what may not be read is said, and all else is told', async (t) => {
   const refused = await told('explain', 'worker-1', `--kubeconfig=${stranger}`)
   t.match(refused, { code: 1, text: '', said: /Nodes cannot be read: .*403 .*docs\/explain.md/ })
-  const sparing = {
+  const path = await kubeconfigOf('bob', {
     ...clusterRole,
     metadata: { name: 'rollcall-sparing' },
     rules: clusterRole.rules.slice(0, 1),
-  }
-  const to = {
-    ...binding,
-    metadata: { name: 'sparing' },
-    roleRef: { ...binding.roleRef, name: 'rollcall-sparing' },
-  }
-  const subjects = [{ ...binding.subjects[0], name: 'sparing' }]
-  for (const object of [sparing, { ...to, subjects }]) await applyManifest(cluster, object)
-  const path = await cluster.kubeconfig({ user: 'bob', groups: ['sparing'] })
+  })
   const some = await told('explain', 'worker-1', `--kubeconfig=${path}`)
   t.equal(some.code, 1)
   t.match(some.text, /^Node worker-1 what Rollcall makes of it is not known: NodeReports cannot be read$/m)
@@ -152,7 +106,7 @@ t.test('what may not be read is said, and all else is told', async (t) => {
 t.test('as a plugin of kubectl, with names completed', async (t) => {
   const bin = join(stage.dir, 'bin')
   await mkdir(bin)
-  await symlink(command, join(bin, 'kubectl-rollcall'))
+  await symlink(await builtProgram('rollcall-controller'), join(bin, 'kubectl-rollcall'))
   const { text: script } = await told('completion', 'kubectl')
   await writeFile(join(bin, 'kubectl_complete-rollcall'), `${script}\n`, { mode: 0o755 })
   const kubectl = async (...args: string[]) => {
@@ -179,7 +133,8 @@ t.test('as a plugin of kubectl, with names completed', async (t) => {
 })
 
 t.test('status follows what happens', async (t) => {
-  const watch = start('status', '--watch', `--kubeconfig=${kubeconfig}`)
+  const command = await builtProgram('rollcall-controller')
+  const watch = startProgram({ command, args: ['status', '--watch', `--kubeconfig=${kubeconfig}`] })
   t.teardown(() => watch.stop())
   await watch.says(/worker-2 +proven +\S+ +on +initialized/)
   await vcsim.hide(lost.vm.ref)
@@ -252,7 +207,7 @@ t.test('a Node that the brake holds', async (t) => {
 })
 
 t.test('a Node that waits for a tag', async (t) => {
-  const [vm] = untagged
+  const vm = (await vcsim.vms()).find((each) => each.cluster === 'DC0_C2')
   if (vm === undefined) throw new Error('there is no VM in the third cluster')
   const waiting = await stage.reported('worker-7', { vm })
   await stage.reports.until(
@@ -299,3 +254,39 @@ t.test('a Node that is left to a CPI', async (t) => {
   t.match(text, /^Node worker-2 is kept, as it is unknown whether its VM is gone: CPIRuns$/m)
   t.match(text, /^ {2}\? {3}deletion +CPIRuns: Nodes are left to the unknown holder of the Lease/m)
 })
+
+async function explained(node: string, ...args: string[]) {
+  const { code, text, said } = await told('explain', node, `--kubeconfig=${kubeconfig}`, ...args)
+  return { code, text: `${text}\n`, said }
+}
+
+async function told(...args: string[]): Promise<Said> {
+  const program = await runProgram('rollcall-controller', ...args)
+  t.notMatch(program.output, /^ +at |node:internal/m, 'no stack trace')
+  return program
+}
+
+interface ClusterRole extends Manifest {
+  readonly rules: readonly object[]
+}
+
+async function roleOfTheDocs(): Promise<ClusterRole> {
+  const [, role = ''] =
+    /```yaml\n([\s\S]*?)```/.exec(await readFile(join(root, 'docs/explain.md'), 'utf8')) ?? []
+  return parse(role)
+}
+
+/** Gives a user this role; resolves with a kubeconfig of the user. */
+async function kubeconfigOf(user: string, role: ClusterRole): Promise<string> {
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const { name } = role.metadata
+  const binding = {
+    apiVersion: `${apiGroup}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup, kind: 'ClusterRole', name },
+    subjects: [{ apiGroup, kind: 'Group', name: `of-${name}` }],
+  }
+  for (const object of [role, binding]) await applyManifest(cluster, object)
+  return cluster.kubeconfig({ user, groups: [`of-${name}`] })
+}

@@ -4,46 +4,21 @@ import t from 'tap'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/inspect/plan/node-plan.ts'
 import { applyManifest } from '../servers/manifests.ts'
+import { settled } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
-import { condition, isInitialized, ready } from '../world/objects.ts'
-import { builtProgram, startProgram } from '../world/program.ts'
+import { ready } from '../world/objects.ts'
+import { runProgram, type Said } from '../world/program.ts'
 import { openStage, REGION_CATEGORY } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
 const { cluster, nodes, vcsim } = stage
-const FINALIZER = 'service.kubernetes.io/load-balancer-cleanup'
 const controller = await stage.controller({ require: 'asserted' })
 const { configFile, kubeconfig } = controller
 
-async function register(name: string, address: string) {
-  const [vm] = stage.vms
-  if (vm === undefined) throw new Error('no VM is left')
-  await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [address] }] })
-  return stage.member(name)
-}
-
-const plan = (...args: string[]) => planWith(configFile, ...args)
-
-async function planWith(config: string, ...args: string[]) {
-  const program = startProgram({
-    command: await builtProgram('rollcall-controller'),
-    args: ['plan', `--config=${config}`, `--kubeconfig=${kubeconfig}`, ...args],
-  })
-  const { code } = await program.ended
-  return { code, text: program.stdout.join('\n'), said: program.output() }
-}
-
-const settled = [await register('worker-1', '10.7.0.1/24'), await register('worker-2', '10.7.0.2/24')]
-const lost = await register('worker-3', '10.7.0.3/24')
-await nodes.until('all are initialized', () =>
-  [...settled, lost].every(({ name }) => isInitialized(nodes.last(name))),
-)
+for (const i of [1, 2]) await stage.member(`worker-${i}`, { tools: true, addresses: [`10.7.0.${i}/24`] })
+const lost = await stage.member('worker-3', { tools: true, addresses: ['10.7.0.3/24'] })
 // A status is written after the Node; a busy machine's leader that ends may not get to it.
-await stage.reports.until('the reports say so', () =>
-  [...settled, lost].every(
-    ({ name }) => condition(stage.reports.last(name), 'Initialized')?.status === 'True',
-  ),
-)
+await settled(stage, 'worker-1', 'worker-2', lost.name)
 await controller.stop()
 
 t.test('a cluster that is as it should be', async (t) => {
@@ -51,7 +26,7 @@ t.test('a cluster that is as it should be', async (t) => {
 })
 
 t.test('what would change is said, and nothing is written', async (t) => {
-  const waiting = await register('worker-4', '10.7.0.4/24')
+  const waiting = await stage.member('worker-4', { tools: true, addresses: ['10.7.0.4/24'] })
   await vcsim.hide(lost.vm.ref)
   t.match(await plan(), { code: 2, text: /^1 of 4 Nodes would change$/m }, 'not while it is Ready')
   await loseHeartbeats(cluster, lost.name)
@@ -125,7 +100,11 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
     {
       apiVersion: 'v1',
       kind: 'Service',
-      metadata: { namespace: 'default', name: 'web', finalizers: [FINALIZER] },
+      metadata: {
+        namespace: 'default',
+        name: 'web',
+        finalizers: ['service.kubernetes.io/load-balancer-cleanup'],
+      },
       spec: { type: 'LoadBalancer', ports: [{ port: 80 }] },
     },
   ]) {
@@ -151,35 +130,29 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
     await cluster.request('PATCH', service, { metadata: { finalizers: null } })
     await cluster.request('DELETE', service)
   })
-  const admin = await cluster.kubeconfig({ user: 'admin', groups: ['system:masters'] })
-  const program = startProgram({
-    command: await builtProgram('rollcall-controller'),
-    args: ['plan', '--from-cpi', `--config=${configFile}`, `--kubeconfig=${admin}`],
-  })
-  t.equal((await program.ended).code, 2)
-  t.match(program.output(), /^the vSphere CPI is DaemonSet kube-system\/cpi$/m)
-  t.notMatch(program.output(), '+ deletion', 'by its SKIP_NODE_DELETION')
-  t.match(program.output(), /"lifecycle: \{deletion: off\}", because the CPI has SKIP_NODE_DELETION/)
-  t.match(program.output(), /^ {2}\+ labels\.example\.com\/rack: r1$/m, 'by its --node-labels')
-  t.match(program.output(), /^1\. get the CPI's file: .* get configmap vsphere-cloud-config /m)
-  t.match(program.output(), /^Services of type LoadBalancer .*: 1 \(default\/web\)$/m)
-  t.match(program.output(), /^Nodes with routes .*: 1 \(worker-1\)$/m)
-  t.match(program.output(), /^4\. start DaemonSet kube-system\/cpi with --controllers=service,route/m)
+  const asAdmin = ['--from-cpi', `--config=${configFile}`, `--kubeconfig=${cluster.adminKubeconfig}`]
+  const { code, output } = await runProgram('rollcall-controller', 'plan', ...asAdmin)
+  t.equal(code, 2)
+  t.match(output, /^the vSphere CPI is DaemonSet kube-system\/cpi$/m)
+  t.notMatch(output, '+ deletion', 'by its SKIP_NODE_DELETION')
+  t.match(output, /"lifecycle: \{deletion: off\}", because the CPI has SKIP_NODE_DELETION/)
+  t.match(output, /^ {2}\+ labels\.example\.com\/rack: r1$/m, 'by its --node-labels')
+  t.match(output, /^1\. get the CPI's file: .* get configmap vsphere-cloud-config /m)
+  t.match(output, /^Services of type LoadBalancer .*: 1 \(default\/web\)$/m)
+  t.match(output, /^Nodes with routes .*: 1 \(worker-1\)$/m)
+  t.match(output, /^4\. start DaemonSet kube-system\/cpi with --controllers=service,route/m)
 })
 
 t.test('what it cannot tell is an error, and says why', async (t) => {
   const wrong = join(stage.dir, 'wrong.conf')
   await writeFile(wrong, (await readFile(configFile, 'utf8')).replace(/password: .*/, 'password: other'))
-  const { code, said } = await plan(`--config=${wrong}`)
+  const { code, output: twice } = await plan(`--config=${wrong}`)
   t.equal(code, 1)
-  t.match(said, /--config: given twice/)
+  t.match(twice, /--config: given twice/)
   const refused = async (...args: string[]) => {
-    const program = startProgram({
-      command: await builtProgram('rollcall-controller'),
-      args: ['plan', `--config=${wrong}`, `--kubeconfig=${kubeconfig}`, ...args],
-    })
-    t.equal((await program.ended).code, 1)
-    return program.output()
+    const { code, output } = await planWith(wrong, ...args)
+    t.equal(code, 1)
+    return output
   }
   t.match(
     await refused('--lease-name=none'),
@@ -200,3 +173,17 @@ t.test('what it cannot tell is an error, and says why', async (t) => {
   )
   t.notMatch(withheld, /retried/, 'nobody does')
 })
+
+function plan(...args: string[]): Promise<Said> {
+  return planWith(configFile, ...args)
+}
+
+function planWith(config: string, ...args: string[]): Promise<Said> {
+  return runProgram(
+    'rollcall-controller',
+    'plan',
+    `--config=${config}`,
+    `--kubeconfig=${kubeconfig}`,
+    ...args,
+  )
+}
