@@ -14,62 +14,52 @@ await stage.controller({
 const both = (...list: string[]) =>
   ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
 
-/** `first`: the kubelet's own choice stands before the Hostname. */
-type Case = MemberOptions & { expected: readonly { type: string; address: string }[]; first?: true }
-
-const cases: Record<string, Case> = {
-  'vip-first': {
-    addresses: ['10.0.0.100/32', '10.0.0.5/24'],
-    expected: both('10.0.0.5'),
-  },
-  'vip-of-the-subnet-second': {
-    addresses: ['10.0.0.6/24', '10.0.0.100/24'],
-    expected: both('10.0.0.6'),
-  },
-  'kubelet-chose-the-second': {
-    addresses: ['10.0.0.7/24', '10.1.0.7/24'],
-    nodeIP: '10.1.0.7',
-    expected: both('10.1.0.7'),
-    first: true,
-  },
-  'dual-stack': {
-    addresses: ['10.0.0.8/24', 'fd00::8/64'],
-    expected: both('10.0.0.8', 'fd00::8'),
-  },
-  'dual-stack-the-other-way': {
-    addresses: ['10.0.0.9/24', 'fd00::9/64'],
-    nodeIP: 'fd00::9,10.0.0.9',
-    first: true,
-    expected: both('fd00::9', '10.0.0.9'),
-  },
-  'excluded-outside': {
-    addresses: ['10.3.0.8/24', '10.4.0.8/24'],
-    expected: [
-      { type: 'InternalIP', address: '10.3.0.8' },
-      { type: 'ExternalIP', address: '10.4.0.8' },
-    ],
-  },
-  'ipv6-only': {
-    addresses: ['fe80::1/64', 'fd00::a/64'],
-    expected: both('fd00::a'),
-  },
-}
-
-for (const [name, { expected: _, first: __, ...options }] of Object.entries(cases)) {
-  const member = await stage.member(name, options)
-  await member.agent()
-}
-
-for (const [name, { expected, first }] of Object.entries(cases)) {
-  t.test(name, async (t) => {
-    await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
-    const hostname = { type: 'Hostname', address: name }
-    const addresses = first ? [...expected, hostname] : [hostname, ...expected]
-    t.same(nodes.last(name)?.status.addresses, addresses)
-    await reports.until('the report says the same', () => reports.last(name)?.status?.addresses !== undefined)
-    t.same(reports.last(name)?.status?.addresses, addresses)
-  })
-}
+t.test('what each machine has, and what its kubelet chose, make the addresses of its Node', async (t) => {
+  /** `first`: the kubelet's own choice stands before the Hostname. */
+  type Case = MemberOptions & { expected: readonly { type: string; address: string }[]; first?: true }
+  const cases: Record<string, Case> = {
+    'vip-first': { addresses: ['10.0.0.100/32', '10.0.0.5/24'], expected: both('10.0.0.5') },
+    'vip-of-the-subnet-second': { addresses: ['10.0.0.6/24', '10.0.0.100/24'], expected: both('10.0.0.6') },
+    'kubelet-chose-the-second': {
+      addresses: ['10.0.0.7/24', '10.1.0.7/24'],
+      nodeIP: '10.1.0.7',
+      expected: both('10.1.0.7'),
+      first: true,
+    },
+    'dual-stack': { addresses: ['10.0.0.8/24', 'fd00::8/64'], expected: both('10.0.0.8', 'fd00::8') },
+    'dual-stack-the-other-way': {
+      addresses: ['10.0.0.9/24', 'fd00::9/64'],
+      nodeIP: 'fd00::9,10.0.0.9',
+      first: true,
+      expected: both('fd00::9', '10.0.0.9'),
+    },
+    'excluded-outside': {
+      addresses: ['10.3.0.8/24', '10.4.0.8/24'],
+      expected: [
+        { type: 'InternalIP', address: '10.3.0.8' },
+        { type: 'ExternalIP', address: '10.4.0.8' },
+      ],
+    },
+    'ipv6-only': { addresses: ['fe80::1/64', 'fd00::a/64'], expected: both('fd00::a') },
+  }
+  for (const [name, { expected: _, first: __, ...options }] of Object.entries(cases)) {
+    const member = await stage.member(name, options)
+    await member.agent()
+  }
+  for (const [name, { expected, first }] of Object.entries(cases)) {
+    await t.test(name, async (t) => {
+      await nodes.until('it is initialized', () => isInitialized(nodes.last(name)))
+      const hostname = { type: 'Hostname', address: name }
+      const addresses = first ? [...expected, hostname] : [hostname, ...expected]
+      t.same(nodes.last(name)?.status.addresses, addresses)
+      await reports.until(
+        'the report says the same',
+        () => reports.last(name)?.status?.addresses !== undefined,
+      )
+      t.same(reports.last(name)?.status?.addresses, addresses)
+    })
+  }
+})
 
 t.test('what the agent prints before there is a kubelet is what the Node gets', async (t) => {
   const [vm] = stage.vms

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { condition, isInitialized } from '../world/objects.ts'
+import { settled } from '../world/deletion.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 5 })
-const { cluster, nodes, reports } = stage
+const { cluster } = stage
 
 t.test('somebody else writes to the same Nodes all the time', async (t) => {
   const names = ['a', 'b', 'c', 'd', 'e']
-  const members = await Promise.all(names.map((name) => stage.member(name)))
+  const members = await stage.machines(...names)
   for (const member of members) await member.reportOnce()
   const merge = { contentType: 'application/merge-patch+json' }
   let busy = true
@@ -27,16 +27,11 @@ t.test('somebody else writes to the same Nodes all the time', async (t) => {
   const paths = names.map((name) => `/api/v1/nodes/${name}`)
   const meddling = Promise.all(paths.map(meddle))
   const controller = await stage.controller()
-  await nodes.until('all are initialized all the same', () =>
-    names.every((n) => isInitialized(nodes.last(n))),
-  )
-  await reports.until('and reported', () =>
-    names.every((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
-  )
+  await settled(stage, ...names)
   busy = false
   await meddling
 
-  const metrics = await (await fetch(`${controller.url}/metrics`)).text()
+  const metrics = await controller.metrics()
   const conflicts = [...metrics.matchAll(/^rollcall_api_requests_total\{.*code="409"\} (\d+)$/gm)]
   const count = conflicts.reduce((sum, [, value]) => sum + Number(value), 0)
   t.ok(

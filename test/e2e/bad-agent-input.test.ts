@@ -20,14 +20,6 @@ const stage = await openOwnStage(t, { vms: 12 })
 const { cluster, reports } = stage
 const reportPath = (name: string) => `/apis/rollcall.dev/v1alpha1/nodereports/${name}`
 
-/** The fields of a log line with this message; fails where none came in time. */
-async function logged(agent: Program, msg: string): Promise<Record<string, unknown>> {
-  const line = await agent.says(new RegExp(`^.*"msg":"${msg}"\\}$`, 'm'))
-  return JSON.parse(line)
-}
-
-const sent = (agent: Program) => logged(agent, 'report sent')
-
 t.test('wrong options end it with one line', async (t) => {
   for (const [args, says] of [
     [['--lok=1s'], /^rollcall-agent: --lok: unknown option, did you mean --look\?$/],
@@ -52,7 +44,7 @@ t.test('no kubeconfig: said at once, and read again until it is there', async (t
   t.teardown(() => agent.stop())
   t.match(await logged(agent, 'the report was not sent'), { cause: 'NoCredential' })
   await writeFile(kubeconfig, await readFile(member.kubeconfig))
-  await sent(agent)
+  await logged(agent, 'report sent')
 })
 
 /** Passes connections on to the API server, and counts them; ends those that it does not take. */
@@ -96,7 +88,7 @@ t.test('no API server: says so once, and goes on when there is one', async (t) =
   t.match(JSON.parse(said[0] ?? '{}'), { next: 'waiting for the API server' })
   t.equal(said.length, 1)
   await cluster.startApiServer()
-  t.match(await sent(agent), { node: 'no-api-server' })
+  t.match(await logged(agent, 'report sent'), { node: 'no-api-server' })
   t.equal((await agent.stop()).code, 0)
 })
 
@@ -115,7 +107,7 @@ t.test('an expired token: says so, and goes on with the next one', async (t) => 
   t.match(await logged(agent, 'the report was not sent'), { next: /expired/ })
   const token = await serviceAccountToken(cluster, 'rollcall-agent', { pod })
   await writeTokenKubeconfig(kubeconfig, cluster, token)
-  t.match(await sent(agent), { node: member.name, nodeUID: member.uid })
+  t.match(await logged(agent, 'report sent'), { node: member.name, nodeUID: member.uid })
   t.notMatch(agent.output() + once.output(), token, 'no token in the log')
 })
 
@@ -142,7 +134,7 @@ t.test('no Node yet: waits for the kubelet to register it', async (t) => {
     reason: 'Node "late-node" is not registered yet',
   })
   const { uid } = await registerNode(cluster, { name: 'late-node', biosUUID: vm?.uuid ?? '' })
-  t.match(await sent(agent), { node: 'late-node', nodeUID: uid })
+  t.match(await logged(agent, 'report sent'), { node: 'late-node', nodeUID: uid })
 })
 
 t.test('an admission policy refuses: its words are in the log', async (t) => {
@@ -157,7 +149,7 @@ t.test('an admission policy refuses: its words are in the log', async (t) => {
   for (const kind of ['validatingadmissionpolicybindings', 'validatingadmissionpolicies']) {
     await cluster.request('DELETE', `/apis/admissionregistration.k8s.io/v1/${kind}/deny.example`)
   }
-  await sent(agent)
+  await logged(agent, 'report sent')
 })
 
 t.test('--print shows the report and sends nothing', async (t) => {
@@ -232,7 +224,7 @@ t.test('no CRD: says what to apply, and goes on once it is there', async (t) => 
   const agent = await member.agent()
   await logged(agent, 'the report was not sent')
   await applyManifests(cluster, ['crd.yaml'])
-  await sent(agent)
+  await logged(agent, 'report sent')
 })
 
 /** A token as the API server would have signed it for the agent's account, an hour too old. */
@@ -297,4 +289,10 @@ async function denyReports(cluster: Cluster, node: string, message: string): Pro
     const { body } = await kubelet.request<{ message?: string }>('POST', path, probe)
     return body.message?.includes(message)
   })
+}
+
+/** The fields of a log line with this message; fails where none came in time. */
+async function logged(agent: Program, msg: string): Promise<Record<string, unknown>> {
+  const line = await agent.says(new RegExp(`^.*"msg":"${msg}"\\}$`, 'm'))
+  return JSON.parse(line)
 }

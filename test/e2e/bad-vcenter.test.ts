@@ -16,49 +16,6 @@ const member = await stage.reported('waits')
 const good = vsphereConf(vcsim)
 const ca = await createCertificateAuthority(stage.dir)
 
-/** Runs a controller with this configuration and expects the waiting Node's condition to have this reason. */
-async function isTold(t: Test, config: string, reason: string, message: RegExp): Promise<Controller> {
-  const controller = await stage.controller({ config, until: 'answering' })
-  t.teardown(() => controller.stop())
-  const fits = (said: { reason: string; message: string } | undefined) =>
-    said?.reason === reason && message.test(said.message)
-  await reports.until(`the report says ${reason}`, () =>
-    fits(condition(reports.last(member.name), 'VMFound')),
-  )
-  t.match(condition(reports.last(member.name), 'VMFound'), { status: 'Unknown', reason, message })
-  t.match(condition(reports.last(member.name), 'Initialized'), { status: 'False', reason, message })
-  await events.until('an Event says so', () => eventsOf(events, member.name).some(fits))
-  t.match(eventsOf(events, member.name).filter(fits), [{ type: 'Warning', count: 1 }])
-  const readyz = await fetch(`${controller.url}/readyz`)
-  t.equal(readyz.status, 503)
-  t.match(await readyz.text(), new RegExp(`^vCenter main: ${reason}`))
-  t.equal((await fetch(`${controller.url}/healthz`)).status, 200, 'a new start would change nothing')
-  t.ok(
-    (await (await fetch(`${controller.url}/metrics`)).text()).includes(
-      `rollcall_nodes_held_up{condition="VMFound",reason="${reason}"} 1\n`,
-    ),
-  )
-  t.equal(nodes.of(member.name).length, 1, 'the Node is untouched')
-  return controller
-}
-
-/** Runs a server that answers every request with this, and expects the waiting Node's condition to say that it is no vCenter. */
-async function isNoVCenter(t: Test, name: string, contentType: string, answer: string, message: RegExp) {
-  const { certificateFile, keyFile } = await ca.serving(name)
-  const server = createServer(
-    { cert: await readFile(certificateFile), key: await readFile(keyFile) },
-    (_, response) => response.setHeader('content-type', contentType).end(answer),
-  )
-  const port = await freePort()
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    return new Promise((resolve) => server.close(resolve))
-  })
-  const config = good.replace(/port: \d+/, `port: ${port}`).replace(/caFile: .*/, `caFile: ${ca.caFile}`)
-  await isTold(t, config, 'NotVCenter', message)
-}
-
 t.test('wrong password: one login, and no more', async (t) => {
   const config = good.replace(PASSWORD, 'wrong-horse-9c1d')
   await vcsim.resetCalls()
@@ -114,10 +71,9 @@ for (const [what, trust] of [
   ['the right thumbprint, SHA-256', `thumbprint: "${vcsim.thumbprint256.toLowerCase()}"`],
 ] as const) {
   t.test(`${what}: and all is well again`, async (t) => {
-    const controller = await stage.controller({ config: good.replace(/caFile: .*/, trust) })
-    t.teardown(() => controller.stop())
+    const controller = await stage.controller({ config: good.replace(/caFile: .*/, trust) }, t)
     await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
-    await until('it is ready', async () => (await fetch(`${controller.url}/readyz`)).status === 200)
+    await until('it is ready', () => controller.isReady())
     t.equal(nodes.of(member.name).length, 3)
   })
 }
@@ -133,4 +89,46 @@ function serviceContent(apiType: string): string {
     `<about><name>VMware ESXi</name><fullName>VMware ESXi 8.0.3</fullName><apiType>${apiType}</apiType><apiVersion>8.0.3.0</apiVersion></about>` +
     `${refs}</returnval></RetrieveServiceContentResponse></soapenv:Body></soapenv:Envelope>`
   )
+}
+
+/** Runs a controller with this configuration and expects the waiting Node's condition to have this reason. */
+async function isTold(t: Test, config: string, reason: string, message: RegExp): Promise<Controller> {
+  const controller = await stage.controller({ config, until: 'answering' }, t)
+  const fits = (said: { reason: string; message: string } | undefined) =>
+    said?.reason === reason && message.test(said.message)
+  await reports.until(`the report says ${reason}`, () =>
+    fits(condition(reports.last(member.name), 'VMFound')),
+  )
+  t.match(condition(reports.last(member.name), 'VMFound'), { status: 'Unknown', reason, message })
+  t.match(condition(reports.last(member.name), 'Initialized'), { status: 'False', reason, message })
+  await events.until('an Event says so', () => eventsOf(events, member.name).some(fits))
+  t.match(eventsOf(events, member.name).filter(fits), [{ type: 'Warning', count: 1 }])
+  const readyz = await fetch(`${controller.url}/readyz`)
+  t.equal(readyz.status, 503)
+  t.match(await readyz.text(), new RegExp(`^vCenter main: ${reason}`))
+  t.equal((await fetch(`${controller.url}/healthz`)).status, 200, 'a new start would change nothing')
+  t.ok(
+    (await controller.metrics()).includes(
+      `rollcall_nodes_held_up{condition="VMFound",reason="${reason}"} 1\n`,
+    ),
+  )
+  t.equal(nodes.of(member.name).length, 1, 'the Node is untouched')
+  return controller
+}
+
+/** Runs a server that answers every request with this, and expects the waiting Node's condition to say that it is no vCenter. */
+async function isNoVCenter(t: Test, name: string, contentType: string, answer: string, message: RegExp) {
+  const { certificateFile, keyFile } = await ca.serving(name)
+  const server = createServer(
+    { cert: await readFile(certificateFile), key: await readFile(keyFile) },
+    (_, response) => response.setHeader('content-type', contentType).end(answer),
+  )
+  const port = await freePort()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  const config = good.replace(/port: \d+/, `port: ${port}`).replace(/caFile: .*/, `caFile: ${ca.caFile}`)
+  await isTold(t, config, 'NotVCenter', message)
 }

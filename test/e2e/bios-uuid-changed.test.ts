@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { deletionPending, deletionsCounted, metric, probed, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
-import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
+import { condition, isShutDown, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 // So quick that whatever could be deleted on this ground would be, several times over.
@@ -27,9 +27,7 @@ t.test('another BIOS UUID on a running VM whose kubelet is silent: kept, and sai
     ),
   })
   await deletionPending(stage, name, { reason: 'VMExists', status: 'False' })
-  await stage.events.until('an Event says so', () =>
-    eventsOf(stage.events, name).some(({ reason }) => reason === 'BIOSUUIDChanged'),
-  )
+  await stage.told(name, 'BIOSUUIDChanged')
 })
 
 t.test('a Node whose VM is gone goes meanwhile, and this one stays', async (t) => {

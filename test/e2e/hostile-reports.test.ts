@@ -36,20 +36,6 @@ const honest = goodSpec({
   unreadable: [{ fact: 'x', reason: 'NotFound', message: 'not there' }],
 })
 
-async function write(
-  spec: object,
-  query = '',
-): Promise<{ status: number; message: string; generation: number }> {
-  const object = { ...reportObject({ name: member.name, uid: member.uid, spec: honest }), spec }
-  const { status, body } = await kubelet.request<{ message?: string; metadata?: { generation?: number } }>(
-    'PATCH',
-    `/apis/rollcall.dev/v1alpha1/nodereports/${member.name}?fieldManager=rollcall-agent&force=true${query}`,
-    object,
-    { contentType: 'application/apply-patch+yaml' },
-  )
-  return { status, message: body.message ?? '', generation: body.metadata?.generation ?? 0 }
-}
-
 t.test('admission refuses what fits the schema and is not for this node to say', async (t) => {
   const { status, message } = await write({ ...honest, nodeUID: NODE_UID })
   t.equal(status, 403)
@@ -108,4 +94,18 @@ async function looseCRD() {
     version.schema.openAPIV3Schema.properties.spec = { 'x-kubernetes-preserve-unknown-fields': true }
   }
   return crd
+}
+
+async function write(
+  spec: object,
+  query = '',
+): Promise<{ status: number; message: string; generation: number }> {
+  const object = { ...reportObject({ name: member.name, uid: member.uid, spec: honest }), spec }
+  const { status, body } = await kubelet.request<{ message?: string; metadata?: { generation?: number } }>(
+    'PATCH',
+    `/apis/rollcall.dev/v1alpha1/nodereports/${member.name}?fieldManager=rollcall-agent&force=true${query}`,
+    object,
+    { contentType: 'application/apply-patch+yaml' },
+  )
+  return { status, message: body.message ?? '', generation: body.metadata?.generation ?? 0 }
 }

@@ -17,6 +17,12 @@ const { pid } = await stage.controller({
 const agent = new Agent({ connect: { rejectUnauthorized: false } })
 t.teardown(() => agent.close())
 
+t.test('its probes are answered, and no other port is open', async (t) => {
+  await until('it leads', async () => (await probe('/readyz'))?.text.startsWith('leading') === true)
+  t.match(await probe('/healthz'), { status: 200, text: 'ok\n' })
+  t.same(await portsOf(pid), [port])
+})
+
 /** As the kubelet's probe asks: no token, any certificate. Undefined while nobody listens. */
 async function probe(path: string): Promise<{ status: number; text: string } | undefined> {
   try {
@@ -46,9 +52,3 @@ async function portsOf(pid: number): Promise<number[]> {
       state === '0A' && sockets.has(inode) ? [Number.parseInt(address.split(':')[1] ?? '', 16)] : [],
     )
 }
-
-t.test('its probes are answered, and no other port is open', async (t) => {
-  await until('it leads', async () => (await probe('/readyz'))?.text.startsWith('leading') === true)
-  t.match(await probe('/healthz'), { status: 200, text: 'ok\n' })
-  t.same(await portsOf(pid), [port])
-})

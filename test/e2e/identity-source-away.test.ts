@@ -16,47 +16,9 @@ import { LABELS, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
 const { cluster, dir, events, nodes, reports, vcsim } = stage
-const PAUSE = { base: 6_000, max: 6_000 }
 const WORDS = /will be retried at \d\d:\d\d UTC so that the account is not locked out/
 const ZONE = 'topology.kubernetes.io/zone'
 let runs = 0
-
-/** Runs a controller until the test ends. */
-async function start(t: Test): Promise<void> {
-  runs += 1
-  const path = `${dir}/run-${runs}.conf`
-  const labels = LABELS
-  await writeFile(path, vsphereConf(vcsim, { labels }), { mode: 0o600 })
-  const token = await serviceAccountToken(cluster, 'rollcall-controller')
-  const kubeconfig = await writeTokenKubeconfig(`${dir}/run-${runs}.kubeconfig`, cluster, token)
-  const source = {
-    path,
-    readFile: (file: string) => readFile(file),
-    readFolder: (folder: string) => readdir(folder),
-  }
-  const ending = new AbortController()
-  const running = run(
-    {
-      config: { ...source, loaded: await loadConfig(source) },
-      credentials: { kind: 'kubeconfig', path: kubeconfig },
-      lease: { namespace: 'kube-system', name: 'rollcall-controller' },
-      identity: `run-${runs}`,
-      listen: { host: '127.0.0.1', port: 0 },
-      version: 'test',
-      clock: systemClock,
-      random: Math.random,
-      logger: pino({ level: 'silent' }),
-      metrics: createMetrics({ version: 'test', lease: 'test', clock: systemClock }),
-      memory: { resident: () => 0, release: () => undefined },
-      timings: { ...TIMINGS, refusedLogin: PAUSE, refusedREST: PAUSE },
-    },
-    ending.signal,
-  )
-  t.teardown(async () => {
-    ending.abort()
-    await running
-  })
-}
 
 t.test('the identity source is away, then back: the same password is taken, without a person', async (t) => {
   const away = await vcsim.fault({ operation: 'Login', kind: 'fault', fault: 'InvalidLogin' })
@@ -106,3 +68,40 @@ t.test(
     await until('it has its zone', () => nodes.last(member.name)?.metadata.labels[ZONE] !== undefined)
   },
 )
+
+/** Runs a controller until the test ends. */
+async function start(t: Test): Promise<void> {
+  runs += 1
+  const path = `${dir}/run-${runs}.conf`
+  await writeFile(path, vsphereConf(vcsim, { labels: LABELS }), { mode: 0o600 })
+  const token = await serviceAccountToken(cluster, 'rollcall-controller')
+  const kubeconfig = await writeTokenKubeconfig(`${dir}/run-${runs}.kubeconfig`, cluster, token)
+  const source = {
+    path,
+    readFile: (file: string) => readFile(file),
+    readFolder: (folder: string) => readdir(folder),
+  }
+  const pause = { base: 6_000, max: 6_000 }
+  const ending = new AbortController()
+  const running = run(
+    {
+      config: { ...source, loaded: await loadConfig(source) },
+      credentials: { kind: 'kubeconfig', path: kubeconfig },
+      lease: { namespace: 'kube-system', name: 'rollcall-controller' },
+      identity: `run-${runs}`,
+      listen: { host: '127.0.0.1', port: 0 },
+      version: 'test',
+      clock: systemClock,
+      random: Math.random,
+      logger: pino({ level: 'silent' }),
+      metrics: createMetrics({ version: 'test', lease: 'test', clock: systemClock }),
+      memory: { resident: () => 0, release: () => undefined },
+      timings: { ...TIMINGS, refusedLogin: pause, refusedREST: pause },
+    },
+    ending.signal,
+  )
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+}

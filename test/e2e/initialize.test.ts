@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Member } from '../world/member.ts'
+import { settled } from '../world/deletion.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -7,69 +7,52 @@ const stage = await openStage(t, { vms: 4, cpus: 4, memoryMB: 16_384, guestId: '
 const { nodes, reports, vcsim } = stage
 const controller = await stage.controller()
 
-const members: Member[] = []
-for (const name of ['worker-1', 'worker-2', 'worker-3', 'worker-4']) {
-  const member = await stage.member(name)
-  await member.agent()
-  members.push(member)
-}
-const all = (done: (name: string) => boolean) => () => members.every(({ name }) => done(name))
-await nodes.until(
-  'all are initialized',
-  all((name) => isInitialized(nodes.last(name))),
-)
-await reports.until(
-  'all have a status',
-  all((name) => condition(reports.last(name), 'Initialized')?.status === 'True'),
-)
+const names = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const
+const members = await stage.machines(...names)
+for (const member of members) await member.agent()
+await settled(stage, ...names)
 
-/** Two writes, and what the kubelet had registered before them. */
-function history(name: string): [NodeObject, NodeObject, NodeObject] {
-  const [registered, first, second, ...more] = nodes.of(name).map(({ object }) => object)
-  if (!registered || !first || !second || more.length > 0)
-    throw new Error(`Node ${name} has ${nodes.of(name).length} versions instead of 3`)
-  return [registered, first, second]
-}
-
-for (const { name, vm, address } of members) {
-  t.test(`${name} as users of the CPI expect it`, async (t) => {
-    const [, , node] = history(name)
-    const zone = vm.cluster === 'DC0_C0' ? 'zone-a' : 'zone-b'
-    t.equal(node.spec.providerID, `vsphere://${vm.uuid}`)
-    t.same(
-      node.spec.taints,
-      [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }],
-      'not ours to remove',
-    )
-    t.match(node.metadata.labels, {
-      'topology.kubernetes.io/zone': zone,
-      'topology.kubernetes.io/region': 'region-1',
-      'failure-domain.beta.kubernetes.io/zone': zone,
-      'failure-domain.beta.kubernetes.io/region': 'region-1',
-      'node.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
-      'beta.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
-      'kubernetes.io/hostname': name,
+t.test('each Node', async (t) => {
+  for (const { name, vm, address } of members) {
+    await t.test(`${name} as users of the CPI expect it`, async (t) => {
+      const [, , node] = history(name)
+      const zone = vm.cluster === 'DC0_C0' ? 'zone-a' : 'zone-b'
+      t.equal(node.spec.providerID, `vsphere://${vm.uuid}`)
+      t.same(
+        node.spec.taints,
+        [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }],
+        'not ours to remove',
+      )
+      t.match(node.metadata.labels, {
+        'topology.kubernetes.io/zone': zone,
+        'topology.kubernetes.io/region': 'region-1',
+        'failure-domain.beta.kubernetes.io/zone': zone,
+        'failure-domain.beta.kubernetes.io/region': 'region-1',
+        'node.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
+        'beta.kubernetes.io/instance-type': 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu',
+        'kubernetes.io/hostname': name,
+      })
+      t.same(node.status.addresses, [
+        { type: 'Hostname', address: name },
+        { type: 'InternalIP', address },
+        { type: 'ExternalIP', address },
+      ])
     })
-    t.same(node.status.addresses, [
-      { type: 'Hostname', address: name },
-      { type: 'InternalIP', address },
-      { type: 'ExternalIP', address },
-    ])
-  })
 
-  t.test(`${name} was written twice, addresses first`, async (t) => {
-    const [registered, first, second] = history(name)
-    t.notOk(isInitialized(registered))
-    t.notOk(isInitialized(first), 'the addresses are there before the taint goes')
-    t.same(first.status, { ...registered.status, addresses: second.status.addresses })
-    t.same(first.spec, registered.spec)
-    t.same(first.metadata.labels, registered.metadata.labels)
-    t.same(second.status, first.status)
-    const writers = new Set(second.metadata.managedFields?.map(({ manager }) => manager))
-    t.same([...writers].filter((manager) => manager.startsWith('rollcall')).length, 1)
-    t.notOk(writers.has('rollcall-agent'), 'the agent writes no Node')
-  })
-}
+    await t.test(`${name} was written twice, addresses first`, async (t) => {
+      const [registered, first, second] = history(name)
+      t.notOk(isInitialized(registered))
+      t.notOk(isInitialized(first), 'the addresses are there before the taint goes')
+      t.same(first.status, { ...registered.status, addresses: second.status.addresses })
+      t.same(first.spec, registered.spec)
+      t.same(first.metadata.labels, registered.metadata.labels)
+      t.same(second.status, first.status)
+      const writers = new Set(second.metadata.managedFields?.map(({ manager }) => manager))
+      t.same([...writers].filter((manager) => manager.startsWith('rollcall')).length, 1)
+      t.notOk(writers.has('rollcall-agent'), 'the agent writes no Node')
+    })
+  }
+})
 
 t.test('the report shows the binding and why', async (t) => {
   for (const { name, vm, address } of members) {
@@ -110,9 +93,8 @@ t.test('the report shows the binding and why', async (t) => {
 })
 
 t.test('an Event on each Node says so, once, and one in the words of the CPI', async (t) => {
-  await stage.events.until(
-    'the Events are there',
-    all((name) => eventsOf(stage.events, name).length > 1),
+  await stage.events.until('the Events are there', () =>
+    names.every((name) => eventsOf(stage.events, name).length > 1),
   )
   for (const { name, uid, vm } of members) {
     const events = eventsOf(stage.events, name)
@@ -157,3 +139,11 @@ t.test('one session on each side, and no secret anywhere', async (t) => {
   t.notOk(controller.output().includes(vcsim.password))
   for (const line of controller.stderr) t.match(JSON.parse(line), { level: /info|debug/ }, line)
 })
+
+/** Two writes, and what the kubelet had registered before them. */
+function history(name: string): [NodeObject, NodeObject, NodeObject] {
+  const [registered, first, second, ...more] = nodes.of(name).map(({ object }) => object)
+  if (!registered || !first || !second || more.length > 0)
+    throw new Error(`Node ${name} has ${nodes.of(name).length} versions instead of 3`)
+  return [registered, first, second]
+}

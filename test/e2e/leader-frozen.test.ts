@@ -10,20 +10,9 @@ import { openStage } from '../world/stage.ts'
 const stage = await openStage(t, { vms: 3 })
 const { cluster, nodes } = stage
 
-const metrics = async ({ url }: Controller) => (await fetch(`${url}/metrics`)).text()
-
-/** Requests of a controller that changed a Node or a report. */
-async function writes(controller: Controller): Promise<string[]> {
-  const lines = (await metrics(controller)).split('\n')
-  return lines.filter((line) =>
-    /^rollcall_api_requests_total\{method="(PATCH|DELETE)",resource="node(s|reports)",code="ok"\}/.test(line),
-  )
-}
-
-/** How many PATCHes of Nodes were refused since. */
-const conflicts = await countRequests(cluster, { verb: 'PATCH', resource: 'nodes', code: '409' })
-
 t.test('frozen while a write of its own is on its way, which arrives after the take-over', async (t) => {
+  const refused = { verb: 'PATCH', resource: 'nodes', code: '409' }
+  const conflicts = await countRequests(cluster, refused)
   const proxy = await stage.line()
   const old = await stage.controller({ identity: 'old', cluster: proxy.cluster })
   const next = await stage.controller({ identity: 'next', until: 'answering' })
@@ -77,3 +66,11 @@ t.test('frozen while a write of its own is on its way, which arrives after the t
     t.match(await lease(cluster), { holderIdentity: /^next_/, leaseTransitions: 1 })
   })
 })
+
+/** Requests of a controller that changed a Node or a report. */
+async function writes(controller: Controller): Promise<string[]> {
+  const lines = (await controller.metrics()).split('\n')
+  return lines.filter((line) =>
+    /^rollcall_api_requests_total\{method="(PATCH|DELETE)",resource="node(s|reports)",code="ok"\}/.test(line),
+  )
+}

@@ -3,7 +3,7 @@ import { until } from '../fixtures/until.ts'
 import { metric, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import type { Member } from '../world/member.ts'
-import { condition, eventsOf, isShutDown, level } from '../world/objects.ts'
+import { condition, isShutDown, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 // So quick that whatever could be deleted on this ground would be, several times over.
@@ -17,8 +17,7 @@ await vcsim.govc('cluster.create', '-dc', 'DC9', 'DC9_C0')
 const account = ['-username', 'root', '-password', 'secret', '-noverify', '-connect']
 await vcsim.govc('cluster.add', '-dc', 'DC9', '-cluster', 'DC9_C0', '-hostname', 'DC9_C0_H0', ...account)
 
-const home = (await vcsim.vms()).filter(({ datacenter }) => datacenter === 'DC0')
-stage.vms.splice(0, stage.vms.length, ...home)
+stage.keepVMs(({ datacenter }) => datacenter === 'DC0')
 const controller = await stage.controller({ lifecycle, datacenters: ['DC[0]', '/europe/DC8'] })
 const [outside, nested, witness] = await verified(stage, 'outside', 'nested', 'witness')
 
@@ -30,9 +29,11 @@ t.before(async () => {
 })
 
 t.test('a datacenter that there is not is told at once, one with wildcards is found', async (t) => {
-  const readyz = async () => (await fetch(`${controller.url}/readyz`)).text()
-  await until('it is told', async () => (await readyz()).includes('datacenters'))
-  t.match(await readyz(), /^leading\nvCenter main: 1 of 2 datacenters in the configuration match none/)
+  await until('it is told', async () => (await controller.readyz()).includes('datacenters'))
+  t.match(
+    await controller.readyz(),
+    /^leading\nvCenter main: 1 of 2 datacenters in the configuration match none/,
+  )
   await until('the log names it', () => controller.output().includes('"datacenters":["/europe/DC8"]'))
   t.match(controller.output(), '"seen":["/DC0","/DC1","/europe/DC9"]')
 })
@@ -52,9 +53,7 @@ for (const { member, folder, host, path } of [
         `${member.vm.name}.* is in datacenter ${path}, .* add it under datacenters, or move`,
       ),
     })
-    await stage.events.until('an Event says so', () =>
-      eventsOf(stage.events, member.name).some(({ reason }) => reason === 'DatacenterOutOfScope'),
-    )
+    await stage.told(member.name, 'DatacenterOutOfScope')
   })
 }
 

@@ -19,46 +19,31 @@ await nodes.until('both are known to be silent', () =>
 
 const moref = ({ name }: Member) => reports.last(name)?.status?.vm?.moref
 
-/** The Node is the same, and bound to the VM under this reference. */
-async function isBound(member: Member, ref: string): Promise<void> {
-  await reports.until(`${member.name} is bound to ${ref}`, () => moref(member) === ref)
-  await deletionPending(stage, member.name, { reason: 'VMExists', status: 'False' })
-  await reports.until(
-    'its VM is found',
-    () => condition(reports.last(member.name), 'VMFound')?.status === 'True',
-  )
-  t.match(reports.last(member.name)?.status, {
-    identityLevel: 'proven',
-    vm: { instanceUUID: member.vm.instanceUuid, biosUUID: member.vm.uuid },
-  })
-  t.equal(nodes.last(member.name)?.metadata.uid, member.uid)
-  t.equal(level(nodes.last(member.name)), 'proven')
-  t.notOk(isShutDown(nodes.last(member.name)))
-}
+t.test('unregistered and registered again', async (t) => {
+  for (const member of [silent, alive]) {
+    await t.test(`while its kubelet is ${member.name}`, async (t) => {
+      const writes = nodes.of(member.name).length
+      await vcsim.unregister(member.vm.ref)
+      await deletionPending(stage, member.name, {
+        reason: member === alive ? 'NodeReady' : 'NotConfirmed',
+        status: 'True',
+      })
+      await probed(stage, 2)
+      t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 1)
+      t.equal(moref(member), member.vm.ref, 'the binding stands until another is found')
 
-for (const member of [silent, alive]) {
-  t.test(`unregistered and registered again while its kubelet is ${member.name}`, async (t) => {
-    const writes = nodes.of(member.name).length
-    await vcsim.unregister(member.vm.ref)
-    await deletionPending(stage, member.name, {
-      reason: member === alive ? 'NodeReady' : 'NotConfirmed',
-      status: 'True',
+      const { ref } = await vcsim.register(member.vm.ref)
+      const start = performance.now()
+      t.not(ref, member.vm.ref)
+      await isBound(member, ref)
+      t.comment(`bound again ${Math.round(performance.now() - start)} ms after it was registered`)
+      t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
+      t.equal(nodes.of(member.name).length, writes, 'the Node is not touched')
+      const news = eventsOf(stage.events, member.name).filter(({ reason }) => reason === 'VMExists')
+      t.match(news, [{ type: 'Normal', count: 1 }])
     })
-    await probed(stage, 2)
-    t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 1)
-    t.equal(moref(member), member.vm.ref, 'the binding stands until another is found')
-
-    const { ref } = await vcsim.register(member.vm.ref)
-    const start = performance.now()
-    t.not(ref, member.vm.ref)
-    await isBound(member, ref)
-    t.comment(`bound again ${Math.round(performance.now() - start)} ms after it was registered`)
-    t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
-    t.equal(nodes.of(member.name).length, writes, 'the Node is not touched')
-    const news = eventsOf(stage.events, member.name).filter(({ reason }) => reason === 'VMExists')
-    t.match(news, [{ type: 'Normal', count: 1 }])
-  })
-}
+  }
+})
 
 t.test('while the controller is away', async () => {
   await vcsim.unregister(restarted.vm.ref)
@@ -78,3 +63,20 @@ t.test('a new leader finds it missing, and then it comes', async () => {
   const { ref } = await vcsim.register(before)
   await isBound(restarted, ref)
 })
+
+/** The Node is the same, and bound to the VM under this reference. */
+async function isBound(member: Member, ref: string): Promise<void> {
+  await reports.until(`${member.name} is bound to ${ref}`, () => moref(member) === ref)
+  await deletionPending(stage, member.name, { reason: 'VMExists', status: 'False' })
+  await reports.until(
+    'its VM is found',
+    () => condition(reports.last(member.name), 'VMFound')?.status === 'True',
+  )
+  t.match(reports.last(member.name)?.status, {
+    identityLevel: 'proven',
+    vm: { instanceUUID: member.vm.instanceUuid, biosUUID: member.vm.uuid },
+  })
+  t.equal(nodes.last(member.name)?.metadata.uid, member.uid)
+  t.equal(level(nodes.last(member.name)), 'proven')
+  t.notOk(isShutDown(nodes.last(member.name)))
+}

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { until } from '../fixtures/until.ts'
-import { metric, settled } from '../world/deletion.ts'
+import { metric, verified, watched } from '../world/deletion.ts'
 import type { Member } from '../world/member.ts'
 import { condition, eventsOf, level } from '../world/objects.ts'
 import { openStage, ZONE_CATEGORY } from '../world/stage.ts'
@@ -10,8 +9,7 @@ const TYPE = ['node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-t
 
 const stage = await openStage(t, { hosts: 2, vms: 12, cpus: 2, memoryMB: 4096 })
 const { nodes, reports, events, vcsim } = stage
-const inFirst = (await vcsim.vms()).filter(({ cluster }) => cluster === 'DC0_C0')
-stage.vms.splice(0, stage.vms.length, ...inFirst)
+stage.keepVMs(({ cluster }) => cluster === 'DC0_C0')
 
 const labels = ({ name }: Member, names: readonly string[]) =>
   names.map((label) => nodes.last(name)?.metadata.labels[label])
@@ -21,35 +19,9 @@ const news = ({ name }: Member) =>
     .filter(({ reason }) => reason !== 'Initialized' && reason !== 'Synced')
     .map(({ type, reason, count }) => ({ type, reason, count }))
 
-/** Members in the first cluster, which vCenter watches. */
-async function members(...names: readonly string[]): Promise<Member[]> {
-  const made: Member[] = []
-  for (const name of names) made.push(await stage.member(name))
-  const before = await watches()
-  await Promise.all(made.map((member) => member.reportOnce()))
-  await settled(stage, ...names)
-  await until('vCenter watches them', async () => (await watches()) > before)
-  return made
-}
-
-async function watches(): Promise<number> {
-  return (await vcsim.calls()).operations.ModifyListView ?? 0
-}
-
-/** CPUs and memory are never pushed, so that the VM moves within its cluster: upon that all of it is read again. */
-async function resize(member: Member, cpus: number, memoryMB: number, host: string): Promise<void> {
-  await vcsim.setState({ vm: member.vm.ref, cpus, memoryMB })
-  await vMotion(member, host)
-}
-
-const nextHost = ({ vm }: Member) => (vm.host === 'DC0_C0_H0' ? 'DC0_C0_H1' : 'DC0_C0_H0')
-const vMotion = ({ vm }: Member, host: string) => vcsim.move({ vm: vm.ref, host })
-
 t.test('report, the default: it is said, and the labels stay', async (t) => {
-  const controller = await stage.controller()
-  t.teardown(() => controller.stop())
+  await stage.controller({}, t)
   const [mover, grower] = await members('report-moves', 'report-grows')
-  if (!mover || !grower) throw new Error('there are too few members')
   const before = nodes.of(mover.name).length
 
   const start = performance.now()
@@ -80,10 +52,8 @@ t.test('report, the default: it is said, and the labels stay', async (t) => {
 })
 
 t.test('relabel: both names of each label follow, in one write', async (t) => {
-  const controller = await stage.controller({ topology: { onChange: 'relabel' } })
-  t.teardown(() => controller.stop())
+  await stage.controller({ topology: { onChange: 'relabel' } }, t)
   const [mover, grower] = await members('relabel-moves', 'relabel-grows')
-  if (!mover || !grower) throw new Error('there are too few members')
   const before = nodes.of(mover.name).length
 
   const start = performance.now()
@@ -106,10 +76,8 @@ t.test('relabel: both names of each label follow, in one write', async (t) => {
 })
 
 t.test('ignore: nothing is said and nothing is done', async (t) => {
-  const controller = await stage.controller({ topology: { onChange: 'ignore' } })
-  t.teardown(() => controller.stop())
+  await stage.controller({ topology: { onChange: 'ignore' } }, t)
   const [mover] = await members('ignore-moves')
-  if (!mover) throw new Error('there is no member')
   const before = nodes.of(mover.name).length
   await vMotion(mover, 'DC0_C1_H0')
   await reports.until('it is known', () => reports.last(mover.name)?.status?.vm?.cluster === 'DC0_C1')
@@ -122,7 +90,6 @@ t.test('ignore: nothing is said and nothing is done', async (t) => {
 t.test('a cluster is tagged anew', async (t) => {
   const last = await stage.controller()
   const [tagged] = await members('tagged')
-  if (!tagged) throw new Error('there is no member')
   await last.stop()
   // Tags are read at the start and every five minutes.
   await vcsim.tag(
@@ -130,8 +97,7 @@ t.test('a cluster is tagged anew', async (t) => {
     { category: ZONE_CATEGORY, tag: 'zone-new', object: 'DC0_C0' },
   )
   await t.test('report', async (t) => {
-    const controller = await stage.controller()
-    t.teardown(() => controller.stop())
+    const controller = await stage.controller({}, t)
     await reports.until('it says so', () => topology(tagged)?.reason === 'TopologyChanged')
     t.match(topology(tagged)?.message, 'zone is zone-a, and vCenter says zone-new')
     t.same(labels(tagged, ZONE), ['zone-a', 'zone-a'])
@@ -139,10 +105,30 @@ t.test('a cluster is tagged anew', async (t) => {
     t.ok(((await metric(controller, `rollcall_node_conditions{${changed}}`)) ?? 0) > 0)
   })
   await t.test('relabel', async (t) => {
-    const controller = await stage.controller({ topology: { onChange: 'relabel' } })
-    t.teardown(() => controller.stop())
+    await stage.controller({ topology: { onChange: 'relabel' } }, t)
     await nodes.until('the labels follow', () => labels(tagged, ZONE)[0] === 'zone-new')
     t.same(labels(tagged, ZONE), ['zone-new', 'zone-new'])
     await reports.until('it says so', () => topology(tagged)?.reason === 'Resolved')
   })
 })
+
+/** CPUs and memory are never pushed, so that the VM moves within its cluster: upon that all of it is read again. */
+async function resize(member: Member, cpus: number, memoryMB: number, host: string): Promise<void> {
+  await vcsim.setState({ vm: member.vm.ref, cpus, memoryMB })
+  await vMotion(member, host)
+}
+
+/** Members in the first cluster, which vCenter watches. */
+async function members<const Names extends readonly string[]>(...names: Names) {
+  const made = await verified(stage, ...names)
+  await watched(stage)
+  return made
+}
+
+function nextHost({ vm }: Member): string {
+  return vm.host === 'DC0_C0_H0' ? 'DC0_C0_H1' : 'DC0_C0_H0'
+}
+
+async function vMotion({ vm }: Member, host: string): Promise<void> {
+  await vcsim.move({ vm: vm.ref, host })
+}

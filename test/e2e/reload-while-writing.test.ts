@@ -53,7 +53,7 @@ t.test('they are finished, and none is sent twice', async (t) => {
   // put off for long is written as it stands.
   const versions = () => members.reduce((sum, { name }) => sum + reports.of(name).length - 1, 0)
   const patches = await until('there are as many writes as versions', async () => {
-    const text = await (await fetch(`${controller.url}/metrics`)).text()
+    const text = await controller.metrics()
     // Refused is the trial write by which the policy is proven.
     const lines = text
       .split('\n')

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
+import { condition, isInitialized, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 4 })
-const { nodes, reports, events } = stage
+const { nodes, reports } = stage
 
 const verified = (name: string) => condition(reports.last(name), 'IdentityVerified')
 const initialized = (name: string) =>
@@ -24,9 +24,7 @@ t.test('a Node waits until its VM names it, and is told what is missing', async 
     message: /is reported.*requires proven.*identity\.require/,
   })
   t.match(reports.last(member.name)?.status, { identityLevel: 'reported' })
-  await events.until('by an Event as well', () =>
-    eventsOf(events, member.name).some(({ reason }) => reason === 'LevelTooLow'),
-  )
+  await stage.told(member.name, 'LevelTooLow')
   t.equal(nodes.of(member.name).length, 1, 'its Node was not touched')
   await member.claim()
   await initialized(member.name)

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { until } from '../fixtures/until.ts'
-import { metric, probed, pushes } from '../world/deletion.ts'
+import { MISSING, probed, pushes } from '../world/deletion.ts'
+import { again } from '../world/kubelet.ts'
+import { becomes } from '../world/meters.ts'
 import { isShutDown } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -10,33 +11,13 @@ const MANY = 20
 const stage = await openStage(t, { vms: COUNT, hosts: 4 })
 const { nodes, vcsim } = stage
 
-const highest = { soap: 0, rest: 0, looks: 0 }
-const watching = new AbortController()
-const watch = (async () => {
-  while (!watching.signal.aborted) {
-    const { soap, rest } = await vcsim.sessions()
-    highest.soap = Math.max(highest.soap, soap)
-    highest.rest = Math.max(highest.rest, rest)
-    highest.looks += 1
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-})()
-t.teardown(async () => {
-  watching.abort()
-  await watch
-})
-
+const highest = watchSessions()
 const lifecycle = { absentFor: '60s', confirmations: 60, leaderAge: '0s', outOfServiceAfter: '2s' }
 const options = { lifecycle, topology: { onChange: 'relabel' } }
 const leader = await stage.controller({ ...options, identity: 'leader' })
 const standby = await stage.controller({ ...options, identity: 'standby', until: 'answering' })
 const crowd = await stage.crowd(COUNT)
 const some = (from: number) => crowd.slice(from, from + MANY)
-
-async function logins(): Promise<readonly (number | undefined)[]> {
-  const { operations } = await vcsim.calls()
-  return [operations.Login, operations['REST POST /rest/com/vmware/cis/session']]
-}
 
 t.test('all are initialized, with their zones', async (t) => {
   t.ok(
@@ -68,16 +49,10 @@ t.test('VMs move, go off and go missing, many at once', async (t) => {
     movers.every(({ name }) => zone(name) === 'zone-b'),
   )
   await vcsim.hide(...some(2 * MANY).map(({ vm }) => vm.ref))
-  await until(
-    'they are missing',
-    async () => (await metric(leader, 'rollcall_vms_missing{vcenter="main"}')) === MANY,
-  )
+  await becomes(leader, MISSING, MANY)
   await probed(stage, MANY)
   await vcsim.show()
-  await until(
-    'they are back',
-    async () => (await metric(leader, 'rollcall_vms_missing{vcenter="main"}')) === 0,
-  )
+  await becomes(leader, MISSING, 0)
   t.same(await logins(), [1, 1])
 })
 
@@ -95,3 +70,21 @@ t.test('at no time was there a second session', async (t) => {
   t.ok(highest.looks > 0, `${highest.looks} looks`)
   t.comment(`${highest.looks} looks, ${COUNT} Nodes: never more than 1 SOAP and 1 REST session`)
 })
+
+async function logins(): Promise<readonly (number | undefined)[]> {
+  const { operations } = await vcsim.calls()
+  return [operations.Login, operations['REST POST /rest/com/vmware/cis/session']]
+}
+
+/** Counts the sessions until the test ends. */
+function watchSessions(): { readonly soap: number; readonly rest: number; readonly looks: number } {
+  const highest = { soap: 0, rest: 0, looks: 0 }
+  const watching = again(50, async () => {
+    const { soap, rest } = await vcsim.sessions()
+    highest.soap = Math.max(highest.soap, soap)
+    highest.rest = Math.max(highest.rest, rest)
+    highest.looks += 1
+  })
+  t.teardown(() => watching[Symbol.asyncDispose]())
+  return highest
+}

@@ -11,18 +11,63 @@ import { openStage } from '../world/stage.ts'
 const stage = await openStage(t, { vms: 6 })
 const { nodes, reports, vcsim } = stage
 let controller = await stage.controller()
-const [herald, quiet, ...others] = several(await stage.crowd(6))
+const [herald, quiet, ...others] = await stage.crowd(['herald', 'quiet', 'a', 'b', 'c', 'd'])
 
-function several([first, second, ...rest]: readonly CrowdMember[]): [
-  CrowdMember,
-  CrowdMember,
-  ...CrowdMember[],
-] {
-  if (first === undefined || second === undefined) throw new Error('the crowd is too small')
-  return [first, second, ...rest]
-}
+t.test('the wait for news is interrupted', async (t) => {
+  const rows: readonly Row[] = [
+    { what: 'the wait is canceled', fault: soapFault('RequestCanceled'), logins: 0, anew: true },
+    {
+      what: 'its version is not known any more',
+      fault: soapFault('InvalidCollectorVersion'),
+      logins: 0,
+      anew: true,
+    },
+    { what: 'the collector is lost', fault: soapFault('ManagedObjectNotFound'), logins: 0, anew: true },
+    { what: 'the session is lost', logins: 1, anew: true },
+    { what: 'the answer is cut off', fault: { kind: 'truncate' }, logins: 0, anew: true },
+    { what: 'the connection breaks half-way', fault: { kind: 'abort' }, logins: 0, anew: true },
+    { what: 'the connection is reset', fault: { kind: 'reset' }, logins: 0, anew: true },
+    { what: 'a proxy answers', fault: { kind: 'status', status: 502 }, logins: 0, anew: true },
+    { what: 'it is answered late', fault: { kind: 'delay', milliseconds: 2_000 }, logins: 0, anew: false },
+  ]
+  for (const [i, { what, logins, anew, fault }] of rows.entries()) {
+    await t.test(what, async (t) => {
+      // Failures that follow each other are met with growing patience.
+      if (i % 3 === 0) await startAnew()
+      const before = await reconnects(controller)
+      const written = others.map(({ name }) => [nodes.of(name).length, reports.of(name).length])
+      await vcsim.resetCalls()
+      await interrupt(fault)
+      const ms = await power(quiet, false)
+      t.comment(`${what}: what happened then was seen after ${ms} ms`)
+      t.equal((await vcsim.calls()).operations.Login ?? 0, logins)
+      t.equal((await vcsim.calls()).operations.CreateListView ?? 0, anew ? 1 : 0)
+      if (anew) t.strictNotSame(await reconnects(controller), before, 'the metric says so')
+      t.match(await vcsim.sessions(), { soap: 1 })
+      await power(herald, true)
+      await power(quiet, true)
+      t.notOk([herald, quiet].some(({ name }) => isShutDown(nodes.last(name))))
+      t.same(
+        others.map(({ name }) => [nodes.of(name).length, reports.of(name).length]),
+        written,
+        'nothing is written of those to whom nothing happened',
+      )
+      await vcsim.clearFaults()
+    })
+  }
+})
 
-const shutDown = ({ name }: CrowdMember) => isShutDown(nodes.last(name))
+t.test('all are as they were', async (t) => {
+  for (const { name, uid } of [herald, quiet, ...others]) {
+    t.equal(nodes.last(name)?.metadata.uid, uid)
+    t.equal(level(nodes.last(name)), 'proven')
+    await reports.until(
+      'its VM is found',
+      () => condition(reports.last(name), 'VMFound')?.reason === 'VMFound',
+    )
+    t.equal(condition(reports.last(name), 'DeletionPending'), undefined)
+  }
+})
 
 async function power({ name, vm }: CrowdMember, on: boolean): Promise<number> {
   const start = performance.now()
@@ -31,9 +76,10 @@ async function power({ name, vm }: CrowdMember, on: boolean): Promise<number> {
   return Math.round(performance.now() - start)
 }
 
-async function reconnects({ url }: Controller): Promise<string[]> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  return text.split('\n').filter((line) => line.startsWith('rollcall_vcenter_reconnects_total{'))
+async function reconnects(controller: Controller): Promise<string[]> {
+  return (await controller.metrics())
+    .split('\n')
+    .filter((line) => line.startsWith('rollcall_vcenter_reconnects_total{'))
 }
 
 interface Row {
@@ -45,23 +91,6 @@ interface Row {
   /** Whether everything has to be requested again. */
   readonly anew: boolean
 }
-
-const ROWS: readonly Row[] = [
-  { what: 'the wait is canceled', fault: soapFault('RequestCanceled'), logins: 0, anew: true },
-  {
-    what: 'its version is not known any more',
-    fault: soapFault('InvalidCollectorVersion'),
-    logins: 0,
-    anew: true,
-  },
-  { what: 'the collector is lost', fault: soapFault('ManagedObjectNotFound'), logins: 0, anew: true },
-  { what: 'the session is lost', logins: 1, anew: true },
-  { what: 'the answer is cut off', fault: { kind: 'truncate' }, logins: 0, anew: true },
-  { what: 'the connection breaks half-way', fault: { kind: 'abort' }, logins: 0, anew: true },
-  { what: 'the connection is reset', fault: { kind: 'reset' }, logins: 0, anew: true },
-  { what: 'a proxy answers', fault: { kind: 'status', status: 502 }, logins: 0, anew: true },
-  { what: 'it is answered late', fault: { kind: 'delay', milliseconds: 2_000 }, logins: 0, anew: false },
-]
 
 function soapFault(fault: string): Omit<VcsimFault, 'operation'> {
   return { kind: 'fault', fault }
@@ -86,41 +115,3 @@ async function startAnew(): Promise<void> {
   controller = await stage.controller()
   await pushes(stage)
 }
-
-for (const [i, { what, logins, anew, fault }] of ROWS.entries()) {
-  t.test(what, async (t) => {
-    // Failures that follow each other are met with growing patience.
-    if (i % 3 === 0) await startAnew()
-    const before = await reconnects(controller)
-    const written = others.map(({ name }) => [nodes.of(name).length, reports.of(name).length])
-    await vcsim.resetCalls()
-    await interrupt(fault)
-    const ms = await power(quiet, false)
-    t.comment(`${what}: what happened then was seen after ${ms} ms`)
-    t.equal((await vcsim.calls()).operations.Login ?? 0, logins)
-    t.equal((await vcsim.calls()).operations.CreateListView ?? 0, anew ? 1 : 0)
-    if (anew) t.strictNotSame(await reconnects(controller), before, 'the metric says so')
-    t.match(await vcsim.sessions(), { soap: 1 })
-    await power(herald, true)
-    await power(quiet, true)
-    t.notOk(shutDown(herald) || shutDown(quiet))
-    t.same(
-      others.map(({ name }) => [nodes.of(name).length, reports.of(name).length]),
-      written,
-      'nothing is written of those to whom nothing happened',
-    )
-    await vcsim.clearFaults()
-  })
-}
-
-t.test('all are as they were', async (t) => {
-  for (const { name, uid } of [herald, quiet, ...others]) {
-    t.equal(nodes.last(name)?.metadata.uid, uid)
-    t.equal(level(nodes.last(name)), 'proven')
-    await reports.until(
-      'its VM is found',
-      () => condition(reports.last(name), 'VMFound')?.reason === 'VMFound',
-    )
-    t.equal(condition(reports.last(name), 'DeletionPending'), undefined)
-  }
-})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import type { Vcsim } from '../servers/vcsim.ts'
 import { type ApiProxy, startApiProxy } from '../world/api-proxy.ts'
 import type { CrowdMember } from '../world/crowd.ts'
 import { metric } from '../world/deletion.ts'
@@ -15,8 +15,7 @@ const lifecycle = { absentFor: '1s', confirmations: 2, leaderAge: '0s', maxAbsen
 
 const stage = await openStage(t, { vms: COUNT })
 const { cluster, nodes, reports, events, vcsim } = stage
-const other = await startVcsim({ vms: 2, seed: 'second' })
-t.teardown(() => other.stop())
+const other = await stage.vCenter({ vms: 2, seed: 'second' })
 const vCenters: readonly Vcsim[] = [vcsim, other]
 const lines = await Promise.all(vCenters.map(({ url }) => startApiProxy(url)))
 for (const line of lines) t.teardown(() => line.close())
@@ -27,17 +26,10 @@ const crowd = await stage.crowd(COUNT)
 const [first, next, silent] = crowd
 if (!first || !next || !silent) throw new Error('the crowd is too small')
 
-function portOf(line: ApiProxy | undefined): number {
-  return Number(new URL(line?.url ?? '').port)
-}
-
-const readyz = async () => (await (await fetch(`${controller.url}/readyz`)).text()).trim()
-const shutDown = ({ name }: CrowdMember) => isShutDown(nodes.last(name))
-const pending = () => condition(reports.last(silent.name), 'DeletionPending')
-
-const all = (act: (vCenter: Vcsim) => Promise<unknown>) => Promise.all(vCenters.map(act))
-
-t.before(async () => {
+t.test('a restart of all vCenters', async (t) => {
+  const shutDown = ({ name }: CrowdMember) => isShutDown(nodes.last(name))
+  const pending = () => condition(reports.last(silent.name), 'DeletionPending')
+  const all = (act: (vCenter: Vcsim) => Promise<unknown>) => Promise.all(vCenters.map(act))
   await until('vCenter watches all', async () => {
     await vcsim.setState({ vm: next.vm.ref, powerState: 'suspended' })
     return shutDown(next)
@@ -45,9 +37,7 @@ t.before(async () => {
   await vcsim.setState({ vm: next.vm.ref, powerState: 'poweredOn' })
   await nodes.until('it runs', () => !shutDown(next))
   await loseHeartbeats(cluster, silent.name)
-})
 
-t.test('a restart of all vCenters', async (t) => {
   for (const vCenter of vCenters) t.match(await vCenter.sessions(), { soap: 1 })
   const touched = new Map(crowd.map(({ name }) => [name, nodes.of(name).length]))
   await nodes.until('its kubelet is silent', () => nodes.of(silent.name).length > 0)
@@ -55,7 +45,7 @@ t.test('a restart of all vCenters', async (t) => {
   for (const line of lines) line.set('cut')
   await all((vCenter) => vCenter.endSessions())
   await until('it is told', async () => {
-    const problems = await readyz()
+    const problems = await controller.readyz()
     return problems.includes('vCenter main: ') && problems.includes('vCenter second: ')
   })
   await reports.until('the Node that is NotReady is told', () => pending()?.status === 'Unknown')
@@ -75,7 +65,7 @@ t.test('a restart of all vCenters', async (t) => {
   const start = performance.now()
   await nodes.until('what happened meanwhile is seen', () => shutDown(first))
   t.comment(`in step ${Math.round(performance.now() - start)} ms after they answer again`)
-  await until('all is well', async () => (await readyz()).startsWith('leading'))
+  await until('all is well', async () => (await controller.readyz()).startsWith('leading'))
   await reports.until('the doubt is over', () => pending()?.status === 'False')
 
   for (const vCenter of vCenters) {
@@ -97,3 +87,7 @@ t.test('a restart of all vCenters', async (t) => {
   await vcsim.setState({ vm: first.vm.ref, powerState: 'poweredOn' })
   await nodes.until('push is there again', () => !shutDown(first))
 })
+
+function portOf(line: ApiProxy | undefined): number {
+  return Number(new URL(line?.url ?? '').port)
+}

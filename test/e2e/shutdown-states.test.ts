@@ -4,32 +4,12 @@ import type { CrowdMember } from '../world/crowd.ts'
 import { condition, isShutDown } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
-// What pushes, conditions and taints come to, all at once on one stage; shutdown-taint.test.ts has each state of a VM.
-interface Scene {
-  readonly connection: NonNullable<VMState['connectionState']>
-  readonly power: NonNullable<VMState['powerState']>
-  readonly wasOff: boolean
-  /** Where nobody knows, the taint stays as it was. */
-  readonly tainted: boolean
-  readonly says: { readonly status: string; readonly reason: string }
-}
-
 const UNKNOWN = { status: 'Unknown', reason: 'VMNotConnected' }
+const OFF = { status: 'True', reason: 'VMPoweredOff' }
+const SUSPENDED = { status: 'True', reason: 'VMSuspended' }
 const CELLS: readonly Scene[] = [
-  {
-    connection: 'connected',
-    power: 'poweredOff',
-    wasOff: false,
-    tainted: true,
-    says: { status: 'True', reason: 'VMPoweredOff' },
-  },
-  {
-    connection: 'connected',
-    power: 'suspended',
-    wasOff: true,
-    tainted: true,
-    says: { status: 'True', reason: 'VMSuspended' },
-  },
+  { connection: 'connected', power: 'poweredOff', wasOff: false, tainted: true, says: OFF },
+  { connection: 'connected', power: 'suspended', wasOff: true, tainted: true, says: SUSPENDED },
   { connection: 'disconnected', power: 'poweredOff', wasOff: false, tainted: false, says: UNKNOWN },
   { connection: 'disconnected', power: 'poweredOn', wasOff: true, tainted: true, says: UNKNOWN },
 ]
@@ -38,14 +18,7 @@ const stage = await openStage(t, { vms: CELLS.length })
 const { nodes, reports, vcsim } = stage
 const controller = await stage.controller({ lifecycle: { absentFor: '1s', leaderAge: '0s' } })
 const members = await stage.crowd(CELLS.length)
-const scenes = CELLS.map((cell, index) => ({ ...cell, member: memberAt(index) }))
-
-function memberAt(index: number): CrowdMember {
-  const member = members[index]
-  if (member === undefined) throw new Error(`there is no member ${index}`)
-  return member
-}
-
+const scenes = members.flatMap((member, i) => CELLS.slice(i, i + 1).map((cell) => ({ ...cell, member })))
 const found = ({ name }: CrowdMember) => condition(reports.last(name), 'VMFound')
 
 const written = new Map<string, number>()
@@ -101,3 +74,13 @@ t.test('all of them run again', async (t) => {
   }
   t.equal(controller.exit(), undefined)
 })
+
+// What pushes, conditions and taints come to, all at once on one stage; shutdown-taint.test.ts has each state of a VM.
+interface Scene {
+  readonly connection: NonNullable<VMState['connectionState']>
+  readonly power: NonNullable<VMState['powerState']>
+  readonly wasOff: boolean
+  /** Where nobody knows, the taint stays as it was. */
+  readonly tainted: boolean
+  readonly says: { readonly status: string; readonly reason: string }
+}

@@ -19,17 +19,6 @@ lifecycle: ${JSON.stringify(lifecycle)}
 `,
 })
 
-/** A Node for a VM of this datacenter; without an agent nothing tells copies apart. */
-async function nodeIn(datacenter: string, name: string, { agent = true } = {}) {
-  const index = stage.vms.findIndex((each) => each.datacenter === datacenter)
-  const [vm] = stage.vms.splice(index, 1)
-  if (vm === undefined) throw new Error('every virtual machine has a Node')
-  const member = await stage.member(name, { vm })
-  if (agent) await member.reportOnce()
-  else await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [`${member.address}/24`] }] })
-  await settled(stage, name)
-  return member
-}
 const boundBy = (name: string) => reports.last(name)?.status?.vm?.vCenter
 
 t.test('each Node is initialized by the tenant whose datacenter has its VM', async (t) => {
@@ -62,3 +51,15 @@ t.test("a VM that moves to the other tenant's datacenter goes over to it", async
   t.equal(nodes.last(name)?.metadata.uid, before?.metadata.uid)
   t.equal(nodes.last(name)?.spec.providerID, before?.spec.providerID)
 })
+
+/** A Node for a VM of this datacenter; without an agent nothing tells copies apart. */
+async function nodeIn(datacenter: string, name: string, { agent = true } = {}) {
+  const index = stage.vms.findIndex((each) => each.datacenter === datacenter)
+  const [vm] = stage.vms.splice(index, 1)
+  if (vm === undefined) throw new Error('every virtual machine has a Node')
+  const member = await stage.member(name, { vm })
+  if (agent) await member.reportOnce()
+  else await vcsim.setGuest({ vm: vm.ref, hostName: name, nics: [{ addresses: [`${member.address}/24`] }] })
+  await settled(stage, name)
+  return member
+}

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { writeRpctool } from '../servers/rpctool.ts'
-import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import type { Vcsim } from '../servers/vcsim.ts'
 import type { Controller } from '../world/controller.ts'
 import type { Member } from '../world/member.ts'
 import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
@@ -11,8 +11,7 @@ import { openStage, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 // Two vCenters whose machines have the same references and names, one cluster, one controller.
 const stage = await openStage(t, { vms: 8 })
 const { nodes, reports, events } = stage
-const other = await startVcsim({ clusters: 2, vms: 8, seed: 'second', password: 'another' })
-t.teardown(() => other.stop())
+const other = await stage.vCenter({ clusters: 2, vms: 8, seed: 'second', password: 'another' })
 await other.tag(
   { category: ZONE_CATEGORY, tag: 'zone-c', object: 'DC0_C0' },
   { category: ZONE_CATEGORY, tag: 'zone-d', object: 'DC0_C1' },
@@ -25,42 +24,11 @@ t.afterEach(async () => {
 type Name = 'main' | 'second'
 const simulators: Record<Name, Vcsim> = { main: stage.vcsim, second: other }
 const otherVMs = await other.vms()
+const otherVCenters = { second: other }
 const region: Record<Name, string> = { main: 'region-1', second: 'region-2' }
 
-const toldOfTimeout = ({ name }: Member) => condition(reports.last(name), 'VMFound')?.reason === 'TimedOut'
-
-const start = (options: { until?: 'answering' } = {}) =>
-  stage.controller({ otherVCenters: { second: other }, ...options })
-
-/** A machine of this vCenter, whose guest uses it and no other. */
-async function memberOf(vCenter: Name, name: string): Promise<Member> {
-  if (vCenter === 'main') return stage.member(name)
-  const vm = otherVMs.shift()
-  if (vm === undefined) throw new Error('every virtual machine has a Node')
-  const member = await stage.member(name, { vm, rpctool: null })
-  await writeRpctool(join(member.root, 'usr/bin'), { vcsim: other, vm: vm.ref })
-  return member
-}
-
-/** Milliseconds that a Node took, by the record of the API server. */
-function took({ name }: Member): number {
-  const reported = reports.of(name)[0]?.at ?? Number.NaN
-  const initialized = nodes.of(name).find(({ object }) => isInitialized(object))?.at ?? Number.NaN
-  return initialized - reported
-}
-
-async function vCentersUp({ url }: Controller): Promise<string[]> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  return text.split('\n').filter((line) => line.startsWith('rollcall_vcenter_up{'))
-}
-
-async function readyz({ url }: Controller): Promise<string> {
-  return (await (await fetch(`${url}/readyz`)).text()).trim()
-}
-
 t.test('the Nodes of both are initialized by one controller, with a session in each', async (t) => {
-  const controller = await start()
-  t.teardown(() => controller.stop())
+  const controller = await stage.controller({ otherVCenters }, t)
   const members = await Promise.all(
     (['main', 'second'] as const).flatMap((vCenter) =>
       [0, 1].map(async (i) => ({ vCenter, member: await memberOf(vCenter, `${vCenter}-${i}`) })),
@@ -110,8 +78,7 @@ for (const [hanging, answering] of [
   t.test(
     `${hanging} takes connections and never answers: ${answering} is served at full speed`,
     async (t) => {
-      const controller = await start()
-      t.teardown(() => controller.stop())
+      const controller = await stage.controller({ otherVCenters }, t)
       const running = await memberOf(hanging, `${hanging}-running`)
       await running.reportOnce()
       await nodes.until('it is initialized', () => isInitialized(nodes.last(running.name)))
@@ -132,7 +99,10 @@ for (const [hanging, answering] of [
       await nodes.until('the first is initialized', () => isInitialized(nodes.last(early.name)))
       t.notOk(toldOfTimeout(lost), 'before anybody knows that the other hangs')
 
-      await until('it is told', async () => (await readyz(controller)) === `vCenter ${hanging}: TimedOut`)
+      await until(
+        'it is told',
+        async () => (await controller.readyz()).trim() === `vCenter ${hanging}: TimedOut`,
+      )
       const late = await memberOf(answering, `${answering}-late`)
       await late.reportOnce()
       await nodes.until('the next is initialized', () => isInitialized(nodes.last(late.name)))
@@ -151,7 +121,7 @@ for (const [hanging, answering] of [
 
       await simulators[hanging].clearFaults()
       await nodes.until('the other is initialized', () => isInitialized(nodes.last(lost.name)))
-      await until('it is ready', async () => (await readyz(controller)).startsWith('leading'))
+      await until('it is ready', async () => (await controller.readyz()).startsWith('leading'))
       for (const vcsim of Object.values(simulators)) t.match(await vcsim.sessions(), { soap: 1 })
       for (const { name } of [early, late]) {
         const warnings = eventsOf(events, name).filter(({ type }) => type === 'Warning')
@@ -164,11 +134,35 @@ for (const [hanging, answering] of [
 
 t.test('one that hangs from the start: the other is served', async (t) => {
   await other.fault({ operation: '*', kind: 'hang' })
-  const controller = await start({ until: 'answering' })
-  t.teardown(() => controller.stop())
+  const controller = await stage.controller({ otherVCenters, until: 'answering' }, t)
   const member = await memberOf('main', 'cold')
   await member.reportOnce()
   await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
   t.comment(`${took(member).toFixed()} ms`)
-  t.match(await readyz(controller), /^vCenter second: /)
+  t.match(await controller.readyz(), /^vCenter second: /)
 })
+
+/** A machine of this vCenter, whose guest uses it and no other. */
+async function memberOf(vCenter: Name, name: string): Promise<Member> {
+  if (vCenter === 'main') return stage.member(name)
+  const vm = otherVMs.shift()
+  if (vm === undefined) throw new Error('every virtual machine has a Node')
+  const member = await stage.member(name, { vm, rpctool: null })
+  await writeRpctool(join(member.root, 'usr/bin'), { vcsim: other, vm: vm.ref })
+  return member
+}
+
+/** Milliseconds that a Node took, by the record of the API server. */
+function took({ name }: Member): number {
+  const reported = reports.of(name)[0]?.at ?? Number.NaN
+  const initialized = nodes.of(name).find(({ object }) => isInitialized(object))?.at ?? Number.NaN
+  return initialized - reported
+}
+
+async function vCentersUp(controller: Controller): Promise<string[]> {
+  return (await controller.metrics()).split('\n').filter((line) => line.startsWith('rollcall_vcenter_up{'))
+}
+
+function toldOfTimeout({ name }: Member): boolean {
+  return condition(reports.last(name), 'VMFound')?.reason === 'TimedOut'
+}

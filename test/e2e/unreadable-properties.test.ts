@@ -10,15 +10,6 @@ const stage = await openStage(t, { vms: 4 })
 const { nodes, reports, vcsim } = stage
 await stage.controller()
 
-/** Has vCenter tell of something that makes the VM be read again, which is heard once the VM is watched. */
-async function toldUntil({ vm }: Member, what: string, holds: () => boolean): Promise<void> {
-  for (let seconds = 0; !holds(); seconds++) {
-    if (seconds > 60) throw new Error(`waited in vain until ${what}`)
-    await vcsim.tell(vm.ref, { name: 'config', op: 'assign' })
-    await sleep(1_000)
-  }
-}
-
 t.test('a VM of which something essential may not be read is named, with the privilege', async (t) => {
   const member = await stage.member('essential')
   await vcsim.deny(member.vm.ref, 'runtime.connectionState')
@@ -68,3 +59,12 @@ t.test('a claim that may not be read leaves the level as reported, and is said',
   await vcsim.deny(member.vm.ref)
   await toldUntil(member, 'it is proven', () => level(nodes.last(member.name)) === 'proven')
 })
+
+/** Has vCenter tell of something that makes the VM be read again, which is heard once the VM is watched. */
+async function toldUntil({ vm }: Member, what: string, holds: () => boolean): Promise<void> {
+  for (let seconds = 0; !holds(); seconds++) {
+    if (seconds > 60) throw new Error(`waited in vain until ${what}`)
+    await vcsim.tell(vm.ref, { name: 'config', op: 'assign' })
+    await sleep(1_000)
+  }
+}

@@ -15,67 +15,7 @@ const MEMBERS = ['upgraded-1', 'upgraded-2', 'upgraded-3'] as const
 const merge = { contentType: 'application/merge-patch+json' }
 const stage = await openStage(t, { vms: 5 })
 const { cluster, nodes, reports, events, vcsim } = stage
-const members: Member[] = []
-for (const name of MEMBERS) members.push(await stage.member(name))
-const [first] = members
-if (first === undefined) throw new Error('there are three')
-
-interface Schema {
-  properties: Record<string, Schema>
-  items: Schema
-  maxItems: number
-  enum: string[]
-}
-
-/** The CRD of this release, or that of the one before. */
-async function crd(release: 'this' | 'before'): Promise<Manifest> {
-  const [manifest] = await readManifests('crd.yaml')
-  if (manifest === undefined) throw new Error('crd.yaml is empty')
-  if (release === 'this') return manifest
-  const { spec } = manifest as Manifest & {
-    spec: { versions: { schema: { openAPIV3Schema: Schema } }[] }
-  }
-  for (const { schema } of spec.versions) {
-    const { spec, status } = schema.openAPIV3Schema.properties
-    const conditions = status?.properties.conditions
-    if (spec === undefined || conditions === undefined) throw new Error('the CRD has another shape')
-    delete spec.properties.claim?.properties.digest
-    delete status?.properties.formerVMs
-    delete status?.properties.lastClaim
-    conditions.maxItems -= 1
-    const type = conditions.items.properties.type
-    if (type !== undefined) type.enum = type.enum.filter((each) => each !== 'VMUnique')
-  }
-  return manifest
-}
-
-/** Applies the CRD, and waits until the API server knows a claim's digest, or does not. */
-async function applyCRD(release: 'this' | 'before'): Promise<void> {
-  await applyManifest(cluster, await crd(release))
-  const kubelet = await cluster.as(kubeletIdentity(first?.name ?? ''))
-  try {
-    await until(`the CRD is that of ${release}`, async () => {
-      const { name, uid } = { name: first?.name ?? '', uid: first?.uid ?? '' }
-      const spec = { ...minimal, nodeUID: uid }
-      const { body } = await kubelet.request<{ message?: string }>(
-        'PATCH',
-        `/apis/rollcall.dev/v1alpha1/nodereports/${name}?fieldManager=rollcall-agent&force=true&dryRun=All`,
-        reportObject({ name, uid, spec }),
-        { contentType: 'application/apply-patch+yaml' },
-      )
-      return /digest: field not declared/.test(body.message ?? '') === (release === 'before')
-    })
-  } finally {
-    await kubelet.close()
-  }
-}
-const minimal = {
-  agentVersion: '0.1.0',
-  machine: {},
-  interfaces: [],
-  tools: { guestinfoReadable: true, guestinfoWritable: true },
-  claim: { written: true, reason: 'Written', message: 'it stands', digest: 'a'.repeat(64) },
-}
+const members = await stage.machines(...MEMBERS)
 
 const status = (name: string) => reports.last(name)?.status
 const claimOf = (member: Member) => vcsim.getGuestinfo(member.vm.ref, GUESTINFO_CLAIM)
@@ -181,3 +121,60 @@ t.test('the controller of this release', async (t) => {
     t.same(warnings, [])
   })
 })
+
+/** Applies the CRD, and waits until the API server knows a claim's digest, or does not. */
+async function applyCRD(release: 'this' | 'before'): Promise<void> {
+  await applyManifest(cluster, await crd(release))
+  const [{ name, uid }] = members
+  const kubelet = await cluster.as(kubeletIdentity(name))
+  const spec = {
+    nodeUID: uid,
+    agentVersion: '0.1.0',
+    machine: {},
+    interfaces: [],
+    tools: { guestinfoReadable: true, guestinfoWritable: true },
+    claim: { written: true, reason: 'Written', message: 'it stands', digest: 'a'.repeat(64) },
+  }
+  try {
+    await until(`the CRD is that of ${release}`, async () => {
+      const { body } = await kubelet.request<{ message?: string }>(
+        'PATCH',
+        `/apis/rollcall.dev/v1alpha1/nodereports/${name}?fieldManager=rollcall-agent&force=true&dryRun=All`,
+        reportObject({ name, uid, spec }),
+        { contentType: 'application/apply-patch+yaml' },
+      )
+      return /digest: field not declared/.test(body.message ?? '') === (release === 'before')
+    })
+  } finally {
+    await kubelet.close()
+  }
+}
+
+/** The CRD of this release, or that of the one before. */
+async function crd(release: 'this' | 'before'): Promise<Manifest> {
+  const [manifest] = await readManifests('crd.yaml')
+  if (manifest === undefined) throw new Error('crd.yaml is empty')
+  if (release === 'this') return manifest
+  const { spec } = manifest as Manifest & {
+    spec: { versions: { schema: { openAPIV3Schema: Schema } }[] }
+  }
+  for (const { schema } of spec.versions) {
+    const { spec, status } = schema.openAPIV3Schema.properties
+    const conditions = status?.properties.conditions
+    if (spec === undefined || conditions === undefined) throw new Error('the CRD has another shape')
+    delete spec.properties.claim?.properties.digest
+    delete status?.properties.formerVMs
+    delete status?.properties.lastClaim
+    conditions.maxItems -= 1
+    const type = conditions.items.properties.type
+    if (type !== undefined) type.enum = type.enum.filter((each) => each !== 'VMUnique')
+  }
+  return manifest
+}
+
+interface Schema {
+  properties: Record<string, Schema>
+  items: Schema
+  maxItems: number
+  enum: string[]
+}
