@@ -8,11 +8,12 @@ import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
 import { productUUID } from '../world/machine.ts'
+import type { MemberOptions } from '../world/member.ts'
 import { address, condition, eventsOf, isInitialized, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 // One controller for all: a level rises and falls without a restart.
-const stage = await openStage(t, { vms: 8 })
+const stage = await openStage(t, { vms: 14 })
 const { cluster, vcsim, nodes, reports, events } = stage
 const controller = await stage.controller({ exempt: 'kubernetes.io/os=windows' })
 
@@ -20,28 +21,19 @@ const verified = (name: string) => condition(reports.last(name), 'IdentityVerifi
 const reaches = (name: string, wanted: string) =>
   nodes.until(`${name} is ${wanted}`, () => level(nodes.last(name)) === wanted)
 const eventReasons = (name: string) => eventsOf(events, name).map(({ type, reason }) => `${type} ${reason}`)
-const kubeconfig = await cluster.kubeconfig({ user: 'operator', groups: ['system:masters'] })
-const kubectl = async (...args: string[]) => {
-  const { stdout } = await promisify(execFile)(await serverBinary('kubectl'), [
-    `--kubeconfig=${kubeconfig}`,
-    ...args,
-  ])
-  return stdout
-}
-const metrics = async () => (await fetch(`${controller.url}/metrics`)).text()
 
 t.test('a level that rises is shown in condition, column, label, Event and metric', async (t) => {
   const member = await stage.reported('riser', { rpctool: { deny: ['info-set'] } })
   await reaches(member.name, 'reported')
   await until('a metric says so', async () =>
-    (await metrics()).includes('rollcall_nodes_verified{level="reported"} 1\n'),
+    (await controller.metrics()).includes('rollcall_nodes_verified{level="reported"} 1\n'),
   )
   await member.claim()
   await reaches(member.name, 'proven')
   await reports.until('the report says so', () => verified(member.name)?.reason === 'Proven')
   await events.until('an Event says so', () => eventReasons(member.name).includes('Normal Proven'))
   await until('a metric says so', async () =>
-    (await metrics()).includes('rollcall_nodes_verified{level="proven"} 1\n'),
+    (await controller.metrics()).includes('rollcall_nodes_verified{level="proven"} 1\n'),
   )
   const columns = await kubectl('get', 'nodereport', member.name)
   t.match(columns, /LEVEL.*\n.*proven/)
@@ -99,19 +91,17 @@ t.test('a Node registered anew starts from nothing', async (t) => {
 })
 
 t.test('a Node that cannot run an agent is asserted, until an agent comes', async (t) => {
-  const vm = stage.vms.shift()
-  if (vm === undefined) throw new Error('no VM is left')
-  await vcsim.setGuest({ vm: vm.ref, hostName: 'windows', nics: [{ addresses: ['10.7.0.1/24'] }] })
-  const member = await stage.member('windows', { vm, labels: { 'kubernetes.io/os': 'windows' } })
+  const labels = { 'kubernetes.io/os': 'windows' }
+  const member = await stage.member('windows', { tools: true, addresses: ['10.7.0.1/24'], labels })
   await reaches(member.name, 'asserted')
   t.ok(isInitialized(nodes.last(member.name)))
   t.equal(address(nodes.last(member.name), 'InternalIP'), '10.7.0.1', 'by VMware Tools')
-  t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${vm.uuid}`)
+  t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
   await reports.until('a report says so', () => verified(member.name)?.reason === 'Asserted')
   t.match(reports.last(member.name), {
     metadata: { ownerReferences: [{ kind: 'Node', name: member.name, uid: member.uid }] },
-    spec: { agentVersion: 'none', machine: { productUUID: productUUID(vm.uuid) } },
-    status: { identityLevel: 'asserted', vm: { moref: vm.ref } },
+    spec: { agentVersion: 'none', machine: { productUUID: productUUID(member.vm.uuid) } },
+    status: { identityLevel: 'asserted', vm: { moref: member.vm.ref } },
   })
   await member.reportOnce()
   await reaches(member.name, 'proven')
@@ -136,3 +126,29 @@ t.test('a Node that was registered without the taint waits until somebody asks f
   await reaches(member.name, 'proven')
   t.equal(nodes.last(member.name)?.spec.providerID, `vsphere://${member.vm.uuid}`)
 })
+
+t.test('each way to guestinfo proves it, or the report says what is in the way', async (t) => {
+  const deny = ['info-set']
+  const ways: readonly [string, MemberOptions['rpctool'] & object, string, RegExp][] = [
+    ['plain', {}, 'proven', /itself names this Node/],
+    ['privileged', { deny, vmtoolsd: 'works' }, 'proven', /itself names this Node/],
+    ['no-vmtoolsd', { deny }, 'reported', /ClaimPermissionDenied/],
+    ['refused', { deny, vmtoolsd: 'refused' }, 'reported', /ClaimPrivilegedChannelRefused/],
+    ['failing', { deny, vmtoolsd: 'fails' }, 'reported', /ClaimPrivilegedChannelFailed/],
+    ['switched-off', { disable: ['info-set'] }, 'reported', /ClaimDisabled/],
+  ]
+  for (const [name, rpctool, level, message] of ways) {
+    await t.test(name, async (t) => {
+      await stage.reported(name, { rpctool })
+      await reaches(name, level)
+      await reports.until('the report says so', () => verified(name)?.status === 'True')
+      t.match(verified(name)?.message, message)
+    })
+  }
+})
+
+async function kubectl(...args: string[]): Promise<string> {
+  const command = await serverBinary('kubectl')
+  const { stdout } = await promisify(execFile)(command, [`--kubeconfig=${cluster.adminKubeconfig}`, ...args])
+  return stdout
+}
