@@ -7,7 +7,7 @@ import { applyManifest } from '../servers/manifests.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { startCPI } from '../world/cpi.ts'
 import { countRequests, metric } from '../world/meters.ts'
-import { condition, isInitialized, level } from '../world/objects.ts'
+import { isInitialized, level } from '../world/objects.ts'
 import { LABELS, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
@@ -31,9 +31,10 @@ t.test('while the CPI leads, Rollcall changes no Node, and says so', async (t) =
   )
   t.notOk(LABEL_IDENTITY_LEVEL in (nodes.last(ofCPI.name)?.metadata.labels ?? {}), 'but has not touched it')
 
-  const current = () => condition(reports.last(waiting.name), 'Initialized')
-  await reports.until('the other one is told why it waits', () => current()?.reason === 'CPIRuns')
-  t.match(current(), { status: 'False', message: /static Pod, or outside the cluster, and stop it/ })
+  t.match(await stage.says(waiting.name, 'Initialized', { reason: 'CPIRuns' }), {
+    status: 'False',
+    message: /static Pod, or outside the cluster, and stop it/,
+  })
   t.notOk(isInitialized(nodes.last(waiting.name)))
   await stage.told(waiting.name, 'CPIRuns')
   t.notOk(await controller.isReady())

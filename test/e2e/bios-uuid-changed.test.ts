@@ -19,8 +19,7 @@ t.test('another BIOS UUID on a running VM whose kubelet is silent: kept, and sai
   await pushes(stage)
   await loseHeartbeats(cluster, name, witness.name)
   await vcsim.setState({ vm: vm.ref, uuid: changed })
-  await reports.until('it says so', () => found()?.reason === 'BIOSUUIDChanged')
-  t.match(found(), {
+  t.match(await stage.says(name, 'VMFound', { reason: 'BIOSUUIDChanged' }), {
     status: 'Unknown',
     message: new RegExp(
       `BIOS UUID of .*${vm.name}.* was ${vm.uuid} and is ${changed} now.* set uuid.bios back`,
@@ -57,9 +56,6 @@ t.test('the UUID is set back', async (t) => {
   await member.reportAs({})
   await vcsim.setState({ vm: vm.ref, uuid: vm.uuid })
   await reports.until('it is found', () => found()?.reason === 'VMFound')
-  await reports.until(
-    'it is proven',
-    () => condition(reports.last(name), 'IdentityVerified')?.reason === 'Proven',
-  )
+  await stage.says(name, 'IdentityVerified', { reason: 'Proven' })
   t.equal(nodes.last(name)?.metadata.uid, uid)
 })

@@ -3,7 +3,6 @@ import { until } from '../fixtures/until.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { loginsOf } from '../world/deletion.ts'
 import { becomes, metric, UP } from '../world/meters.ts'
-import { condition } from '../world/objects.ts'
 import { LABELS, type MountedController, openStage, ZONE_CATEGORY } from '../world/stage.ts'
 
 // The password changes in the Secret and in vCenter, in either order. Every attempt to log in is on record.
@@ -48,10 +47,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
   await vcsim.endSessions()
   await refused(scene)
   const held = await stage.reported('held-up')
-  await reports.until(
-    'it is told',
-    () => condition(reports.last(held.name), 'VMFound')?.reason === 'InvalidLogin',
-  )
+  await stage.says(held.name, 'VMFound', { reason: 'InvalidLogin' })
   // A change of something else is no reason to try the password once more, not even one that takes a new session.
   for (const [labels, changed] of [
     [LABELS, /"changed":\["lifecycle"\]/],
@@ -68,10 +64,7 @@ t.test('the old one is refused: tried once, and the new one once, without a rest
 
   await scene.write(vsphereConf({ ...vcsim, password: 'fourth-pw' }, { labels: LABELS }))
   await becomes(scene.controller, UP, 1)
-  await reports.until(
-    'it is initialized',
-    () => condition(reports.last(held.name), 'Initialized')?.status === 'True',
-  )
+  await stage.says(held.name, 'Initialized', { status: 'True' })
   t.same((await vcsim.calls()).operations.Login, 2, 'the old one and the new one')
   const tried = (await scene.attempts()).slice(2)
   t.equal(tried.filter((attempt) => attempt === 'third-pw refused').length, 1, tried.join(', '))

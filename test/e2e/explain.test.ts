@@ -12,7 +12,6 @@ import { applyManifest, type Manifest } from '../servers/manifests.ts'
 import { CLOSED_PORT } from '../servers/ports.ts'
 import { deletionPending, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
-import { condition } from '../world/objects.ts'
 import { builtProgram, runProgram, type Said, startProgram } from '../world/program.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -210,10 +209,7 @@ t.test('a Node that waits for a tag', async (t) => {
   const vm = (await vcsim.vms()).find((each) => each.cluster === 'DC0_C2')
   if (vm === undefined) throw new Error('there is no VM in the third cluster')
   const waiting = await stage.reported('worker-7', { vm })
-  await stage.reports.until(
-    'the leader says so',
-    () => condition(stage.reports.last(waiting.name), 'TopologyResolved')?.reason === 'TagMissing',
-  )
+  await stage.says(waiting.name, 'TopologyResolved', { reason: 'TagMissing' })
   const says =
     /^ {2}no {2}topology +TagMissing: no tag of category "k8s-zone" \(zone\) on .*DC0_C2.*; topology\.required is true, so the Node stays uninitialized until that is fixed in vCenter .*; or set topology\.required to false/m
   for (const args of [[`--kubeconfig=${kubeconfig}`], [`--kubeconfig=${asker}`, `--config=${configFile}`]]) {

@@ -25,8 +25,10 @@ t.test('the identity source is away, then back: the same password is taken, with
   const member = await stage.reported('waits')
   await start(t)
   const found = () => condition(reports.last(member.name), 'VMFound')
-  await reports.until('it is told', () => found()?.reason === 'InvalidLogin')
-  t.match(found(), { status: 'Unknown', message: WORDS })
+  t.match(await stage.says(member.name, 'VMFound', { reason: 'InvalidLogin' }), {
+    status: 'Unknown',
+    message: WORDS,
+  })
   await events.until('an Event says so', () =>
     eventsOf(events, member.name).some(
       ({ reason, message }) => reason === 'InvalidLogin' && WORDS.test(message),
@@ -46,10 +48,7 @@ t.test('somebody else has locked the account: it is taken once that has ended', 
   t.ok(await vcsim.isLocked())
   const member = await stage.reported('locked-out')
   await start(t)
-  await reports.until(
-    'it is told',
-    () => condition(reports.last(member.name), 'VMFound')?.reason === 'InvalidLogin',
-  )
+  await stage.says(member.name, 'VMFound', { reason: 'InvalidLogin' })
   await nodes.until('it is initialized', () => isInitialized(nodes.last(member.name)))
 })
 

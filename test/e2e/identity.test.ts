@@ -110,10 +110,7 @@ t.test('a Node that cannot run an agent is asserted, until an agent comes', asyn
 
 t.test('a Node that was registered without the taint waits until somebody asks for it', async (t) => {
   const member = await stage.reported('untainted', { taints: [] })
-  await reports.until(
-    'it is told',
-    () => condition(reports.last(member.name), 'Initialized')?.reason === 'RegisteredUntainted',
-  )
+  await stage.says(member.name, 'Initialized', { reason: 'RegisteredUntainted' })
   const [, command = ''] =
     /kubectl (.*)$/.exec(condition(reports.last(member.name), 'Initialized')?.message ?? '') ?? []
   await events.until('an Event says so', () =>

@@ -2,7 +2,7 @@ import t from 'tap'
 import { deletionPending, metric, probed, QUICK, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import type { Member } from '../world/member.ts'
-import { condition, eventsOf, isShutDown, level, ready } from '../world/objects.ts'
+import { eventsOf, isShutDown, level, ready } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
 // The grace is so long that a VM comes back within it, and no Node is ever deleted here.
@@ -68,10 +68,7 @@ t.test('a new leader finds it missing, and then it comes', async () => {
 async function isBound(member: Member, ref: string): Promise<void> {
   await reports.until(`${member.name} is bound to ${ref}`, () => moref(member) === ref)
   await deletionPending(stage, member.name, { reason: 'VMExists', status: 'False' })
-  await reports.until(
-    'its VM is found',
-    () => condition(reports.last(member.name), 'VMFound')?.status === 'True',
-  )
+  await stage.says(member.name, 'VMFound', { status: 'True' })
   t.match(reports.last(member.name)?.status, {
     identityLevel: 'proven',
     vm: { instanceUUID: member.vm.instanceUuid, biosUUID: member.vm.uuid },

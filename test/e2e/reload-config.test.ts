@@ -190,10 +190,7 @@ async function change({ write, controller }: MountedController, conf: string, sa
 
 async function initialized(t: Test, member: Member): Promise<void> {
   await member.reportOnce()
-  await reports.until(
-    `${member.name} is initialized`,
-    () => condition(reports.last(member.name), 'Initialized')?.status === 'True',
-  )
+  await stage.says(member.name, 'Initialized', { status: 'True' })
   t.ok(isInitialized(nodes.last(member.name)))
 }
 

@@ -18,8 +18,7 @@ await stage.controller({ identity: 'strict', require: 'proven', exempt: 'example
 
 t.test('a Node waits until its VM names it, and is told what is missing', async (t) => {
   const member = await stage.reported('waits', { rpctool: { deny: ['info-set'] } })
-  await reports.until('it is told', () => verified(member.name)?.reason === 'LevelTooLow')
-  t.match(verified(member.name), {
+  t.match(await stage.says(member.name, 'IdentityVerified', { reason: 'LevelTooLow' }), {
     status: 'False',
     message: /is reported.*requires proven.*identity\.require/,
   })

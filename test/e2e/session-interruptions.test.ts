@@ -61,10 +61,7 @@ t.test('all are as they were', async (t) => {
   for (const { name, uid } of [herald, quiet, ...others]) {
     t.equal(nodes.last(name)?.metadata.uid, uid)
     t.equal(level(nodes.last(name)), 'proven')
-    await reports.until(
-      'its VM is found',
-      () => condition(reports.last(name), 'VMFound')?.reason === 'VMFound',
-    )
+    await stage.says(name, 'VMFound', { reason: 'VMFound' })
     t.equal(condition(reports.last(name), 'DeletionPending'), undefined)
   }
 })

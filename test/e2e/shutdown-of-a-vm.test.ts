@@ -69,8 +69,8 @@ t.test('the controller is away while it goes off, stays off, and comes back', as
 })
 
 /** Resolves once the Node is what its VM has become. All is read again after five minutes: before, only a push tells. */
-function followed(member: Member, shutDown: boolean): Promise<void> {
-  return nodes.until(
+async function followed(member: Member, shutDown: boolean): Promise<void> {
+  await nodes.until(
     `${member.name} is ${shutDown ? '' : 'not '}shut down`,
     () => isShutDown(nodes.last(member.name)) === shutDown,
   )

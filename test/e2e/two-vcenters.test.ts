@@ -43,10 +43,7 @@ t.test('the Nodes of both are initialized by one controller, with a session in e
     ['second', new Set()],
   ])
   for (const { vCenter, member } of members) {
-    await reports.until(
-      `the report of ${member.name} is complete`,
-      () => condition(reports.last(member.name), 'Initialized')?.status === 'True',
-    )
+    await stage.says(member.name, 'Initialized', { status: 'True' })
     const node = nodes.last(member.name)
     t.equal(node?.spec.providerID, `vsphere://${member.vm.uuid}`)
     t.equal(level(node), 'proven')
@@ -86,10 +83,7 @@ for (const [hanging, answering] of [
         const { operations } = await simulators[hanging].calls()
         return (operations.ModifyListView ?? 0) > 0
       })
-      await reports.until(
-        'its report is complete',
-        () => condition(reports.last(running.name), 'Initialized')?.status === 'True',
-      )
+      await stage.says(running.name, 'Initialized', { status: 'True' })
       const before = nodes.of(running.name).length
 
       await simulators[hanging].fault({ operation: '*', kind: 'hang' })

@@ -14,9 +14,7 @@ t.test('a VM of which something essential may not be read is named, with the pri
   const member = await stage.member('essential')
   await vcsim.deny(member.vm.ref, 'runtime.connectionState')
   await member.agent()
-  const found = () => condition(reports.last(member.name), 'VMFound')
-  await reports.until('it is said', () => found()?.reason === 'NoPermission')
-  t.match(found(), {
+  t.match(await stage.says(member.name, 'VMFound', { reason: 'NoPermission' }), {
     status: 'Unknown',
     message: `runtime.connectionState of the VM "${member.vm.name}" (${member.vm.ref}) without the privilege System.Read`,
   })

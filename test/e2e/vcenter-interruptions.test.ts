@@ -50,10 +50,7 @@ t.test('its tag service: the rest goes on, the labels follow', async (t) => {
   await nodes.until('the second need not wait', () => isInitialized(nodes.last(second.name)))
   for (const { name } of [first, second]) {
     t.equal(zone(name), undefined)
-    await reports.until(
-      `${name} says why`,
-      () => condition(reports.last(name), 'TopologyResolved')?.reason === 'TagsUnreadable',
-    )
+    await stage.says(name, 'TopologyResolved', { reason: 'TagsUnreadable' })
   }
   t.ok(await controller.isReady())
   await vcsim.clearFaults()
@@ -100,9 +97,10 @@ t.test('a hang: no call without a deadline', async (t) => {
   await stage.initialized('runs')
   await vcsim.fault({ operation: '*', kind: 'hang' })
   const waiting = await stage.reported('hangs')
-  const told = () => condition(reports.last(waiting.name), 'VMFound')
-  await reports.until('the waiting one is told', () => told()?.reason === 'TimedOut')
-  t.match(told(), { status: 'Unknown', message: /\d+ s/ })
+  t.match(await stage.says(waiting.name, 'VMFound', { reason: 'TimedOut' }), {
+    status: 'Unknown',
+    message: /\d+ s/,
+  })
   await vcsim.clearFaults()
   await nodes.until('it is initialized', () => isInitialized(nodes.last(waiting.name)))
 })

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Condition, ConditionType } from '../../agent/shared/node-report.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { applyManifests } from '../servers/manifests.ts'
@@ -63,6 +64,8 @@ export interface Stage extends StageServers {
   crowd<const Of extends number | readonly string[]>(of: Of): Promise<Crowd<Of>>
   /** Waits until there is an Event of this reason on a Node; resolves with all that there are. */
   told(node: string, reason: string): Promise<EventObject[]>
+  /** Waits until the report of a Node has a condition like this; resolves with it. */
+  says(node: string, type: ConditionType, wanted: Wanted): Promise<Condition>
   /** Registers the Node of a member again after it was deleted. */
   register(member: Pick<Member, 'name' | 'vm'>): Promise<RegisteredNode>
   /** Changes a Node by a merge patch, as a person would. */
@@ -72,6 +75,8 @@ export interface Stage extends StageServers {
   /** Starts a controller with a vsphere.conf, and files beside it, that are mounted as a Secret. It ends with the test. */
   mounted(t: Teardown, conf: string, files?: Readonly<Record<string, string>>): Promise<MountedController>
 }
+
+type Wanted = Partial<Pick<Condition, 'reason' | 'status'>>
 
 /** One of these for each of the names. */
 type Each<Names extends readonly string[], T> = { [Place in keyof Names]: T }
@@ -211,6 +216,13 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
       await events.until(`Node ${node} has an Event ${reason}`, () => all().length > 0)
       return all()
     },
+    async says(node, type, wanted) {
+      const { reason, status } = wanted
+      return reports.until(`${node} has ${type} ${reason ?? status}`, () => {
+        const now = condition(reports.last(node), type)
+        return now?.reason === (reason ?? now?.reason) && now?.status === (status ?? now?.status) && now
+      })
+    },
     register: ({ name, vm }) => registerNode(cluster, { name, biosUUID: vm.uuid }),
     async member(name, { vm = vms.shift(), ...options } = {}) {
       if (vm === undefined) throw new Error('every virtual machine has a Node')
@@ -231,10 +243,7 @@ async function furnish(t: Teardown, { cluster, vcsim, dir }: StageServers): Prom
     async initialized(name, options) {
       const member = await stage.reported(name, options)
       await nodes.until(`${name} is initialized`, () => isInitialized(nodes.last(name)))
-      await reports.until(
-        `the report of ${name} says so`,
-        () => condition(reports.last(name), 'Initialized')?.status === 'True',
-      )
+      await stage.says(name, 'Initialized', { status: 'True' })
       return member
     },
     patch: (node, change) => request('PATCH', node, change),
