@@ -10,7 +10,6 @@ const INK: Readonly<Record<string, string>> = {
   '31': 'fill="#ff8389"',
   '32': 'fill="#6fdc8c"',
   '33': 'fill="#f1c21b"',
-  '36': 'fill="#82cfff"',
 }
 /** "Select Graphic Rendition": parameters between ESC [ and m. */
 const STYLE = new RegExp(`${String.fromCharCode(27)}\\[([\\d;]*)m`)

@@ -1,18 +1,10 @@
 /** Nodes come, are proven and initialized, and a forger among them is refused. */
-
 import type { Member } from '../world/member.ts'
 import { address, condition, isInitialized } from '../world/objects.ts'
 import type { Stage } from '../world/stage.ts'
-import { REFUSED_BECAUSE } from './check.ts'
+import { checkForger, REFUSED_BECAUSE, type Snapshot } from './check.ts'
 import type { NodeProgress } from './screen.ts'
-import { eventOf, FORGER, kubectl, type Show, seen } from './show.ts'
-
-/** Returns milliseconds from a Node's registration to the end of its taint. */
-export function initializedAfter({ nodes }: Stage, name: string): number | undefined {
-  const versions = nodes.of(name)
-  const [first, done] = [versions[0], versions.find(({ object }) => isInitialized(object))]
-  return first && done && done.at - first.at
-}
+import { eventOf, FORGER, kubectl, look, type Show, seen } from './show.ts'
 
 /** What the Node itself says counts; what only the report knows comes from there. */
 function rowOf(stage: Stage, name: string): NodeProgress {
@@ -34,7 +26,9 @@ function rowOf(stage: Stage, name: string): NodeProgress {
 async function watched(
   show: Show,
   names: readonly string[],
-  { what, isDone, make }: { what: string; isDone: (row: NodeProgress) => boolean; make: () => Promise<void> },
+  what: string,
+  isDone: (row: NodeProgress) => boolean,
+  make: () => Promise<void>,
 ): Promise<void> {
   const { stage, tell } = show
   const since = stage.nodes.versions[0]?.at ?? performance.now()
@@ -43,12 +37,13 @@ async function watched(
     failure = error
   })
   try {
-    await seen(show, what, () => {
+    const look = () => {
       if (failure !== undefined) throw failure
       const rows = names.map((name) => rowOf(stage, name))
       for (const row of rows) tell.node(row, performance.now() - since)
-      return rows.every(isDone) || undefined
-    })
+      return rows.every(isDone)
+    }
+    await seen(show, what, look, { waits: false })
   } finally {
     await making
   }
@@ -58,40 +53,30 @@ async function watched(
 export async function rollCall(show: Show): Promise<string[]> {
   const { stage, cast, agents } = show
   const names = cast.map(({ name }) => name)
-  await watched(show, names, {
-    what: 'all Nodes are initialized and proven',
-    isDone: ({ state, level }) => state === 'initialized' && level === 'proven',
-    async make() {
-      const members: Member[] = []
-      for (const [i, { name, vm, address }] of cast.entries()) {
-        // Both kinds in both zones.
-        const agentOf = Math.floor(i / 2) % 2 === 0 ? 'kubelet' : 'pod'
-        members.push(await stage.member(name, { vm, addresses: [`${address}/24`], agentOf }))
-      }
-      for (const member of members) agents.set(member.name, await member.agent())
-    },
+  const isDone = ({ state, level }: NodeProgress) => state === 'initialized' && level === 'proven'
+  await watched(show, names, 'all Nodes are initialized and proven', isDone, async () => {
+    const members: Member[] = []
+    for (const [i, { name, vm, address }] of cast.entries()) {
+      // Both kinds in both zones.
+      const agentOf = Math.floor(i / 2) % 2 === 0 ? 'kubelet' : 'pod'
+      members.push(await stage.member(name, { vm, addresses: [`${address}/24`], agentOf }))
+    }
+    for (const member of members) agents.set(member.name, await member.agent())
   })
   return []
 }
 
-/** Lets the forger register its Node and report among the others, and shows it until it is refused or let in. */
-export async function forgery(show: Show): Promise<string[]> {
-  const { stage, agents, victim, forgersVM } = show
-  await watched(show, [FORGER], {
-    what: `something is decided about ${FORGER}`,
-    isDone: ({ state }) => state === 'refused' || state === 'initialized',
-    async make() {
-      const member = await stage.member(FORGER, { vm: victim.vm, runsIn: forgersVM })
-      agents.set(FORGER, await member.agent())
-    },
+/** Lets the forger register its Node and report among the others; shows that it is refused, and what an operator sees. */
+export async function forgery(show: Show, before: Snapshot): Promise<string[]> {
+  const { stage, agents, victim, forgersVM, screen } = show
+  const isDone = ({ state }: NodeProgress) => state === 'refused' || state === 'initialized'
+  await watched(show, [FORGER], `something is decided about ${FORGER}`, isDone, async () => {
+    const member = await stage.member(FORGER, { vm: victim.vm, runsIn: forgersVM })
+    agents.set(FORGER, await member.agent())
   })
-  await eventOf(show, FORGER, REFUSED_BECAUSE)
-  return []
-}
-
-/** Says what the forger tried, and shows what an operator sees of it. */
-export async function explainForgery(show: Show): Promise<void> {
-  const { forgersVM, victim, screen } = show
+  await eventOf(show, FORGER, `Warning ${REFUSED_BECAUSE}`)
+  await kubectl(show, 'kubectl get nodes -o wide')
+  await kubectl(show, 'kubectl get nodereports')
   screen.print(
     '',
     `${screen.style('bold', 'The forger.')} Node ${FORGER} runs in a VM of its own, ${forgersVM.name}, and has a valid credential of its own,`,
@@ -99,4 +84,11 @@ export async function explainForgery(show: Show): Promise<void> {
   )
   await kubectl(show, `kubectl describe nodereport ${FORGER} | grep -B5 'Type: *IdentityVerified'`)
   await kubectl(show, `kubectl events --for node/${FORGER}`)
+  const problems = checkForger(FORGER, victim.name, before, await look(stage))
+  if (problems.length === 0)
+    screen.print(
+      '',
+      `${FORGER} keeps its taint and has no provider ID; the Node and the NodeReport of ${victim.name} are the same, byte for byte.`,
+    )
+  return problems
 }

@@ -1,7 +1,7 @@
 /** What the demo writes: lines, in color on a terminal. */
 import { styleText } from 'node:util'
 
-type Ink = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
+type Ink = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 
 /** Where the demo writes to. */
 export interface DemoScreen {
@@ -50,25 +50,19 @@ export interface Narrator {
   say(text: string, after?: number): void
   /** Says what is waited for, once. */
   wait(what: string): void
-  /** Runs one part of the set-up, and says in one line how long it took and what came of it. */
+  /** Runs one part of the set-up unless the signal is aborted, and says in one line how long it took and what came of it. */
   step<T>(name: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T>
   /** Says what has become of a Node, where that is new. */
   node(row: NodeProgress, elapsed: number): void
 }
 
-/** `checking`: its agent has reported, and nothing is decided yet. */
-const INKS = {
-  waiting: 'dim',
-  tainted: 'yellow',
-  checking: 'cyan',
-  refused: 'red',
-  initialized: 'green',
-} as const
+/** Those of which no line tells are not in it: nothing is decided yet, before and after its agent has reported. */
+const INKS = { tainted: 'yellow', refused: 'red', initialized: 'green' } as const
 
 /** What people see of a Node on its way. */
 export interface NodeProgress {
   readonly name: string
-  readonly state: keyof typeof INKS
+  readonly state: keyof typeof INKS | 'waiting' | 'checking'
   readonly level: string
   /** What it got, or why it is refused. */
   readonly details: readonly string[]
@@ -76,7 +70,7 @@ export interface NodeProgress {
 
 const MARGIN = 10
 
-export function createNarrator({ style, columns, print }: DemoScreen): Narrator {
+export function createNarrator({ style, columns, print }: DemoScreen, signal: AbortSignal): Narrator {
   const said = new Map<string, string>()
   let waitingFor = ''
   const time = (ms: number) => `+${formatDuration(ms)}`.padStart(MARGIN - 2)
@@ -98,6 +92,7 @@ export function createNarrator({ style, columns, print }: DemoScreen): Narrator 
       waitingFor = what
     },
     async step(name, work, describe) {
+      signal.throwIfAborted()
       const start = performance.now()
       const result = await work()
       const took = formatDuration(performance.now() - start).padStart(8)

@@ -4,13 +4,12 @@ import { delimiter, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { serverBinary } from '../servers/build.ts'
-import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { Controller } from '../world/controller.ts'
 import { eventsOf, type NodeObject, type ReportObject } from '../world/objects.ts'
 import type { Program } from '../world/program.ts'
 import type { Stage } from '../world/stage.ts'
-import { ABSENT_FOR, type ExpectedNode, type Snapshot } from './check.ts'
+import type { ExpectedNode, Snapshot } from './check.ts'
 import type { DemoScreen, Narrator } from './screen.ts'
 
 export interface DemoOptions {
@@ -37,7 +36,9 @@ export interface Show extends DemoOptions {
   readonly agents: Map<string, Program>
 }
 
-export const LIFECYCLE = { absentFor: `${ABSENT_FOR / 1000}s`, confirmations: 3, leaderAge: '2s' } as const
+/** Milliseconds. What is minutes in production is seconds here, by configuration alone. */
+export const ABSENT_FOR = 3_000
+export const CONFIRMATIONS = 3
 export const FORGER = 'forger'
 
 /** What was waited for did not come. */
@@ -46,10 +47,11 @@ class NotShown extends Error {
 }
 
 export function startController(stage: Stage, identity: string): Promise<Controller> {
-  return stage.controller({ identity, datacenters: ['DC0'], lifecycle: LIFECYCLE })
+  const lifecycle = { absentFor: `${ABSENT_FOR / 1000}s`, confirmations: CONFIRMATIONS, leaderAge: '2s' }
+  return stage.controller({ identity, datacenters: ['DC0'], lifecycle })
 }
 
-/** Runs one part; resolves with what was waited for in vain. */
+/** Runs one part; resolves with what is not as it should be, or was waited for in vain. */
 export async function shown(part: () => Promise<string[]>): Promise<string[]> {
   try {
     return await part()
@@ -60,48 +62,38 @@ export async function shown(part: () => Promise<string[]>): Promise<string[]> {
 }
 
 /**
- * Looks until there is an answer other than undefined. Fails where none comes in time, or one of the programs has ended:
- * neither the controller nor an agent has a reason to, before it is asked.
+ * Looks until there is an answer other than undefined and false. Fails where none comes in time, or one of the programs
+ * has ended: neither the controller nor an agent has a reason to, before it is asked.
+ *
+ * @param waits whether it says what is waited for
  */
 export async function seen<T>(
-  { controller, agents, signal }: Show,
+  { controller, agents, signal, tell }: Show,
   what: string,
-  found: (elapsed: number) => T | undefined,
-  within = 60_000,
+  found: (elapsed: number) => T | undefined | false,
+  { within = 60_000, waits = true } = {},
 ): Promise<{ readonly value: T; readonly after: number }> {
   const start = performance.now()
   for (;;) {
     const after = performance.now() - start
     const value = found(after)
-    if (value !== undefined) return { value, after }
-    const programs = [
-      ['controller', controller],
-      ...[...agents].map(([name, agent]) => [`agent of ${name}`, agent]),
-    ]
-    for (const [name, program] of programs as [string, Program][]) {
+    if (value !== undefined && value !== false) return { value, after }
+    if (waits) tell.wait(what)
+    const agentsOf = [...agents].map(([name, agent]) => [`agent of ${name}`, agent] as const)
+    for (const [name, program] of [['controller', controller] as const, ...agentsOf]) {
       const exit = program.exit()
-      if (exit)
-        throw new NotShown(
-          `the ${name} ended with ${exit.signal ?? `code ${exit.code}`} while the demo waited until ${what}`,
-        )
+      if (exit === undefined) continue
+      const how = exit.signal ?? `code ${exit.code}`
+      throw new NotShown(`the ${name} ended with ${how} while the demo waited until ${what}`)
     }
     if (after > within) throw new NotShown(`gave up after ${within / 1000} s waiting until ${what}`)
     await sleep(50, undefined, { signal })
   }
 }
 
-/** Waits as {@link seen}, and says what for. */
-export function awaited<T>(show: Show, what: string, found: (elapsed: number) => T | undefined) {
-  return seen(show, what, (elapsed) => {
-    const value = found(elapsed)
-    if (value === undefined) show.tell.wait(what)
-    return value
-  })
-}
-
-export async function look({ request }: Pick<Cluster, 'request'>): Promise<Snapshot> {
-  const list = async <T extends { readonly metadata: { readonly name: string } }>(path: string) => {
-    const { status, body } = await request<{ items: T[] }>('GET', path)
+export async function look({ cluster }: Stage): Promise<Snapshot> {
+  const list = async <T extends NodeObject | ReportObject>(path: string) => {
+    const { status, body } = await cluster.request<{ items: T[] }>('GET', path)
     if (status !== 200) throw new Error(`the API server does not list ${path}: ${status}`)
     return new Map(body.items.map((item) => [item.metadata.name, item]))
   }
@@ -111,12 +103,12 @@ export async function look({ request }: Pick<Cluster, 'request'>): Promise<Snaps
   }
 }
 
-/** Waits for an Event of this reason, which comes a moment after what it speaks of, if at all. */
-export async function eventOf({ stage, signal }: Show, node: string, reason: string): Promise<string[]> {
-  const found = () => eventsOf(stage.events, node).filter((event) => event.reason === reason)
-  const start = performance.now()
-  while (found().length === 0 && performance.now() - start < 60_000) await sleep(50, undefined, { signal })
-  return found().map(({ message }) => `Event ${reason}: ${message}`)
+/** Waits for an Event, which comes a moment after what it speaks of. */
+export async function eventOf(show: Show, node: string, wanted: string): Promise<string> {
+  const event = () =>
+    eventsOf(show.stage.events, node).find(({ type, reason }) => `${type} ${reason}` === wanted)
+  const { value } = await seen(show, `Node ${node} has the Event ${wanted}`, event, { waits: false })
+  return `Event ${value.reason}: ${value.message}`
 }
 
 /** Prints a shell's command with kubectl in it and what it answers, as someone at that shell would see it. */
