@@ -52,7 +52,7 @@ t.test('of ours, too', async (t) => {
     [
       rest,
       [
-        'test/servers/lifeline.test.ts',
+        'test/servers/faults.test.ts',
         'test/servers/pool/main.test.ts',
         'test/cpi/nodes.test.ts',
         'build/packages/agent-package.test.ts',

@@ -1,31 +1,24 @@
 import t, { type Test } from 'tap'
-import { openSoap } from './soap.ts'
-import { startVcsim } from './vcsim.ts'
-
-const shared = { type: 'PropertyCollector', ref: 'propertyCollector' }
+import { membersOf, object, openEyes, propertySpec, returned, SHARED_COLLECTOR } from './soap-eyes.ts'
 
 /** Five machines, of which a page holds two, and ways to read their names. */
 async function setUp(t: Test) {
-  const vcsim = await startVcsim({ vms: 5 })
-  t.teardown(() => vcsim.stop())
+  const { vcsim, soap, viewAll } = await openEyes(t, { vms: 5 })
   await vcsim.limitPages(2)
-  const soap = await openSoap(vcsim)
-  t.teardown(() => soap[Symbol.asyncDispose]())
-  await soap.login()
   const vms = await vcsim.vms()
-  const objects = vms.map(({ ref }) => `<objectSet><obj type="VirtualMachine">${ref}</obj></objectSet>`)
-  const names = `<specSet><propSet><type>VirtualMachine</type><pathSet>name</pathSet></propSet>${objects.join('')}</specSet>`
-  const begin = async (collector = shared) => {
+  const objects = vms.map(({ ref }) => `<objectSet>${object(ref)}</objectSet>`).join('')
+  const names = `<specSet>${propertySpec('VirtualMachine', ['name'], objects)}</specSet>`
+  const begin = async (collector = SHARED_COLLECTOR) => {
     const options = '<options><maxObjects>1000</maxObjects></options>'
     return page((await soap.call('RetrievePropertiesEx', collector, names + options)).text)
   }
-  const go = async (token: string, collector = shared) =>
+  const go = async (token: string, collector = SHARED_COLLECTOR) =>
     page((await soap.call('ContinueRetrievePropertiesEx', collector, `<token>${token}</token>`)).text)
   const create = async () => {
-    const { text } = await soap.call('CreatePropertyCollector', shared)
-    return { type: 'PropertyCollector', ref: /<returnval[^>]*>([^<]+)</.exec(text)?.[1] ?? '' }
+    const { text } = await soap.call('CreatePropertyCollector', SHARED_COLLECTOR)
+    return { type: 'PropertyCollector', ref: returned(text) ?? '' }
   }
-  return { vcsim, soap, names, begin, go, create }
+  return { vcsim, soap, viewAll, names, begin, go, create }
 }
 
 function page(text: string) {
@@ -57,7 +50,7 @@ t.test('any other read by the same collector voids a token', async (t) => {
   t.equal((await go(other.token ?? '')).objects.length, 2, 'that of the last result is good')
   t.equal((await go(other.token ?? '')).fault, 'InvalidArgument', 'once')
   const again = await begin()
-  await soap.call('RetrieveProperties', shared, names)
+  await soap.call('RetrieveProperties', SHARED_COLLECTOR, names)
   t.equal((await go(again.token ?? '')).fault, 'InvalidArgument')
   const mine = await create()
   const read = await begin(mine)
@@ -67,27 +60,17 @@ t.test('any other read by the same collector voids a token', async (t) => {
 })
 
 t.test('a view that is lost reads as empty, and its session has ended', async (t) => {
-  const { vcsim, soap, go } = await setUp(t)
-  const manager = { type: 'ViewManager', ref: 'ViewManager' }
-  const openView = async () => {
-    const all =
-      '<container type="Folder">group-d1</container><type>VirtualMachine</type><recursive>true</recursive>'
-    return /<returnval[^>]*>([^<]+)</.exec((await soap.call('CreateContainerView', manager, all)).text)?.[1]
-  }
+  const { vcsim, soap, viewAll, go } = await setUp(t)
   const read = async (view?: string) => {
-    const spec =
-      '<propSet><type>VirtualMachine</type><pathSet>name</pathSet></propSet>' +
-      `<objectSet><obj type="ContainerView">${view}</obj><skip>true</skip><selectSet xsi:type="TraversalSpec">` +
-      '<type>ContainerView</type><path>view</path></selectSet></objectSet>'
-    return page(
-      (await soap.call('RetrievePropertiesEx', shared, `<specSet>${spec}</specSet><options/>`)).text,
-    )
+    const spec = propertySpec('VirtualMachine', ['name'], membersOf(view, 'ContainerView'))
+    const inner = `<specSet>${spec}</specSet><options/>`
+    return page((await soap.call('RetrievePropertiesEx', SHARED_COLLECTOR, inner)).text)
   }
   const time = async () =>
     page((await soap.call('CurrentTime', { type: 'ServiceInstance', ref: 'ServiceInstance' })).text).fault
   for (const pages of [0, 1]) {
     await vcsim.loseView('ListView', pages)
-    const view = await openView()
+    const view = await viewAll()
     t.equal((await read(view)).objects.length, 2, 'one of another kind is not')
     await vcsim.loseView('ContainerView', pages)
     let last = await read(view)
@@ -99,6 +82,6 @@ t.test('a view that is lost reads as empty, and its session has ended', async (t
     t.equal(await time(), 'NotAuthenticated')
     t.same(await vcsim.sessions(), { soap: 0, rest: 0 })
     await soap.login()
-    t.equal((await read(await openView())).objects.length, 2, 'once')
+    t.equal((await read(await viewAll())).objects.length, 2, 'once')
   }
 })

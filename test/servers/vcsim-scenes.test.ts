@@ -1,78 +1,12 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { VcsimVM } from './control.ts'
-import { openSoap, type PlainSoapClient } from './soap.ts'
-import { startVcsim, type Vcsim, type VcsimOptions } from './vcsim.ts'
-
-const collector = { type: 'PropertyCollector', ref: 'propertyCollector' }
-const searchIndex = { type: 'SearchIndex', ref: 'SearchIndex' }
-
-/** A simulator and a client of it, both ended with the test; and what a client sees of a machine. */
-async function setUp(t: Test, options: VcsimOptions = {}) {
-  const vcsim = await startVcsim({ vms: 3, ...options })
-  t.teardown(() => vcsim.stop())
-  const soap = await openSoap(vcsim)
-  t.teardown(() => soap[Symbol.asyncDispose]())
-  await soap.login()
-  return { vcsim, soap, ...eyes(soap) }
-}
-
-function eyes(soap: PlainSoapClient) {
-  const search = async (uuid: string, instance = false) => {
-    const inner = `<uuid>${uuid}</uuid><vmSearch>true</vmSearch><instanceUuid>${instance}</instanceUuid>`
-    const { text } = await soap.call('FindAllByUuid', searchIndex, inner)
-    return [...text.matchAll(/<returnval[^>]*>([^<]+)</g)].map((match) => match[1])
-  }
-  const read = async (type: string, ref: string, ...paths: string[]) => {
-    const specs =
-      `<specSet><propSet><type>${type}</type>${paths.map((path) => `<pathSet>${path}</pathSet>`).join('')}</propSet>` +
-      `<objectSet><obj type="${type}">${ref}</obj></objectSet></specSet><options/>`
-    return (await soap.call('RetrievePropertiesEx', collector, specs)).text
-  }
-  return { search, read }
-}
-
-async function vmsOf(vcsim: Vcsim): Promise<[VcsimVM, VcsimVM, VcsimVM]> {
-  const [first, second, third] = await vcsim.vms()
-  if (!first || !second || !third) throw new Error('too few machines')
-  return [first, second, third]
-}
-
-/** Puts machines on a list view and watches it; resolves with the text of the next update that matches. */
-async function watch(soap: PlainSoapClient, refs: readonly string[], path: string) {
-  const members = refs.map((ref) => `<obj type="VirtualMachine">${ref}</obj>`).join('')
-  const made = await soap.call('CreateListView', { type: 'ViewManager', ref: 'ViewManager' }, members)
-  const list = /<returnval[^>]*>([^<]+)</.exec(made.text)?.[1] ?? ''
-  await soap.call(
-    'CreateFilter',
-    collector,
-    `<spec><propSet><type>VirtualMachine</type><pathSet>${path}</pathSet></propSet>` +
-      `<objectSet><obj type="ListView">${list}</obj><skip>true</skip>` +
-      '<selectSet xsi:type="TraversalSpec"><name>m</name><type>ListView</type><path>view</path><skip>false</skip></selectSet>' +
-      '</objectSet><reportMissingObjectsInResults>true</reportMissingObjectsInResults></spec>' +
-      '<partialUpdates>false</partialUpdates>',
-  )
-  let version = ''
-  const next = async () => {
-    const options = '<options><maxWaitSeconds>10</maxWaitSeconds></options>'
-    const { text } = await soap.call('WaitForUpdatesEx', collector, `<version>${version}</version>${options}`)
-    version = /<version>([^<]*)</.exec(text)?.[1] ?? version
-    return text
-  }
-  await next()
-  return next
-}
-
-/** What an update says became of machines. */
-function kinds(update: string): Record<string, string> {
-  const pattern = /<kind>(\w+)<\/kind><obj type="VirtualMachine">([^<]+)</g
-  return Object.fromEntries([...update.matchAll(pattern)].map(([, kind, ref]) => [ref ?? '', kind ?? '']))
-}
+import { firstVMs, kinds, openEyes, returned, SEARCH_INDEX } from './soap-eyes.ts'
 
 t.test('a search in a datacenter finds no machine of another', async (t) => {
-  const { vcsim, soap } = await setUp(t, { dcs: 2 })
-  const [first, second] = await vmsOf(vcsim)
+  const { vcsim, soap, search } = await openEyes(t, { dcs: 2 })
+  const [first, second] = await firstVMs(vcsim)
   const asked = async (operation: string, inner: string) =>
-    /<returnval[^>]*>([^<]+)</.exec((await soap.call(operation, searchIndex, inner)).text)?.[1]
+    returned((await soap.call(operation, SEARCH_INDEX, inner)).text)
   const datacenter = await asked('FindByInventoryPath', '<inventoryPath>/DC1</inventoryPath>')
   const within = `<datacenter type="Datacenter">${datacenter}</datacenter>`
   const found = ({ uuid }: VcsimVM) =>
@@ -80,28 +14,21 @@ t.test('a search in a datacenter finds no machine of another', async (t) => {
   t.match([first.datacenter, second.datacenter], ['DC0', 'DC1'])
   t.equal(await found(second), second.ref)
   t.equal(await found(first), undefined)
-})
-
-t.test('searches know both kinds of UUID', async (t) => {
-  const { vcsim, search } = await setUp(t)
-  const [vm] = await vmsOf(vcsim)
-  t.same(await search(vm.instanceUuid, true), [vm.ref])
-  t.same(await search(vm.instanceUuid, false), [])
-  t.same(await search(vm.uuid, true), [])
+  t.same(await search(first.instanceUuid, true), [first.ref])
+  t.same([...(await search(first.instanceUuid)), ...(await search(first.uuid, true))], [], 'another kind')
 })
 
 t.test('hidden machines are gone for everybody until they are shown', async (t) => {
-  const { vcsim, soap, search, read } = await setUp(t)
-  const [first, second, third] = await vmsOf(vcsim)
-  const next = await watch(soap, [first.ref, second.ref, third.ref], 'config.uuid')
+  const { vcsim, search, read, viewOf, watch } = await openEyes(t)
+  const [first, second, third] = await firstVMs(vcsim)
+  const next = await watch(await viewOf(first, second, third), 'ListView', 'config.uuid')
+  await next()
   await vcsim.hide(first.ref, second.name)
   t.same(kinds(await next()), { [first.ref]: 'leave', [second.ref]: 'leave' })
   t.same(await search(first.uuid), [])
   t.same(await search(first.instanceUuid, true), [])
-  t.match(
-    await read('VirtualMachine', first.ref, 'name'),
-    new RegExp(`xsi:type="ManagedObjectNotFound"><obj type="VirtualMachine">${first.ref}</obj>`),
-  )
+  const missing = `xsi:type="ManagedObjectNotFound"><obj type="VirtualMachine">${first.ref}</obj>`
+  t.match(await read('VirtualMachine', first.ref, 'name'), missing)
   t.match(await read('VirtualMachine', third.ref, 'name'), third.name)
   t.equal((await vcsim.vms()).length, 3)
   await vcsim.setGuestinfo({ vm: first.ref, key: 'guestinfo.k', value: 'v' })
@@ -116,9 +43,10 @@ t.test('hidden machines are gone for everybody until they are shown', async (t) 
 })
 
 t.test('without privileges on anything, all machines are out of sight', async (t) => {
-  const { vcsim, soap, search, read } = await setUp(t)
-  const [vm] = await vmsOf(vcsim)
-  const next = await watch(soap, [vm.ref], 'config.uuid')
+  const { vcsim, soap, search, read, viewOf, watch } = await openEyes(t)
+  const [vm] = await firstVMs(vcsim)
+  const next = await watch(await viewOf(vm), 'ListView', 'config.uuid')
+  await next()
   const folder = /^Folder:(\S+)/.exec(await vcsim.govc('find', '-i', '/', '-type', 'f', '-name', 'vm'))?.[1]
   const key = /<key>([^<]+)</.exec(await read('SessionManager', 'SessionManager', 'currentSession'))?.[1]
   const granted = async (type: string, ref: string) => {
@@ -134,16 +62,8 @@ t.test('without privileges on anything, all machines are out of sight', async (t
   t.same(kinds(await next()), { [vm.ref]: 'leave' })
   t.same(await search(vm.uuid), [])
   t.equal(await granted('Folder', folder ?? ''), 'false')
-  for (const [type, ref] of [
-    ['VirtualMachine', vm.ref],
-    ['Folder', folder ?? ''],
-  ] as const) {
-    t.match(
-      await read(type, ref, 'name'),
-      new RegExp(`xsi:type="NoPermission"><object type="${type}">${ref}</object>`),
-      type,
-    )
-  }
+  for (const [type, ref = ''] of Object.entries({ VirtualMachine: vm.ref, Folder: folder }))
+    t.match(await read(type, ref, 'name'), `xsi:type="NoPermission"><object type="${type}">${ref}</object>`)
   await vcsim.restore()
   await vcsim.revoke({ as: 'missingSet' })
   const text = await read('VirtualMachine', vm.ref, 'name', 'config.uuid')
@@ -158,8 +78,8 @@ t.test('without privileges on anything, all machines are out of sight', async (t
 })
 
 t.test('without privileges on one folder, the rest is in sight', async (t) => {
-  const { vcsim, search, read } = await setUp(t)
-  const [first, second] = await vmsOf(vcsim)
+  const { vcsim, search, read } = await openEyes(t)
+  const [first, second] = await firstVMs(vcsim)
   await vcsim.govc('folder.create', '/DC0/vm/workers')
   await vcsim.move({ vm: first.name, folder: '/DC0/vm/workers' })
   await vcsim.revoke({ object: 'workers' })
@@ -167,10 +87,8 @@ t.test('without privileges on one folder, the rest is in sight', async (t) => {
   t.same(await search(second.uuid), [second.ref])
   t.match(await read('VirtualMachine', first.ref, 'name'), 'NoPermission')
   await vcsim.revoke({ object: 'workers', as: 'faultOnRoot' })
-  t.match(
-    await read('VirtualMachine', first.ref, 'name'),
-    /xsi:type="NoPermission"><object type="Folder">group-d1</,
-  )
+  const onRoot = 'xsi:type="NoPermission"><object type="Folder">group-d1<'
+  t.match(await read('VirtualMachine', first.ref, 'name'), onRoot)
   await vcsim.move({ vm: first.name, folder: '/DC0/vm' })
   t.same(await search(first.uuid), [first.ref], 'what leaves the folder comes in sight')
   await vcsim.restore('workers')
@@ -178,8 +96,8 @@ t.test('without privileges on one folder, the rest is in sight', async (t) => {
 })
 
 t.test('a machine that is registered again has a new reference, and is else the same', async (t) => {
-  const { vcsim, search, read } = await setUp(t)
-  const [vm] = await vmsOf(vcsim)
+  const { vcsim, search, read } = await openEyes(t)
+  const [vm] = await firstVMs(vcsim)
   await vcsim.setGuestinfo({ vm: vm.ref, key: 'guestinfo.k', value: 'v' })
   await vcsim.unregister(vm.ref)
   t.same(await search(vm.uuid), [])
@@ -197,8 +115,8 @@ t.test('a machine that is registered again has a new reference, and is else the 
 })
 
 t.test('a machine made anew under the name of another is another', async (t) => {
-  const { vcsim, search } = await setUp(t)
-  const [vm] = await vmsOf(vcsim)
+  const { vcsim, search } = await openEyes(t)
+  const [vm] = await firstVMs(vcsim)
   for (const before of ['shown', 'hidden']) {
     const [old] = (await vcsim.vms()).filter((each) => each.name === vm.name)
     if (!old) throw new Error('no machine')
@@ -216,16 +134,15 @@ t.test('a machine made anew under the name of another is another', async (t) => 
 })
 
 t.test('machines move between hosts, clusters, folders and datacenters', async (t) => {
-  const { vcsim, soap, read } = await setUp(t, { dcs: 2, clusters: 2, hosts: 2, vms: 4 })
-  const [vm] = await vmsOf(vcsim)
-  const next = await watch(soap, [vm.ref], 'runtime.host')
+  const { vcsim, read, viewOf, watch } = await openEyes(t, { dcs: 2, clusters: 2, hosts: 2, vms: 4 })
+  const [vm] = await firstVMs(vcsim)
+  const next = await watch(await viewOf(vm), 'ListView', 'runtime.host')
+  await next()
   await vcsim.move({ vm: vm.ref, host: 'DC0_C1_H0' })
   t.match(await next(), /<name>runtime\.host<\/name>/)
   t.match((await vcsim.vms())[0], { host: 'DC0_C1_H0', cluster: 'DC0_C1', datacenter: 'DC0' })
-  t.match(
-    await vcsim.govc('find', '/', '-type', 'm', '-runtime.host', await hostRef(vcsim, 'DC0_C1_H0')),
-    vm.name,
-  )
+  const host = (await vcsim.govc('find', '-i', '/', '-type', 'h', '-name', 'DC0_C1_H0')).trim()
+  t.match(await vcsim.govc('find', '/', '-type', 'm', '-runtime.host', host), vm.name)
 
   await vcsim.govc('folder.create', '/nested')
   await vcsim.govc('datacenter.create', '-folder', '/nested', 'DC9')
@@ -238,14 +155,11 @@ t.test('machines move between hosts, clusters, folders and datacenters', async (
   await t.rejects(vcsim.move({ vm: vm.ref, folder: '/nested' }), /no folder for virtual machines/)
 })
 
-async function hostRef(vcsim: Vcsim, host: string): Promise<string> {
-  return (await vcsim.govc('find', '-i', '/', '-type', 'h', '-name', host)).trim()
-}
-
 t.test('machines of a host that does not answer are disconnected', async (t) => {
-  const { vcsim, soap, read } = await setUp(t)
-  const [first, second] = await vmsOf(vcsim)
-  const next = await watch(soap, [first.ref, second.ref], 'runtime.connectionState')
+  const { vcsim, read, viewOf, watch } = await openEyes(t)
+  const [first, second] = await firstVMs(vcsim)
+  const next = await watch(await viewOf(first, second), 'ListView', 'runtime.connectionState')
+  await next()
   await vcsim.setHost({ host: first.host, connectionState: 'notResponding' })
   t.same(kinds(await next()), { [first.ref]: 'modify' })
   const state = (vm: VcsimVM) => read('VirtualMachine', vm.ref, 'runtime.connectionState')
@@ -256,8 +170,8 @@ t.test('machines of a host that does not answer are disconnected', async (t) => 
 })
 
 t.test('what may start a machine again can be read', async (t) => {
-  const { vcsim, read } = await setUp(t)
-  const [vm] = await vmsOf(vcsim)
+  const { vcsim, read } = await openEyes(t)
+  const [vm] = await firstVMs(vcsim)
   await vcsim.setState({ vm: vm.ref, faultToleranceState: 'running', dasProtected: true })
   const text = await read('VirtualMachine', vm.ref, 'runtime.faultToleranceState', 'runtime.dasVmProtection')
   t.match(text, '>running<')
@@ -275,8 +189,8 @@ t.test('what may start a machine again can be read', async (t) => {
 })
 
 t.test('a machine is destroyed while every call is spoilt', async (t) => {
-  const { vcsim, read } = await setUp(t)
-  const [vm, other] = await vmsOf(vcsim)
+  const { vcsim, read } = await openEyes(t)
+  const [vm, other] = await firstVMs(vcsim)
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
   await vcsim.destroy(vm.ref)
   await vcsim.clearFaults()

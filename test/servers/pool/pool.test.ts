@@ -53,32 +53,25 @@ t.test('each has one user at a time', async (t) => {
   t.not(more, other)
 })
 
-t.test('what cannot be cleaned away is never handed on', async (t) => {
-  const { pool, ended, discarded } = scene()
-  const first = await pool.take()
-  first.inside.push('a stain')
-  pool.giveBack(first)
-  t.equal((await pool.take()).number, 2)
-  t.strictSame(discarded, ['a stain'])
-  t.strictSame(ended, [1])
-})
-
-t.test('nor is one whose cleaning fails', async (t) => {
-  const { pool, ended, discarded } = scene()
-  const first = await pool.take()
-  first.locked = true
-  pool.giveBack(first)
-  t.equal((await pool.take()).number, 2)
-  t.match(discarded, [/it is locked/])
-  t.strictSame(ended, [1])
-})
+for (const [what, spoil, why] of [
+  ['what cannot be cleaned away', (room: Room) => room.inside.push('a stain'), /^a stain$/],
+  ['one whose cleaning fails', (room: Room) => (room.locked = true), /it is locked/],
+] as const)
+  t.test(`${what} is never handed on`, async (t) => {
+    const { pool, ended, discarded } = scene()
+    const first = await pool.take()
+    spoil(first)
+    pool.giveBack(first)
+    t.equal((await pool.take()).number, 2)
+    t.match(discarded, [why])
+    t.strictSame(ended, [1])
+  })
 
 t.test('nor one whose user is gone without a word', async (t) => {
   const { pool, ended, discarded } = scene()
   pool.discard(await pool.take(), 'gone')
   t.equal((await pool.take()).number, 2)
-  t.strictSame(discarded, ['gone'])
-  t.strictSame(ended, [1])
+  t.strictSame([discarded, ended], [['gone'], [1]])
 })
 
 t.test('all end with the pool, and none is lent after', async (t) => {
