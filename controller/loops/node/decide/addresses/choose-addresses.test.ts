@@ -17,6 +17,10 @@ function nic(addresses: Entry[], changes: Partial<Interfaces[number]> = {}): Int
   return { name: 'ens192', mac: MAC, defaultRoute: true, addresses, ...changes }
 }
 
+function at(address: string, changes: Partial<Entry> = {}): Entry {
+  return { address, prefixLength: 24, ...changes }
+}
+
 function guestNIC(addresses: string[], changes: Partial<GuestNIC> = {}): GuestNIC {
   return {
     mac: MAC,
@@ -32,253 +36,209 @@ const V6: Entry = { address: '2001:db8::5', prefixLength: 64 }
 const DHCPV6: Entry = { address: '2001:db8::dead', prefixLength: 128 }
 const BOTH: Family[] = ['ipv4', 'ipv6']
 
-const ROWS: {
-  name: string
-  interfaces: Interfaces
-  changes?: Partial<NodeReportSpec>
-  nodeIP?: string
-  guestNICs?: GuestNIC[]
-  staticAddresses?: string[]
-  nics?: { mac: string }[]
-  running?: string[]
-  families?: Family[]
-  expect: string[]
-}[] = [
-  { name: 'one address', interfaces: [nic([V4])], expect: ['10.0.0.5'] },
-  { name: 'IPv4 alone where nothing else is configured', interfaces: [nic([V6, V4])], expect: ['10.0.0.5'] },
-  {
-    name: 'both families, IPv4 first',
-    interfaces: [nic([V6, V4])],
-    families: BOTH,
-    expect: ['10.0.0.5', '2001:db8::5'],
-  },
-  {
-    name: 'both families, IPv6 first',
-    interfaces: [nic([V4, V6])],
-    families: ['ipv6', 'ipv4'],
-    expect: ['2001:db8::5', '10.0.0.5'],
-  },
-  {
-    name: 'IPv6 first where the kubelet prefers it',
-    interfaces: [nic([V4, V6])],
-    nodeIP: '::',
-    families: BOTH,
-    expect: ['2001:db8::5', '10.0.0.5'],
-  },
-  {
-    name: 'both given by the kubelet, its order',
-    interfaces: [nic([V4, V6])],
-    nodeIP: '2001:db8::5,10.0.0.5',
-    families: BOTH,
-    expect: ['2001:db8::5', '10.0.0.5'],
-  },
-  {
-    name: 'one given by the kubelet is a choice of family too',
-    interfaces: [nic([V4, V6])],
-    nodeIP: '10.0.0.5',
-    families: BOTH,
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'IPv6 only, the temporary one passed over',
-    interfaces: [nic([{ address: '2001:db8::dead', prefixLength: 64, temporary: true }, V6])],
-    families: ['ipv6'],
-    expect: ['2001:db8::5'],
-  },
-  {
-    name: 'a deprecated address passed over',
-    interfaces: [nic([{ ...V4, address: '10.0.0.4', deprecated: true }, V4])],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'a virtual IP with a host prefix listed first',
-    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }, V4])],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'a virtual IP listed first as secondary',
-    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 24, secondary: true }, V4])],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'a host prefix alone is an address (routed to the host, DHCPv6)',
-    interfaces: [nic([{ address: '10.0.0.7', prefixLength: 32 }])],
-    expect: ['10.0.0.7'],
-  },
-  {
-    name: 'the kubelet may choose what looks virtual',
-    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }, V4])],
-    nodeIP: '10.0.0.100',
-    expect: ['10.0.0.100'],
-  },
-  {
-    name: 'the default route decides between two vNICs',
-    interfaces: [
-      nic([{ address: '192.168.9.5', prefixLength: 24 }], {
-        name: 'storage',
-        mac: SECOND_MAC,
-        defaultRoute: false,
-      }),
-      nic([V4]),
-    ],
-    nics: [{ mac: MAC }, { mac: SECOND_MAC }],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'a statically configured address comes first',
-    interfaces: [nic([{ ...V4, address: '10.0.0.4' }, V4])],
-    changes: { cloudInit: { addresses: ['10.0.0.5/24'] } },
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'the static ones keep their order, whatever they look like',
-    interfaces: [nic([V4, { address: '10.0.0.7', prefixLength: 32, secondary: true }])],
-    changes: { cloudInit: { addresses: ['10.0.0.7/24', '10.0.0.5/24'] } },
-    expect: ['10.0.0.7'],
-  },
-  {
-    name: 'without an agent vCenter shows which address is static',
-    interfaces: [],
-    guestNICs: [guestNIC(['10.0.0.4', '10.0.0.5'])],
-    staticAddresses: ['10.0.0.5/24'],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'an interface that is no vNIC is no candidate',
-    interfaces: [
-      nic([{ address: '10.244.0.1', prefixLength: 24 }], { name: 'cni0', mac: '0a:58:0a:f4:00:01' }),
-      nic([V4]),
-    ],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'link-local and loopback are none',
-    interfaces: [
-      nic([{ address: 'fe80::1', prefixLength: 64 }, { address: '127.0.0.1', prefixLength: 8 }, V4]),
-    ],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'a zone, an octal and a decimal spelling are no addresses',
-    interfaces: [nic([])],
-    guestNICs: [guestNIC(['fd00::1%eth0', '010.0.0.5', '167772165', '10.0.0.6'])],
-    expect: ['10.0.0.6'],
-  },
-  {
-    name: 'VMware Tools stand in for an agent that sees nothing',
-    interfaces: [nic([])],
-    guestNICs: [guestNIC(['10.0.0.6'])],
-    expect: ['10.0.0.6'],
-  },
-  {
-    name: 'what Tools mark as no vNIC is none',
-    interfaces: [nic([])],
-    guestNICs: [guestNIC(['10.0.0.6'], { deviceConfigID: -1 })],
-    expect: [],
-  },
-  {
-    name: 'a MAC that no vNIC has',
-    interfaces: [nic([])],
-    guestNICs: [guestNIC(['10.0.0.6'], { mac: '0a:00:00:00:00:01' })],
-    expect: [],
-  },
-  {
-    name: 'a running Node keeps a family that one look misses',
-    interfaces: [nic([V4])],
-    families: BOTH,
-    running: ['10.0.0.5', '2001:db8::5'],
-    expect: ['10.0.0.5', '2001:db8::5'],
-  },
-  {
-    name: 'and keeps it while Tools report the other family alone, as after a reboot',
-    interfaces: [],
-    families: BOTH,
-    running: ['10.0.0.5', '2001:db8::5'],
-    guestNICs: [guestNIC(['10.0.0.5'])],
-    expect: ['10.0.0.5', '2001:db8::5'],
-  },
-  {
-    name: 'and follows them to another address of that family',
-    interfaces: [],
-    families: BOTH,
-    running: ['10.0.0.5', '2001:db8::5'],
-    guestNICs: [guestNIC(['10.0.0.5', '2001:db8::6'])],
-    expect: ['10.0.0.5', '2001:db8::6'],
-  },
-  {
-    name: 'a renewed lease replaces the address',
-    interfaces: [nic([{ ...V4, address: '10.0.0.8' }])],
-    running: ['10.0.0.5'],
-    expect: ['10.0.0.8'],
-  },
-  {
-    name: 'but not while Tools still report it, and the agent another NIC',
-    interfaces: [
-      nic([], { defaultRoute: false }),
-      nic([{ address: '192.168.9.5', prefixLength: 24 }], { mac: SECOND_MAC }),
-    ],
-    nics: [{ mac: MAC }, { mac: SECOND_MAC }],
-    guestNICs: [guestNIC(['10.0.0.5']), guestNIC(['192.168.9.5'], { mac: SECOND_MAC })],
-    running: ['10.0.0.5'],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'nor while Tools still report it, and the agent a virtual IP alone',
-    interfaces: [nic([{ address: '10.0.0.100', prefixLength: 32 }])],
-    guestNICs: [guestNIC(['10.0.0.5', '10.0.0.100'])],
-    running: ['10.0.0.5'],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'a deprecated address gives way, though Tools report it',
-    interfaces: [
-      nic([
-        { ...V4, deprecated: true },
-        { ...V4, address: '10.0.0.8' },
-      ]),
-    ],
-    guestNICs: [guestNIC(['10.0.0.5', '10.0.0.8'])],
-    running: ['10.0.0.5'],
-    expect: ['10.0.0.8'],
-  },
-  {
-    name: 'a running Node keeps the address that another order would not have chosen',
-    interfaces: [nic([V4, { ...V4, address: '10.0.0.8' }])],
-    running: ['10.0.0.8'],
-    expect: ['10.0.0.8'],
-  },
-  {
-    name: 'but not a virtual IP',
-    interfaces: [nic([V4, { address: '10.0.0.100', prefixLength: 32 }])],
-    running: ['10.0.0.100'],
-    expect: ['10.0.0.5'],
-  },
-  {
-    name: 'unless it is static',
-    interfaces: [nic([V4, { address: '10.0.0.100', prefixLength: 32 }])],
-    changes: { cloudInit: { addresses: ['10.0.0.5/24', '10.0.0.100/24'] } },
-    running: ['10.0.0.100'],
-    expect: ['10.0.0.100'],
-  },
-  {
-    name: 'an IPv6 address with a host prefix comes last (DHCPv6 beside SLAAC)',
-    interfaces: [nic([DHCPV6, V6])],
-    families: ['ipv6'],
-    expect: ['2001:db8::5'],
-  },
-  {
-    name: 'and moves no Node that runs on it',
-    interfaces: [nic([DHCPV6, V6])],
-    families: ['ipv6'],
-    running: ['2001:db8::dead'],
-    expect: ['2001:db8::dead'],
-  },
-  {
-    name: 'a family that is no longer configured goes',
-    interfaces: [nic([V4, V6])],
-    running: ['10.0.0.5', '2001:db8::5'],
-    expect: ['10.0.0.5'],
-  },
+const VIRTUAL: Entry = { address: '10.0.0.100', prefixLength: 32 }
+const STORAGE = nic([at('192.168.9.5')], { name: 'storage', mac: SECOND_MAC })
+const TWO_NICS = [{ mac: MAC }, { mac: SECOND_MAC }]
+
+interface Row {
+  readonly interfaces?: Interfaces
+  /** What cloud-init has configured. */
+  readonly configured?: string[]
+  readonly nodeIP?: string
+  readonly guestNICs?: GuestNIC[]
+  readonly staticAddresses?: string[]
+  readonly nics?: { mac: string }[]
+  readonly running?: string[]
+  readonly families?: Family[]
+}
+
+/** Each with the addresses that are chosen. */
+const ROWS: readonly (readonly [name: string, row: Row, ...expected: string[]])[] = [
+  ['one address', { interfaces: [nic([V4])] }, '10.0.0.5'],
+  ['IPv4 alone where nothing else is configured', { interfaces: [nic([V6, V4])] }, '10.0.0.5'],
+  ['both families, IPv4 first', { interfaces: [nic([V6, V4])], families: BOTH }, '10.0.0.5', '2001:db8::5'],
+  [
+    'both families, IPv6 first',
+    { interfaces: [nic([V4, V6])], families: ['ipv6', 'ipv4'] },
+    ...['2001:db8::5', '10.0.0.5'],
+  ],
+  [
+    'IPv6 first where the kubelet prefers it',
+    { interfaces: [nic([V4, V6])], nodeIP: '::', families: BOTH },
+    ...['2001:db8::5', '10.0.0.5'],
+  ],
+  [
+    'both given by the kubelet, its order',
+    { interfaces: [nic([V4, V6])], nodeIP: '2001:db8::5,10.0.0.5', families: BOTH },
+    ...['2001:db8::5', '10.0.0.5'],
+  ],
+  [
+    'one given by the kubelet is a choice of family too',
+    { interfaces: [nic([V4, V6])], nodeIP: '10.0.0.5', families: BOTH },
+    '10.0.0.5',
+  ],
+  [
+    'IPv6 only, the temporary one passed over',
+    { interfaces: [nic([{ ...V6, address: '2001:db8::dead', temporary: true }, V6])], families: ['ipv6'] },
+    '2001:db8::5',
+  ],
+  [
+    'a deprecated address passed over',
+    { interfaces: [nic([at('10.0.0.4', { deprecated: true }), V4])] },
+    '10.0.0.5',
+  ],
+  ['a virtual IP with a host prefix listed first', { interfaces: [nic([VIRTUAL, V4])] }, '10.0.0.5'],
+  [
+    'a virtual IP listed first as secondary',
+    { interfaces: [nic([at('10.0.0.100', { secondary: true }), V4])] },
+    '10.0.0.5',
+  ],
+  [
+    'a host prefix alone is an address (routed to the host, DHCPv6)',
+    { interfaces: [nic([at('10.0.0.7', { prefixLength: 32 })])] },
+    '10.0.0.7',
+  ],
+  [
+    'the kubelet may choose what looks virtual',
+    { interfaces: [nic([VIRTUAL, V4])], nodeIP: '10.0.0.100' },
+    '10.0.0.100',
+  ],
+  [
+    'the default route decides between two vNICs',
+    { interfaces: [{ ...STORAGE, defaultRoute: false }, nic([V4])], nics: TWO_NICS },
+    '10.0.0.5',
+  ],
+  [
+    'a statically configured address comes first',
+    { interfaces: [nic([at('10.0.0.4'), V4])], configured: ['10.0.0.5/24'] },
+    '10.0.0.5',
+  ],
+  [
+    'the static ones keep their order, whatever they look like',
+    {
+      interfaces: [nic([V4, { address: '10.0.0.7', prefixLength: 32, secondary: true }])],
+      configured: ['10.0.0.7/24', '10.0.0.5/24'],
+    },
+    '10.0.0.7',
+  ],
+  [
+    'without an agent vCenter shows which address is static',
+    { guestNICs: [guestNIC(['10.0.0.4', '10.0.0.5'])], staticAddresses: ['10.0.0.5/24'] },
+    '10.0.0.5',
+  ],
+  [
+    'an interface that is no vNIC is no candidate',
+    { interfaces: [nic([at('10.244.0.1')], { name: 'cni0', mac: '0a:58:0a:f4:00:01' }), nic([V4])] },
+    '10.0.0.5',
+  ],
+  [
+    'link-local and loopback are none',
+    { interfaces: [nic([{ ...V6, address: 'fe80::1' }, at('127.0.0.1', { prefixLength: 8 }), V4])] },
+    '10.0.0.5',
+  ],
+  [
+    'a zone, an octal and a decimal spelling are no addresses',
+    {
+      interfaces: [nic([])],
+      guestNICs: [guestNIC(['fd00::1%eth0', '010.0.0.5', '167772165', '10.0.0.6'])],
+    },
+    '10.0.0.6',
+  ],
+  [
+    'VMware Tools stand in for an agent that sees nothing',
+    { interfaces: [nic([])], guestNICs: [guestNIC(['10.0.0.6'])] },
+    '10.0.0.6',
+  ],
+  [
+    'what Tools mark as no vNIC is none',
+    { interfaces: [nic([])], guestNICs: [guestNIC(['10.0.0.6'], { deviceConfigID: -1 })] },
+  ],
+  [
+    'a MAC that no vNIC has',
+    { interfaces: [nic([])], guestNICs: [guestNIC(['10.0.0.6'], { mac: '0a:00:00:00:00:01' })] },
+  ],
+  [
+    'a running Node keeps a family that one look misses',
+    { interfaces: [nic([V4])], families: BOTH, running: ['10.0.0.5', '2001:db8::5'] },
+    ...['10.0.0.5', '2001:db8::5'],
+  ],
+  [
+    'and keeps it while Tools report the other family alone, as after a reboot',
+    { families: BOTH, running: ['10.0.0.5', '2001:db8::5'], guestNICs: [guestNIC(['10.0.0.5'])] },
+    ...['10.0.0.5', '2001:db8::5'],
+  ],
+  [
+    'and follows them to another address of that family',
+    {
+      families: BOTH,
+      running: ['10.0.0.5', '2001:db8::5'],
+      guestNICs: [guestNIC(['10.0.0.5', '2001:db8::6'])],
+    },
+    ...['10.0.0.5', '2001:db8::6'],
+  ],
+  [
+    'a renewed lease replaces the address',
+    { interfaces: [nic([at('10.0.0.8')])], running: ['10.0.0.5'] },
+    '10.0.0.8',
+  ],
+  [
+    'but not while Tools still report it, and the agent another NIC',
+    {
+      interfaces: [nic([], { defaultRoute: false }), { ...STORAGE, name: 'ens192' }],
+      nics: TWO_NICS,
+      guestNICs: [guestNIC(['10.0.0.5']), guestNIC(['192.168.9.5'], { mac: SECOND_MAC })],
+      running: ['10.0.0.5'],
+    },
+    '10.0.0.5',
+  ],
+  [
+    'nor while Tools still report it, and the agent a virtual IP alone',
+    {
+      interfaces: [nic([VIRTUAL])],
+      guestNICs: [guestNIC(['10.0.0.5', '10.0.0.100'])],
+      running: ['10.0.0.5'],
+    },
+    '10.0.0.5',
+  ],
+  [
+    'a deprecated address gives way, though Tools report it',
+    {
+      interfaces: [nic([{ ...V4, deprecated: true }, at('10.0.0.8')])],
+      guestNICs: [guestNIC(['10.0.0.5', '10.0.0.8'])],
+      running: ['10.0.0.5'],
+    },
+    '10.0.0.8',
+  ],
+  [
+    'a running Node keeps the address that another order would not have chosen',
+    { interfaces: [nic([V4, at('10.0.0.8')])], running: ['10.0.0.8'] },
+    '10.0.0.8',
+  ],
+  ['but not a virtual IP', { interfaces: [nic([V4, VIRTUAL])], running: ['10.0.0.100'] }, '10.0.0.5'],
+  [
+    'unless it is static',
+    {
+      interfaces: [nic([V4, VIRTUAL])],
+      configured: ['10.0.0.5/24', '10.0.0.100/24'],
+      running: ['10.0.0.100'],
+    },
+    '10.0.0.100',
+  ],
+  [
+    'an IPv6 address with a host prefix comes last (DHCPv6 beside SLAAC)',
+    { interfaces: [nic([DHCPV6, V6])], families: ['ipv6'] },
+    '2001:db8::5',
+  ],
+  [
+    'and moves no Node that runs on it',
+    { interfaces: [nic([DHCPV6, V6])], families: ['ipv6'], running: ['2001:db8::dead'] },
+    '2001:db8::dead',
+  ],
+  [
+    'a family that is no longer configured goes',
+    { interfaces: [nic([V4, V6])], running: ['10.0.0.5', '2001:db8::5'] },
+    '10.0.0.5',
+  ],
 ]
 
 type Context = Omit<AddressContext, 'macs'>
@@ -292,36 +252,23 @@ function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4'])
   return { node: node(changes), settings, before: [], holder: () => undefined }
 }
 
-for (const row of ROWS) {
-  t.test(row.name, async (t) => {
-    const { addresses } = chosen(
-      spec({ interfaces: row.interfaces, ...row.changes }),
-      vm({
-        nics: row.nics ?? [{ mac: MAC }],
-        guestNICs: row.guestNICs ?? [],
-        staticAddresses: row.staticAddresses ?? [],
-      }),
-      context(
-        {
-          providedNodeIP: row.nodeIP,
-          ...(row.running === undefined
-            ? {}
-            : {
-                taints: [],
-                providerID: `vsphere://${BIOS_UUID}`,
-                addresses: row.running.flatMap((address) => [
-                  { type: 'InternalIP', address },
-                  { type: 'ExternalIP', address },
-                ]),
-              }),
-        },
-        row.families,
-      ),
+const both = (...list: string[]) =>
+  ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
+
+for (const [name, row, ...expected] of ROWS) {
+  t.test(name, async (t) => {
+    const addresses = row.running?.flatMap((address) => both(address)) ?? []
+    const running = { taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }
+    const { interfaces = [], configured, nics = [{ mac: MAC }], guestNICs = [], staticAddresses = [] } = row
+    const { addresses: found = [] } = chosen(
+      spec({ interfaces, ...(configured && { cloudInit: { addresses: configured } }) }),
+      vm({ nics, guestNICs, staticAddresses }),
+      context({ providedNodeIP: row.nodeIP, ...(row.running && running) }, row.families),
     )
-    const of = (type: string) => addresses?.filter((a) => a.type === type).map(({ address }) => address) ?? []
-    t.same(of('InternalIP'), row.expect)
-    t.same(of('ExternalIP'), row.expect, 'external is internal where nothing is configured')
-    t.equal(of('Hostname').length, row.expect.length > 0 ? 1 : 0)
+    const of = (type: string) => found.filter((a) => a.type === type).map(({ address }) => address)
+    t.same(of('InternalIP'), expected)
+    t.same(of('ExternalIP'), expected, 'external is internal where nothing is configured')
+    t.equal(of('Hostname').length, expected.length > 0 ? 1 : 0)
   })
 }
 
@@ -358,61 +305,33 @@ t.test('a malformed choice of the kubelet is refused, not guessed', async (t) =>
 })
 
 t.test('an address that another Node was verified with is not taken over', async (t) => {
-  const nic = (...addresses: string[]) =>
-    spec({
-      interfaces: [
-        {
-          name: 'ens192',
-          mac: MAC,
-          defaultRoute: true,
-          addresses: addresses.map((address) => ({ address, prefixLength: 24 })),
-        },
-      ],
-    })
+  const seen = (...addresses: string[]) => spec({ interfaces: [nic(addresses.map((each) => at(each)))] })
   const victim = { name: 'victim', deletingSince: undefined, finalizers: [] }
   const holder = (address: string) => (address === '10.0.0.7' ? victim : undefined)
-  const one = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
+  const one = chosen(seen('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
   t.equal(one.addresses?.[1]?.address, '10.0.0.5', 'another one does')
   t.match(one, {
     holders: ['victim'],
     condition: { status: 'False', reason: 'AddressOfAnotherNode', message: /victim/ },
   })
 
-  const none = chosen(nic('10.0.0.7'), vm(), { ...context({}), holder })
+  const none = chosen(seen('10.0.0.7'), vm(), { ...context({}), holder })
   t.match(none, { addresses: undefined, holders: ['victim'], condition: { reason: 'AddressOfAnotherNode' } })
 
-  const wanted = chosen(nic('10.0.0.7', '10.0.0.5'), vm(), {
-    ...context({ providedNodeIP: '10.0.0.7' }),
-    holder,
-  })
-  t.match(
-    wanted,
-    { addresses: undefined, condition: { reason: 'AddressOfAnotherNode' } },
-    'the kubelet does not decide',
-  )
+  const given = { ...context({ providedNodeIP: '10.0.0.7' }), holder }
+  const wanted = chosen(seen('10.0.0.7', '10.0.0.5'), vm(), given)
+  t.match(wanted, { addresses: undefined, condition: { reason: 'AddressOfAnotherNode' } }, 'nor the kubelet')
 
   const before = [{ type: 'InternalIP', address: '10.0.0.7' }] as const
-  const kept = chosen(nic('10.0.0.7'), vm(), { ...context({}), before, holder })
+  const kept = chosen(seen('10.0.0.7'), vm(), { ...context({}), before, holder })
   t.match(kept, { holders: [], condition: { status: 'True' } }, 'who had it before keeps it')
 
-  const byGuest = chosen(
-    nic(),
-    vm({
-      guestNICs: [
-        {
-          mac: MAC,
-          network: 'n',
-          deviceConfigID: 4000,
-          addresses: [{ address: '10.0.0.7', prefixLength: 24 }],
-        },
-      ],
-    }),
-    { ...context({}), holder },
-  )
+  const tools = vm({ guestNICs: [guestNIC(['10.0.0.7'])] })
+  const byGuest = chosen(seen(), tools, { ...context({}), holder })
   t.match(byGuest, { addresses: undefined, holders: ['victim'] }, 'nor on the word of VMware Tools')
 
   const leaving = { ...victim, deletingSince: '2026-03-01T09:00:00Z', finalizers: ['a.io/b', 'c'] }
-  const { message } = chosen(nic('10.0.0.7'), vm(), { ...context({}), holder: () => leaving }).condition
+  const { message } = chosen(seen('10.0.0.7'), vm(), { ...context({}), holder: () => leaving }).condition
   t.match(message, '10.0.0.7 (of Node victim); Node victim is being deleted since 2026-03-01T09:00:00Z')
   t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
   t.notMatch(message, /delete the other Node/, 'which changes nothing')
@@ -443,8 +362,6 @@ function resolve(changes: {
   })
 }
 
-const both = (...list: string[]) =>
-  ['InternalIP', 'ExternalIP'].flatMap((type) => list.map((address) => ({ type, address })))
 const HOSTNAME = { type: 'Hostname', address: 'worker-1' }
 
 t.test('they stand in the order of the CPI, those of the kubelet first', async (t) => {
@@ -453,7 +370,7 @@ t.test('they stand in the order of the CPI, those of the kubelet first', async (
     internalNetworkSubnetCidr: ['10.0.0.0/8'],
     externalNetworkSubnetCidr: ['192.0.2.0/24'],
   }
-  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }, V6])]
+  const interfaces = [nic([V4, at('192.0.2.5'), V6])]
   const cases: readonly [Parameters<typeof resolve>[0], { type: string; address: string }[]][] = [
     [{ families }, [HOSTNAME, ...both('10.0.0.5', '2001:db8::5')]],
     [{ families, node: { providedNodeIP: '10.0.0.5' } }, [...both('10.0.0.5'), HOSTNAME]],
@@ -511,7 +428,7 @@ t.test('a choice of the kubelet that the configuration forbids is refused', asyn
 })
 
 t.test('against subnets the choice of the kubelet stands, where it is not excluded', async (t) => {
-  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }])]
+  const interfaces = [nic([V4, at('192.0.2.5')])]
   const node = { providedNodeIP: '192.0.2.5' }
   const nodes = { internalNetworkSubnetCidr: ['10.0.0.0/8'] }
   const internal = { type: 'InternalIP', address: '192.0.2.5' }
@@ -525,7 +442,7 @@ t.test('against subnets the choice of the kubelet stands, where it is not exclud
 })
 
 t.test('the choice of the kubelet moves the other kind only where it must', async (t) => {
-  const interfaces = [nic([V4, { address: '192.0.2.5', prefixLength: 24 }])]
+  const interfaces = [nic([V4, at('192.0.2.5')])]
   const nodes = { excludeInternalNetworkSubnetCidr: ['10.0.0.0/8'] }
   const node = { providedNodeIP: '192.0.2.5' }
   t.same(resolve({ interfaces, node, nodes }).addresses, [
@@ -547,7 +464,7 @@ t.test('the choice of the kubelet does not wait for a network', async (t) => {
   const running = { ...chosen.node, taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }
   t.same(resolve({ ...chosen, node: running }).addresses, [...both('10.0.0.5'), HOSTNAME], 'both stay')
   const excluded = { ...nodes, excludeInternalNetworkSubnetCidr: ['10.0.0.0/24'] }
-  const other = { interfaces: [nic([V4, { ...V4, address: '10.1.0.5' }])], nodes: excluded }
+  const other = { interfaces: [nic([V4, at('10.1.0.5')])], nodes: excluded }
   t.match(resolve({ ...chosen, ...other }), {
     addresses: undefined,
     condition: { reason: 'NetworkUnknown' },
@@ -555,7 +472,7 @@ t.test('the choice of the kubelet does not wait for a network', async (t) => {
 })
 
 t.test('what a kubelet wrote on a new Node is no choice', async (t) => {
-  const interfaces = [nic([V4, { ...V4, address: '10.0.0.8' }])]
+  const interfaces = [nic([V4, at('10.0.0.8')])]
   const node = { addresses: [HOSTNAME, ...both('10.0.0.8')] }
   t.same(resolve({ interfaces, node }).addresses, [HOSTNAME, ...both('10.0.0.5')])
 })
@@ -603,11 +520,11 @@ t.test('a kubelet that writes other addresses on a running Node brings none in',
   const choose = (...addresses: Entry[]) =>
     chosen(spec({ interfaces: [nic(addresses)] }), vm(), { ...context(running), before }).addresses
   t.same(choose(), [HOSTNAME, ...both('10.0.0.5')], 'neither while none is seen')
-  t.same(choose({ ...V4, address: '10.0.0.8' }, V4), [HOSTNAME, ...both('10.0.0.5')], 'nor by preference')
+  t.same(choose(at('10.0.0.8'), V4), [HOSTNAME, ...both('10.0.0.5')], 'nor by preference')
 })
 
 t.test('a network is known by VMware Tools, or by the hardware', async (t) => {
-  const interfaces = [nic([V4]), nic([{ ...V4, address: '10.1.0.5' }], { mac: SECOND_MAC })]
+  const interfaces = [nic([V4]), nic([at('10.1.0.5')], { mac: SECOND_MAC })]
   const nodes = { internalVmNetworkName: 'net-b' }
   const internal = [HOSTNAME, { type: 'InternalIP', address: '10.1.0.5' }]
   const nics = [{ mac: MAC }, { mac: SECOND_MAC }]

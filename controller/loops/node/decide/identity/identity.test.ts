@@ -52,161 +52,110 @@ function names(
 const notWritten = (reason: string) =>
   reported({ claim: { written: false, reason, message: 'words of the agent' } })
 
-const LEVELS: {
-  name: string
-  facts: NodeFacts
-  level: IdentityLevel | undefined
-  reason: string
-  words: RegExp
-}[] = [
-  {
-    name: 'the VM names this Node and this boot',
-    facts: facts(),
-    level: 'proven',
-    reason: 'Proven',
-    words: /itself names/,
-  },
-  {
-    name: 'the claim has not come yet',
-    facts: facts({ vms: [vm({ claim: undefined })] }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /seconds to minutes.*ClaimNotSeenYet/,
-  },
-  {
-    name: 'the claim may not be read',
-    facts: facts({ vms: [vm({ claim: undefined, unreadable: ['claim'] })] }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /account may not read.*ClaimUnreadable/,
-  },
+/** A new Node whose VM shows this claim. */
+const claiming = (claim: string | undefined, changes: Parameters<typeof facts>[0] = {}) =>
+  facts({ vms: [vm({ claim })], ...changes })
+const ofOther = `v1 ${OTHER_UID} -`
+
+/** Each with the level and the reason that it gets, and words of the message. */
+const LEVELS: readonly (readonly [string, NodeFacts, IdentityLevel | undefined, string, RegExp])[] = [
+  ['the VM names this Node and this boot', facts(), 'proven', 'Proven', /itself names/],
+  [
+    'the claim has not come yet',
+    claiming(undefined),
+    ...(['reported', 'Reported', /seconds to minutes.*ClaimNotSeenYet/] as const),
+  ],
+  [
+    'the claim may not be read',
+    facts({ vms: [vm({ claim: undefined, unreadable: ['claim'] })] }),
+    ...(['reported', 'Reported', /account may not read.*ClaimUnreadable/] as const),
+  ],
   ...(['ToolMissing', 'PermissionDenied', 'Disabled', 'TimedOut', 'NotKept', 'Failed'] as const).map(
-    (reason) => ({
-      name: `the agent could not write it: ${reason}`,
-      facts: facts({ vms: [vm({ claim: undefined })], report: notWritten(reason) }),
-      level: 'reported' as const,
-      reason: 'Reported',
-      words: new RegExp(`words of the agent.*Claim${reason}`),
-    }),
+    (reason) =>
+      [
+        `the agent could not write it: ${reason}`,
+        claiming(undefined, { report: notWritten(reason) }),
+        ...(['reported', 'Reported', new RegExp(`words of the agent.*Claim${reason}`)] as const),
+      ] as const,
   ),
-  {
-    name: 'a claim of another boot',
-    facts: facts({ vms: [vm({ claim: `v1 ${NODE_UID} ${OTHER_BOOT}` })] }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /another boot.*ClaimOfEarlierBoot/,
-  },
-  {
-    name: 'a claim of a Node that is gone',
-    facts: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} ${BOOT_ID}` })] }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /template.*ClaimOfFormerNode/,
-  },
-  {
-    name: 'a claim that came with a clone',
-    facts: facts({
-      vms: [vm({ claim: `v1 ${OTHER_UID} ${OTHER_BOOT}` })],
+  [
+    'a claim of another boot',
+    claiming(`v1 ${NODE_UID} ${OTHER_BOOT}`),
+    ...(['reported', 'Reported', /another boot.*ClaimOfEarlierBoot/] as const),
+  ],
+  [
+    'a claim of a Node that is gone',
+    claiming(`v1 ${OTHER_UID} ${BOOT_ID}`),
+    ...(['reported', 'Reported', /template.*ClaimOfFormerNode/] as const),
+  ],
+  [
+    'a claim that came with a clone',
+    claiming(`v1 ${OTHER_UID} ${OTHER_BOOT}`, {
       nodeByUID: names(boundVM({ moref: 'vm-7', instanceUUID: OTHER_UID })),
     }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /Node other.*vm-7.*clone.*ClaimCopied/,
-  },
-  {
-    name: 'something else in its place',
-    facts: facts({ vms: [vm({ claim: 'hello' })] }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /5 characters.*ClaimMalformed/,
-  },
-  {
-    name: 'a claim of another Node, which is this VM',
-    facts: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(boundVM()) }),
-    level: undefined,
-    reason: 'ClaimedByAnotherNode',
-    words: /Node other/,
-  },
-  {
-    name: 'a claim of another Node, which is this VM under a new reference',
-    facts: facts({
-      vms: [vm({ claim: `v1 ${OTHER_UID} -` })],
-      nodeByUID: names(boundVM({ moref: 'vm-7' })),
-    }),
-    level: undefined,
-    reason: 'ClaimedByAnotherNode',
-    words: /Node other/,
-  },
-  {
-    name: 'a claim of another Node, which points elsewhere',
-    facts: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(undefined, [OTHER_UID]) }),
-    level: 'reported',
-    reason: 'Reported',
-    words: /Node other.*ClaimOfOtherNode/,
-  },
-  {
-    name: 'the VM is off, and was not this Node before',
-    facts: facts({ vms: [vm({ powerState: 'poweredOff' })] }),
-    level: undefined,
-    reason: 'VMNotRunning',
-    words: /poweredOff/,
-  },
-  {
-    name: 'the VM is off, and was',
-    facts: settled({ vms: [vm({ powerState: 'suspended' })] }),
-    level: 'proven',
-    reason: 'Proven',
-    words: /./,
-  },
-  {
-    name: 'its host is disconnected: the last known state is none',
-    facts: facts({ vms: [vm({ powerState: 'poweredOff', connectionState: 'disconnected' })] }),
-    level: 'proven',
-    reason: 'Proven',
-    words: /./,
-  },
-  {
-    name: 'a claim of another Node, which points to this VM and is not verified',
-    facts: facts({ vms: [vm({ claim: `v1 ${OTHER_UID} -` })], nodeByUID: names(undefined) }),
-    level: undefined,
-    reason: 'ClaimedByAnotherNode',
-    words: /Node other/,
-  },
-  {
-    name: 'no MAC of the guest is a vNIC, whatever the claim says',
-    facts: facts({ vms: [vm({ nics: [] })] }),
-    level: undefined,
-    reason: 'MACsContradict',
-    words: new RegExp(MAC),
-  },
-  {
-    name: 'product_uuid as it is in the serial number',
-    facts: facts({ report: reported({ machine: { serialUUID: BIOS_UUID, productUUID: BIOS_UUID } }) }),
-    level: 'proven',
-    reason: 'Proven',
-    words: /./,
-  },
-  {
-    name: 'product_uuid could not be read',
-    facts: facts({ report: reported({ machine: { serialUUID: BIOS_UUID } }) }),
-    level: 'proven',
-    reason: 'Proven',
-    words: /./,
-  },
+    ...(['reported', 'Reported', /Node other.*vm-7.*clone.*ClaimCopied/] as const),
+  ],
+  [
+    'something else in its place',
+    claiming('hello'),
+    ...(['reported', 'Reported', /5 characters.*ClaimMalformed/] as const),
+  ],
+  [
+    'a claim of another Node, which is this VM',
+    claiming(ofOther, { nodeByUID: names(boundVM()) }),
+    ...([undefined, 'ClaimedByAnotherNode', /Node other/] as const),
+  ],
+  [
+    'a claim of another Node, which is this VM under a new reference',
+    claiming(ofOther, { nodeByUID: names(boundVM({ moref: 'vm-7' })) }),
+    ...([undefined, 'ClaimedByAnotherNode', /Node other/] as const),
+  ],
+  [
+    'a claim of another Node, which points elsewhere',
+    claiming(ofOther, { nodeByUID: names(undefined, [OTHER_UID]) }),
+    ...(['reported', 'Reported', /Node other.*ClaimOfOtherNode/] as const),
+  ],
+  [
+    'the VM is off, and was not this Node before',
+    facts({ vms: [vm({ powerState: 'poweredOff' })] }),
+    ...([undefined, 'VMNotRunning', /poweredOff/] as const),
+  ],
+  ['the VM is off, and was', settled({ vms: [vm({ powerState: 'suspended' })] }), 'proven', 'Proven', /./],
+  [
+    'its host is disconnected: the last known state is none',
+    facts({ vms: [vm({ powerState: 'poweredOff', connectionState: 'disconnected' })] }),
+    ...(['proven', 'Proven', /./] as const),
+  ],
+  [
+    'a claim of another Node, which points to this VM and is not verified',
+    claiming(ofOther, { nodeByUID: names(undefined) }),
+    ...([undefined, 'ClaimedByAnotherNode', /Node other/] as const),
+  ],
+  [
+    'no MAC of the guest is a vNIC, whatever the claim says',
+    facts({ vms: [vm({ nics: [] })] }),
+    ...([undefined, 'MACsContradict', new RegExp(MAC)] as const),
+  ],
+  [
+    'product_uuid as it is in the serial number',
+    facts({ report: reported({ machine: { serialUUID: BIOS_UUID, productUUID: BIOS_UUID } }) }),
+    ...(['proven', 'Proven', /./] as const),
+  ],
+  [
+    'product_uuid could not be read',
+    facts({ report: reported({ machine: { serialUUID: BIOS_UUID } }) }),
+    ...(['proven', 'Proven', /./] as const),
+  ],
 ]
 
-for (const row of LEVELS) {
-  t.test(row.name, async (t) => {
-    const decision = decide(row.facts)
-    t.equal(decision.level, row.level)
-    t.match(condition(decision), {
-      status: row.level === undefined ? 'False' : 'True',
-      reason: row.reason,
-      message: row.words,
-    })
-    t.equal(decision.status?.identityLevel, row.level)
-    const before = row.facts.node.labels[LABEL_IDENTITY_LEVEL]
-    t.equal(decision.patch?.labels?.[LABEL_IDENTITY_LEVEL] ?? before, row.level)
+for (const [name, given, level, reason, message] of LEVELS) {
+  t.test(name, async (t) => {
+    const decision = decide(given)
+    t.equal(decision.level, level)
+    t.match(condition(decision), { status: level === undefined ? 'False' : 'True', reason, message })
+    t.equal(decision.status?.identityLevel, level)
+    const before = given.node.labels[LABEL_IDENTITY_LEVEL]
+    t.equal(decision.patch?.labels?.[LABEL_IDENTITY_LEVEL] ?? before, level)
   })
 }
 
@@ -293,85 +242,52 @@ const stranger: Rival = {
 }
 const proven = { boundTo: boundVM(), level: 'proven' } as const
 const without = { vms: [vm({ claim: undefined })] }
-const RIVALS: { name: string; facts: NodeFacts; level: IdentityLevel | undefined; reason?: string }[] = [
-  { name: 'two newcomers, no claim', facts: facts({ ...without, rivals: [stranger] }), level: undefined },
-  { name: 'two newcomers, this one proven', facts: facts({ rivals: [stranger] }), level: 'proven' },
-  {
-    name: 'a newcomer beside one that runs',
-    facts: settled({ ...without, rivals: [stranger] }),
-    level: 'proven',
-  },
-  {
-    name: 'a newcomer, the other one runs',
-    facts: facts({ ...without, rivals: [{ ...stranger, ...proven }] }),
-    level: undefined,
-  },
-  {
-    name: 'both were verified, this one proven',
-    facts: settled({ ...without, rivals: [{ ...stranger, ...proven }] }),
-    level: 'proven',
-  },
-  {
-    name: 'both were verified, neither proven',
-    facts: settled({
+const running = { ...stranger, ...proven }
+const withLevel = { ...settled().report?.status, identityLevel: 'reported' as const }
+const otherNICs = [{ name: 'e', mac: '00:50:56:8e:ff:01', defaultRoute: true, addresses: [] }]
+const RIVALS: readonly (readonly [string, NodeFacts, IdentityLevel | undefined, reason?: string])[] = [
+  ['two newcomers, no claim', facts({ ...without, rivals: [stranger] }), undefined],
+  ['two newcomers, this one proven', facts({ rivals: [stranger] }), 'proven'],
+  ['a newcomer beside one that runs', settled({ ...without, rivals: [stranger] }), 'proven'],
+  ['a newcomer, the other one runs', facts({ ...without, rivals: [running] }), undefined],
+  ['both were verified, this one proven', settled({ ...without, rivals: [running] }), 'proven'],
+  [
+    'both were verified, neither proven',
+    settled({ ...without, report: report({ status: withLevel }), rivals: [running] }),
+    undefined,
+  ],
+  ['the VM names this one, and the other one runs', facts({ rivals: [running] }), undefined],
+  [
+    'the VM names this one, and the other one merely reported it',
+    facts({ rivals: [{ ...stranger, boundTo: boundVM(), level: 'reported' }] }),
+    'proven',
+  ],
+  [
+    'the other one is a copy of the VM, and known to be',
+    facts({ ...without, rivals: [{ ...stranger, boundTo: boundVM({ moref: 'vm-7', instanceUUID: 'x' }) }] }),
+    ...([undefined, 'AmbiguousUUID'] as const),
+  ],
+  [
+    'the other one has other vNICs',
+    facts({
       ...without,
-      report: report({ status: { ...settled().report?.status, identityLevel: 'reported' } }),
-      rivals: [{ ...stranger, ...proven }],
+      rivals: [{ ...stranger, spec: spec({ nodeUID: OTHER_UID, interfaces: otherNICs }) }],
     }),
-    level: undefined,
-  },
-  {
-    name: 'the VM names this one, and the other one runs',
-    facts: facts({ rivals: [{ ...stranger, ...proven }] }),
-    level: undefined,
-  },
-  {
-    name: 'the VM names this one, and the other one merely reported it',
-    facts: facts({ rivals: [{ ...stranger, boundTo: boundVM(), level: 'reported' }] }),
-    level: 'proven',
-  },
-  {
-    name: 'the other one is a copy of the VM, and known to be',
-    facts: facts({
-      ...without,
-      rivals: [{ ...stranger, boundTo: boundVM({ moref: 'vm-7', instanceUUID: 'x' }) }],
-    }),
-    level: undefined,
-    reason: 'AmbiguousUUID',
-  },
-  {
-    name: 'the other one has other vNICs',
-    facts: facts({
-      ...without,
-      rivals: [
-        {
-          ...stranger,
-          spec: spec({
-            nodeUID: OTHER_UID,
-            interfaces: [{ name: 'e', mac: '00:50:56:8e:ff:01', defaultRoute: true, addresses: [] }],
-          }),
-        },
-      ],
-    }),
-    level: 'reported',
-  },
-  {
-    name: 'the other one reports the same vNICs',
-    facts: facts({ ...without, rivals: [{ ...stranger, spec: spec({ nodeUID: OTHER_UID }) }] }),
-    level: undefined,
-  },
+    'reported',
+  ],
+  [
+    'the other one reports the same vNICs',
+    facts({ ...without, rivals: [{ ...stranger, spec: spec({ nodeUID: OTHER_UID }) }] }),
+    undefined,
+  ],
 ]
 
-for (const row of RIVALS) {
-  t.test(`two Nodes for one VM: ${row.name}`, async (t) => {
-    const decision = decide(row.facts)
-    t.equal(decision.level, row.level)
-    if (row.level !== undefined) return
-    t.match(condition(decision), {
-      status: 'False',
-      reason: row.reason ?? 'VMHasAnotherNode',
-      message: /forger/,
-    })
+for (const [name, given, level, reason = 'VMHasAnotherNode'] of RIVALS) {
+  t.test(`two Nodes for one VM: ${name}`, async (t) => {
+    const decision = decide(given)
+    t.equal(decision.level, level)
+    if (level !== undefined) return
+    t.match(condition(decision), { status: 'False', reason, message: /forger/ })
     t.equal(decision.patch?.taints, undefined)
     t.equal(decision.patch?.providerID, undefined)
   })
