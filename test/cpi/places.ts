@@ -14,63 +14,33 @@ interface Chains {
 }
 
 const DC0 = { datacenter: 'DC0', nested: false } as const
+const C0 = ['DC0_C0', 'DC0'] as const
+const H0 = ['DC0_C0_H0', ...C0] as const
 
 export const PLACES = {
-  'first-host': {
-    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
-    pool: ['DC0_C0', 'DC0'],
-    folder: ['DC0'],
-    ...DC0,
-  },
-  'second-host': {
-    compute: ['DC0_C0_H1', 'DC0_C0', 'DC0'],
-    pool: ['DC0_C0', 'DC0'],
-    folder: ['DC0'],
-    ...DC0,
-  },
+  'first-host': { compute: H0, pool: C0, folder: ['DC0'], ...DC0 },
+  'second-host': { compute: ['DC0_C0_H1', ...C0], pool: C0, folder: ['DC0'], ...DC0 },
   racks: {
     compute: ['rack-host', 'rack-cluster', 'racks', 'DC0'],
     pool: ['rack-cluster', 'racks', 'DC0'],
     folder: ['DC0'],
     ...DC0,
   },
-  workers: {
-    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
-    pool: ['DC0_C0', 'DC0'],
-    folder: ['workers', 'DC0'],
-    ...DC0,
-  },
-  gpu: {
-    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
-    pool: ['DC0_C0', 'DC0'],
-    folder: ['gpu', 'workers', 'DC0'],
-    ...DC0,
-  },
-  'pool-a': {
-    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
-    pool: ['pool-a', 'DC0_C0', 'DC0'],
-    folder: ['DC0'],
-    ...DC0,
-  },
-  'pool-b': {
-    compute: ['DC0_C0_H0', 'DC0_C0', 'DC0'],
-    pool: ['pool-b', 'pool-a', 'DC0_C0', 'DC0'],
-    folder: ['gpu', 'workers', 'DC0'],
-    ...DC0,
-  },
+  workers: { compute: H0, pool: C0, folder: ['workers', 'DC0'], ...DC0 },
+  gpu: { compute: H0, pool: C0, folder: ['gpu', 'workers', 'DC0'], ...DC0 },
+  'pool-a': { compute: H0, pool: ['pool-a', ...C0], folder: ['DC0'], ...DC0 },
+  'pool-b': { compute: H0, pool: ['pool-b', 'pool-a', ...C0], folder: ['gpu', 'workers', 'DC0'], ...DC0 },
   'second-datacenter': {
     compute: ['DC1_C0_H0', 'DC1_C0', 'DC1'],
     pool: ['DC1_C0', 'DC1'],
     folder: ['DC1'],
-    datacenter: 'DC1',
-    nested: false,
+    ...{ datacenter: 'DC1', nested: false },
   },
   'nested-datacenter': {
     compute: ['DC2_C0_H0', 'DC2_C0', 'DC2', 'europe'],
     pool: ['DC2_C0', 'DC2', 'europe'],
     folder: ['DC2', 'europe'],
-    datacenter: 'DC2',
-    nested: true,
+    ...{ datacenter: 'DC2', nested: true },
   },
 } as const satisfies Record<string, Chains>
 
@@ -112,14 +82,8 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; data
   await migrate(models['pool-b'].like, `${pool}/pool-b`)
   await vcsim.move({ vm: models['pool-b'].like, folder: '/DC0/vm/workers/gpu' })
   await vcsim.govc('cluster.create', '-dc=DC0', '-folder=/DC0/host/racks', 'rack-cluster')
-  await vcsim.govc(
-    'cluster.add',
-    '-cluster=/DC0/host/racks/rack-cluster',
-    '-hostname=rack-host',
-    '-username=root',
-    '-password=secret',
-    '-noverify',
-  )
+  const login = ['-username=root', '-password=secret', '-noverify']
+  await vcsim.govc('cluster.add', '-cluster=/DC0/host/racks/rack-cluster', '-hostname=rack-host', ...login)
   await vcsim.govc('object.mv', '/DC2', '/europe')
   const datacenters = new Map<string, string>()
   for (const name of ['DC0', 'DC1', 'DC2']) {

@@ -1,10 +1,13 @@
 /** The written set: what is known to matter, each case in the cheapest scenario that shows it. */
 import type { GuestNic } from '../servers/control.ts'
-import type { Scenario, ScenarioCase, ScenarioMachine } from './scenario.ts'
+import type { KubeletNode, Scenario, ScenarioCase, ScenarioMachine } from './scenario.ts'
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
 const ZONE = 'topology.kubernetes.io/zone'
 const REGION = 'topology.kubernetes.io/region'
+
+/** What stands on a Node that was initialized before. */
+const BEFORE: KubeletNode = { providerID: 'plain', untainted: true }
 
 /** Nodes with all that can be odd about them, where zone and region are as one would have them. */
 const nodes: Scenario = {
@@ -29,7 +32,7 @@ const nodes: Scenario = {
     { name: 'a machine whose provider ID the next Node has' },
     { name: "another machine's provider ID", node: { providerID: 'previous' } },
     { name: "another provider's provider ID", node: { providerID: 'foreign' } },
-    { name: 'initialized before', node: { providerID: 'plain', untainted: true } },
+    { name: 'initialized before', node: BEFORE },
     {
       name: 'initialized before, with a provider ID in the other byte order',
       node: { providerID: 'swapped', untainted: true },
@@ -43,23 +46,15 @@ const nodes: Scenario = {
     { name: 'a taint of somebody else', node: { otherTaint: true } },
     {
       name: 'initialized before, with the old zone label alone',
-      node: { providerID: 'plain', untainted: true, labels: { [BETA_ZONE]: 'zone-0' } },
+      node: { ...BEFORE, labels: { [BETA_ZONE]: 'zone-0' } },
     },
     {
       name: 'initialized before, with two different zone labels',
-      node: {
-        providerID: 'plain',
-        untainted: true,
-        labels: { [BETA_ZONE]: 'zone-of-old', [ZONE]: 'zone-0' },
-      },
+      node: { ...BEFORE, labels: { [BETA_ZONE]: 'zone-of-old', [ZONE]: 'zone-0' } },
     },
     {
       name: 'initialized before, with another zone than its tags have',
-      node: {
-        providerID: 'plain',
-        untainted: true,
-        labels: { [BETA_ZONE]: 'zone-of-old', [ZONE]: 'zone-of-old' },
-      },
+      node: { ...BEFORE, labels: { [BETA_ZONE]: 'zone-of-old', [ZONE]: 'zone-of-old' } },
     },
     { name: 'a zone label of its kubelet', node: { labels: { [ZONE]: 'zone-of-kubelet' } } },
     {
@@ -176,11 +171,7 @@ const halves: Scenario[] = [
       },
       { name: 'in one of them, which is in a folder', vm: { place: 'nested-datacenter' } },
       { name: 'in another', vm: { place: 'second-datacenter' } },
-      {
-        name: 'in another, initialized before',
-        vm: { place: 'second-datacenter' },
-        node: { providerID: 'plain', untainted: true },
-      },
+      { name: 'in another, initialized before', vm: { place: 'second-datacenter' }, node: BEFORE },
     ],
   },
   {
@@ -191,10 +182,7 @@ const halves: Scenario[] = [
       { name: 'in one of them', vm: { place: 'second-datacenter' } },
       { name: 'in one of them, which is in a folder', vm: { place: 'nested-datacenter' } },
       { name: 'in another' },
-      {
-        name: 'in another, initialized before',
-        node: { providerID: 'plain', untainted: true },
-      },
+      { name: 'in another, initialized before', node: BEFORE },
     ],
   },
   {
@@ -205,17 +193,14 @@ const halves: Scenario[] = [
       { name: 'in the first' },
       { name: 'in the second', vm: { second: true } },
       { name: 'in the second, with a provider ID', vm: { second: true }, node: { providerID: 'plain' } },
-      {
-        name: 'in the second, initialized before',
-        vm: { second: true },
-        node: { providerID: 'plain', untainted: true },
-      },
+      { name: 'in the second, initialized before', vm: { second: true }, node: BEFORE },
     ],
   },
 ]
 
 const PRIVATE = { network: 'private' }
 const PUBLIC = { network: 'public' }
+const ELSE = { network: 'else' }
 
 /** Which addresses a machine's Node gets; each is of one Node alone. */
 const addresses: Scenario[] = [
@@ -246,33 +231,13 @@ const addresses: Scenario[] = [
         name: 'a static address that the machine does not have',
         vm: { ...nic('10.200.0.11/24'), staticAddresses: ['10.200.9.11/24'] },
       },
-      {
-        name: "the kubelet's choice, the first",
-        vm: nic('10.200.0.12/24', '10.200.1.12/24'),
-        node: { nodeIP: '10.200.0.12' },
-      },
-      {
-        name: "the kubelet's choice, the second",
-        vm: nic('10.200.0.13/24', '10.200.1.13/24'),
-        node: { nodeIP: '10.200.1.13' },
-      },
-      {
-        name: "the kubelet's choice, of no machine",
-        vm: nic('10.200.0.14/24'),
-        node: { nodeIP: '10.200.9.14' },
-      },
-      {
-        name: "the kubelet's choice, the other family",
-        vm: nic('10.200.0.15/24', 'fd00::15/64'),
-        node: { nodeIP: 'fd00::15' },
-      },
-      { name: "the kubelet's choice, empty", vm: nic('10.200.0.18/24'), node: { nodeIP: '' } },
+      chosen('the first', '10.200.0.12', '10.200.0.12/24', '10.200.1.12/24'),
+      chosen('the second', '10.200.1.13', '10.200.0.13/24', '10.200.1.13/24'),
+      chosen('of no machine', '10.200.9.14', '10.200.0.14/24'),
+      chosen('the other family', 'fd00::15', '10.200.0.15/24', 'fd00::15/64'),
+      chosen('empty', '', '10.200.0.18/24'),
       { name: "the kubelet's choice is no address", vm: nic('10.200.0.16/24'), node: { nodeIP: 'eth0' } },
-      {
-        name: 'initialized before, several',
-        vm: nic('10.200.0.17/24', '10.200.1.17/24'),
-        node: { providerID: 'plain', untainted: true },
-      },
+      { name: 'initialized before, several', vm: nic('10.200.0.17/24', '10.200.1.17/24'), node: BEFORE },
     ],
   },
   {
@@ -284,31 +249,11 @@ const addresses: Scenario[] = [
       { name: 'several of both', vm: nic('10.201.0.2/24', '10.201.1.2/24', 'fd01::2/64', 'fd02::2/64') },
       { name: 'IPv4 alone', vm: nic('10.201.0.3/24') },
       { name: 'IPv6 alone', vm: nic('fd01::4/64') },
-      {
-        name: "the kubelet's choice, IPv4",
-        vm: nic('10.201.0.6/24', 'fd01::6/64'),
-        node: { nodeIP: '10.201.0.6' },
-      },
-      {
-        name: "the kubelet's choice, both",
-        vm: nic('10.201.0.7/24', 'fd01::7/64'),
-        node: { nodeIP: '10.201.0.7,fd01::7' },
-      },
-      {
-        name: "the kubelet's choice, with a blank",
-        vm: nic('10.201.0.5/24', 'fd01::5/64'),
-        node: { nodeIP: '10.201.0.5, fd01::5' },
-      },
-      {
-        name: "the kubelet's choice, IPv4 alone is there",
-        vm: nic('10.201.0.8/24'),
-        node: { nodeIP: '10.201.0.8' },
-      },
-      {
-        name: 'initialized before, IPv4 alone',
-        vm: nic('10.201.0.10/24'),
-        node: { providerID: 'plain', untainted: true },
-      },
+      chosen('IPv4', '10.201.0.6', '10.201.0.6/24', 'fd01::6/64'),
+      chosen('both', '10.201.0.7,fd01::7', '10.201.0.7/24', 'fd01::7/64'),
+      chosen('with a blank', '10.201.0.5, fd01::5', '10.201.0.5/24', 'fd01::5/64'),
+      chosen('IPv4 alone is there', '10.201.0.8', '10.201.0.8/24'),
+      { name: 'initialized before, IPv4 alone', vm: nic('10.201.0.10/24'), node: BEFORE },
     ],
   },
   {
@@ -330,16 +275,8 @@ const addresses: Scenario[] = [
       { name: 'neither', vm: nic('203.0.113.5/24', '203.0.113.105/24') },
       { name: 'an excluded one', vm: nic('10.202.0.6/16', '198.51.100.206/24') },
       { name: 'none but an excluded one', vm: nic('198.51.100.207/24') },
-      {
-        name: "the kubelet's choice, outside",
-        vm: nic('10.202.0.8/16', '203.0.113.8/24'),
-        node: { nodeIP: '203.0.113.8' },
-      },
-      {
-        name: "the kubelet's choice, inside",
-        vm: nic('10.202.0.9/16', '192.0.2.9/24'),
-        node: { nodeIP: '192.0.2.9' },
-      },
+      chosen('outside', '203.0.113.8', '10.202.0.8/16', '203.0.113.8/24'),
+      chosen('inside', '192.0.2.9', '10.202.0.9/16', '192.0.2.9/24'),
     ],
   },
   {
@@ -358,15 +295,9 @@ const addresses: Scenario[] = [
     },
     cases: [
       { name: 'one in each', vm: { nics: [on('192.0.2.101/24', PUBLIC), on('10.203.0.1/24', PRIVATE)] } },
-      {
-        name: 'only internal',
-        vm: { nics: [on('203.0.113.102/24', { network: 'else' }), on('10.203.0.2/24', PRIVATE)] },
-      },
-      {
-        name: 'only external',
-        vm: { nics: [on('203.0.113.103/24', { network: 'else' }), on('192.0.2.103/24', PUBLIC)] },
-      },
-      { name: 'neither', vm: { nics: [on('203.0.113.104/24', { network: 'else' })] } },
+      { name: 'only internal', vm: { nics: [on('203.0.113.102/24', ELSE), on('10.203.0.2/24', PRIVATE)] } },
+      { name: 'only external', vm: { nics: [on('203.0.113.103/24', ELSE), on('192.0.2.103/24', PUBLIC)] } },
+      { name: 'neither', vm: { nics: [on('203.0.113.104/24', ELSE)] } },
       { name: 'an excluded one', vm: { nics: [on('10.203.9.5/24', PRIVATE), on('192.0.2.105/24', PUBLIC)] } },
       {
         name: "the kubelet's choice, and no external one",
@@ -383,6 +314,11 @@ const addresses: Scenario[] = [
 
 function nic(...list: string[]): Pick<ScenarioMachine, 'nics'> {
   return { nics: [{ addresses: list }] }
+}
+
+/** A machine with these addresses, of which the kubelet has chosen. */
+function chosen(which: string, nodeIP: string, ...list: string[]): ScenarioCase {
+  return { name: `the kubelet's choice, ${which}`, vm: nic(...list), node: { nodeIP } }
 }
 
 /** A NIC of its own. */
