@@ -24,6 +24,11 @@ export interface NodeRow extends Difference {
 const TAKEN = 'only Rollcall'
 const REFUSED = 'only the CPI'
 
+/** The files of the corpus with these names, of which this becomes. */
+function verdicts(verdict: Verdict, names: string): Readonly<Record<string, Verdict>> {
+  return Object.fromEntries(names.split(' ').map((name) => [`${name}.conf`, verdict]))
+}
+
 /** In reading `vsphere.conf`. */
 export const IN_FILES: readonly (Difference & {
   /** Of the corpus: what shows it, and what becomes of them. */
@@ -35,12 +40,7 @@ export const IN_FILES: readonly (Difference & {
     rollcall: 'refuses it, with the line and what was probably meant',
     because:
       'A misspelled `datacenters` widens the scope, a misspelled `insecureFlag` breaks the login, and nothing says so.',
-    shown: {
-      'yaml-misspelled.conf': REFUSED,
-      'yaml-misspelled-section.conf': REFUSED,
-      'ini-misspelled.conf': REFUSED,
-      'ini-misspelled-section.conf': REFUSED,
-    },
+    shown: verdicts(REFUSED, 'yaml-misspelled yaml-misspelled-section ini-misspelled ini-misspelled-section'),
   },
   {
     what: 'A key in another spelling: `ca-file` or `INSECURE_FLAG` in YAML, `insecureFlag` or `insecure_flag` in INI',
@@ -48,10 +48,8 @@ export const IN_FILES: readonly (Difference & {
     rollcall: 'reads it',
     because: 'The meaning is clear.',
     shown: {
-      'yaml-spellings.conf': TAKEN,
-      'yaml-helm-chart-ca.conf': 'different',
-      'ini-spellings.conf': 'different',
-      'ini-underscore.conf': TAKEN,
+      ...verdicts(TAKEN, 'yaml-spellings ini-underscore'),
+      ...verdicts('different', 'yaml-helm-chart-ca ini-spellings'),
     },
   },
   {
@@ -66,11 +64,7 @@ export const IN_FILES: readonly (Difference & {
     cpi: 'refuses the file',
     rollcall: 'reads it',
     because: 'The meaning is clear.',
-    shown: {
-      'yaml-text-for-list.conf': TAKEN,
-      'yaml-thumbprints.conf': TAKEN,
-      'yaml-quoted-number.conf': TAKEN,
-    },
+    shown: verdicts(TAKEN, 'yaml-text-for-list yaml-thumbprints yaml-quoted-number'),
   },
   {
     what: 'An empty number or flag in INI: `soap-roundtrip-count = ""`',
@@ -91,16 +85,10 @@ export const IN_FILES: readonly (Difference & {
     cpi: 'accepts it, and fails later: at the login, or at the first Node',
     rollcall: 'refuses it at the start; a running controller keeps the previous configuration',
     because: 'A mistake is best reported while somebody is looking.',
-    shown: {
-      'ini-bad-port.conf': REFUSED,
-      'yaml-port-too-large.conf': REFUSED,
-      'yaml-server-with-scheme.conf': REFUSED,
-      'yaml-bad-thumbprint.conf': REFUSED,
-      'yaml-bad-subnet.conf': REFUSED,
-      'yaml-bad-family.conf': REFUSED,
-      'yaml-ca-file-missing.conf': REFUSED,
-      'ini-control-character.conf': REFUSED,
-    },
+    shown: verdicts(
+      REFUSED,
+      'ini-bad-port yaml-port-too-large yaml-server-with-scheme yaml-bad-thumbprint yaml-bad-subnet yaml-bad-family yaml-ca-file-missing ini-control-character',
+    ),
   },
   {
     what: '`caFile` and `thumbprint` together',
@@ -123,10 +111,8 @@ export const IN_FILES: readonly (Difference & {
     rollcall: 'refuses them; anchors and aliases are read',
     because: 'A password would differ from what is written, or a part of the file would have no effect.',
     shown: {
-      'yaml-tag.conf': REFUSED,
-      'yaml-merge.conf': REFUSED,
-      'yaml-two-documents.conf': REFUSED,
-      'yaml-anchors.conf': 'same',
+      ...verdicts(REFUSED, 'yaml-tag yaml-merge yaml-two-documents'),
+      ...verdicts('same', 'yaml-anchors'),
     },
   },
   {
