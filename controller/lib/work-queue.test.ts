@@ -12,20 +12,27 @@ const never = new AbortController().signal
 /** One key at a time, retried after a second. */
 const oneByOne = { ...base, backoff: { base: 1_000, max: 1_000 }, random: () => 0.5, concurrency: 1 }
 
-/** Runs a queue over the keys until nothing is left to do. */
-async function drain(
-  process: (key: string, clock: HandClock) => Promise<ReconcileResult>,
-  keys: string[],
-  changes = {},
-) {
+type Process = (key: string, clock: HandClock) => Promise<ReconcileResult>
+
+/** Runs a queue, which has these keys already, until it is ended. */
+function run(keys: readonly string[], process: Process, changes: object = {}) {
   const clock = createHandClock()
   const stop = new AbortController()
   const queue = createWorkQueue({ ...base, clock, ...changes })
   for (const key of keys) queue.add(key)
-  const running = queue.run((key) => process(key, clock), stop.signal)
+  const done = queue.run((key) => process(key, clock), stop.signal)
+  const end = async () => {
+    stop.abort()
+    await done
+  }
+  return { clock, queue, stop, done, end }
+}
+
+/** Runs a queue over the keys until nothing is left to do. */
+async function drain(process: Process, keys: string[], changes = {}) {
+  const { clock, queue, end } = run(keys, process, changes)
   await clock.turn(1_000)
-  stop.abort()
-  await running
+  await end()
   return queue
 }
 
@@ -43,27 +50,21 @@ t.test('a key waits once however often it is added', async (t) => {
 })
 
 t.test('no key is processed twice at once, and none misses a change', async (t) => {
-  const clock = createHandClock()
-  const stop = new AbortController()
   let running = 0
   let runs = 0
-  const queue = createWorkQueue({ ...base, clock })
-  const process = async (): Promise<ReconcileResult> => {
+  const { clock, queue, end } = run(['a'], async (_, clock) => {
     running++
     t.equal(running, 1)
     runs++
     await clock.sleep(5, never)
     running--
     return 'done'
-  }
-  queue.add('a')
-  const done = queue.run(process, stop.signal)
+  })
   await clock.turn(2)
   queue.add('a')
   queue.add('a')
   await clock.turn(30)
-  stop.abort()
-  await done
+  await end()
   t.equal(runs, 2)
 })
 
@@ -99,33 +100,24 @@ t.test('a retry comes with a growing wait, a throw counts as one, success forget
 })
 
 t.test('a key that is added while it waits for a retry is taken at once', async (t) => {
-  const clock = createHandClock()
   let runs = 0
-  const stop = new AbortController()
-  const queue = createWorkQueue({ ...base, clock, backoff: { base: 60_000, max: 60_000 } })
-  const process = async (): Promise<ReconcileResult> => (++runs === 1 ? 'requeue' : 'done')
-  queue.add('a')
-  const done = queue.run(process, stop.signal)
+  const process = async () => (++runs === 1 ? 'requeue' : 'done')
+  const { clock, queue, end } = run(['a'], process, { backoff: { base: 60_000, max: 60_000 } })
   await clock.turn(5)
   queue.add('a')
   await clock.turn(0)
-  stop.abort()
-  await done
+  await end()
   t.equal(runs, 2)
 })
 
 t.test('a stop waits for what is under way and leaves no timer', async (t) => {
-  const clock = createHandClock()
   let finished = false
-  const stop = new AbortController()
-  const queue = createWorkQueue({ ...base, clock, backoff: { base: 60_000, max: 60_000 } })
-  const process = async (): Promise<ReconcileResult> => {
+  const process: Process = async (_, clock) => {
     await clock.sleep(10, never)
     finished = true
     return 'requeue'
   }
-  queue.add('a')
-  const done = queue.run(process, stop.signal)
+  const { clock, stop, done } = run(['a'], process, { backoff: { base: 60_000, max: 60_000 } })
   let ended = false
   void done.then(() => {
     ended = true
@@ -146,23 +138,15 @@ function limited(
   t: { teardown(fn: () => Promise<void>): unknown },
   outcome: () => ReconcileResult = () => 'done',
 ) {
-  const clock = createHandClock()
   const times: Record<string, number[]> = {}
-  const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    backoff: { base: 60_000, max: 60_000 },
-    rate: { burst: 3, interval: 1_000 },
-    clock,
-  })
-  const process = async (key: string): Promise<ReconcileResult> => {
+  const process: Process = async (key, clock) => {
     times[key] = [...(times[key] ?? []), clock.monotonic()]
     return outcome()
   }
-  const done = queue.run(process, stop.signal)
+  const rate = { burst: 3, interval: 1_000 }
+  const { clock, queue, end } = run([], process, { backoff: { base: 60_000, max: 60_000 }, rate })
   t.teardown(async () => {
-    stop.abort()
-    await done
+    await end()
     await clock.turn(0)
     if (clock.sleepers > 0) throw new Error('a timer is left')
   })
@@ -198,41 +182,24 @@ t.test('a key that was quiet has its burst again', async (t) => {
 })
 
 t.test('a key that adds itself through what it writes is held, too', async (t) => {
-  const clock = createHandClock()
-  const stop = new AbortController()
   let runs = 0
-  const queue = createWorkQueue({
-    ...base,
-    clock,
-  })
-  const process = async (key: string): Promise<ReconcileResult> => {
+  const { clock, queue, end } = run(['a'], async (key) => {
     runs++
     queue.add(key)
     return 'requeue'
-  }
-  queue.add('a')
-  const done = queue.run(process, stop.signal)
+  })
   await clock.turn(10_500)
-  stop.abort()
-  await done
+  await end()
   t.equal(runs, 20)
 })
 
 t.test('a key comes back after the time that it asked for, or when it is added before', async (t) => {
-  const clock = createHandClock()
   const seen: number[] = []
-  const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    clock,
-  })
-  const process = async (): Promise<ReconcileResult> => {
+  const { clock, queue, end } = run(['a'], async (_, clock) => {
     seen.push(clock.now())
     return seen.length < 3 ? { requeueAfter: 900_000 } : 'done'
-  }
+  })
   const start = clock.now()
-  queue.add('a')
-  const done = queue.run(process, stop.signal)
   await clock.turn(899_999)
   t.same(seen, [start])
   await clock.turn(1)
@@ -242,8 +209,7 @@ t.test('a key comes back after the time that it asked for, or when it is added b
   t.equal(seen.length, 3)
   await clock.turn(2_000_000)
   t.equal(seen.length, 3, 'the time that was asked for before is forgotten')
-  stop.abort()
-  await done
+  await end()
 })
 
 t.test('it is idle once only time or another key can bring work', async (t) => {
@@ -273,7 +239,6 @@ t.test('it is idle once only time or another key can bring work', async (t) => {
 })
 
 t.test('what happens to keys is told, with its times', async (t) => {
-  const clock = createHandClock()
   const told: unknown[] = []
   const observer = {
     added: () => told.push('added'),
@@ -281,13 +246,12 @@ t.test('what happens to keys is told, with its times', async (t) => {
     ended: (ms: number) => told.push(['ended', ms]),
     retried: () => told.push('retried'),
   }
-  const stop = new AbortController()
-  const queue = createWorkQueue({ ...oneByOne, observer, clock })
   const results: ReconcileResult[] = ['requeue', 'done', 'done']
-  const running = queue.run(async () => {
+  const process: Process = async (_, clock) => {
     await clock.sleep(10, new AbortController().signal)
     return results.shift() ?? 'done'
-  }, stop.signal)
+  }
+  const { clock, queue, end } = run([], process, { ...oneByOne, observer })
   queue.add('a')
   queue.add('b')
   queue.add('b')
@@ -298,13 +262,11 @@ t.test('what happens to keys is told, with its times', async (t) => {
   t.same(told.splice(0), [['ended', 10], 'retried', ['started', 10], ['ended', 10]])
   await clock.turn(1_000)
   t.same(told.splice(0), ['added', ['started', 0], ['ended', 10]])
-  stop.abort()
-  await running
+  await end()
   t.same([...queue.activeSince()], [])
 })
 
 t.test('how each key went is told, but not of what the end may have cut off', async (t) => {
-  const clock = createHandClock()
   const outcomes: unknown[] = []
   const observer = {
     added: () => undefined,
@@ -312,47 +274,35 @@ t.test('how each key went is told, but not of what the end may have cut off', as
     ended: (_: number, outcome: WorkOutcome | undefined) => outcomes.push(outcome),
     retried: () => undefined,
   }
-  const stop = new AbortController()
-  const queue = createWorkQueue({ ...oneByOne, observer, clock })
-  const running = queue.run(async (key) => {
+  const process: Process = async (key) => {
     if (key === 'fails') throw new Error('down')
     if (key === 'ends') stop.abort()
     return key === 'again' ? 'requeue' : key === 'later' ? { requeueAfter: 1_000 } : 'done'
-  }, stop.signal)
+  }
+  const { clock, queue, stop, done } = run([], process, { ...oneByOne, observer })
   for (const key of ['fine', 'again', 'later', 'fails', 'ends']) queue.add(key)
   await clock.turn(5)
-  await running
+  await done
   t.same(outcomes, ['done', 'retry', 'done', 'error', undefined])
 })
 
 /** A queue in which the keys that begin with "slow" are slow, and the order in which its keys were begun. */
-function withSlowLane(clock: HandClock, process: (key: string) => Promise<ReconcileResult>, changes = {}) {
+function withSlowLane(keys: readonly string[], process: Process, changes = {}) {
   const begun: string[] = []
-  const stop = new AbortController()
-  const queue = createWorkQueue({
-    ...base,
-    concurrency: 4,
-    slowLane: { concurrency: 2, has: (key) => key.startsWith('slow') },
-    clock,
-    ...changes,
-  })
-  const run = async () => {
-    await queue.run((key) => {
-      begun.push(`${clock.monotonic()} ${key}`)
-      return process(key)
-    }, stop.signal)
+  const slowLane = { concurrency: 2, has: (key: string) => key.startsWith('slow') }
+  const begin: Process = (key, clock) => {
+    begun.push(`${clock.monotonic()} ${key}`)
+    return process(key, clock)
   }
-  return { queue, begun, run, stop }
+  return { begun, ...run(keys, begin, { concurrency: 4, slowLane, ...changes }) }
 }
 
 t.test('slow keys wait for each other and hold up no other', async (t) => {
-  const clock = createHandClock()
-  const { queue, begun, run, stop } = withSlowLane(clock, async (key) => {
+  const keys = ['slow1', 'slow2', 'slow3', 'slow4', 'slow5', 'a', 'b', 'c']
+  const { clock, queue, begun, stop, done } = withSlowLane(keys, async (key, clock) => {
     await clock.sleep(key.startsWith('slow') ? 15_000 : 1, never)
     return 'done'
   })
-  for (const key of ['slow1', 'slow2', 'slow3', 'slow4', 'slow5', 'a', 'b', 'c']) queue.add(key)
-  const running = run()
   await clock.turn(10)
   t.same(begun, ['0 slow1', '0 slow2', '0 a', '0 b', '1 c'], 'the others pass those that wait')
   t.equal(queue.depth(), 3)
@@ -361,22 +311,17 @@ t.test('slow keys wait for each other and hold up no other', async (t) => {
   t.same(begun.slice(5), ['10 d', '15000 slow3', '15000 slow4', '30000 slow5'], 'in their order')
   stop.abort()
   await clock.turn(15_000)
-  await running
+  await done
 })
 
 t.test('a key that turns slow while it waits, or is slow no more, is taken as it is then', async (t) => {
-  const clock = createHandClock()
   const slow = new Set(['a', 'b', 'c', 'd'])
-  const { queue, begun, run, stop } = withSlowLane(
-    clock,
-    async () => {
-      await clock.sleep(10, never)
-      return 'done'
-    },
-    { slowLane: { concurrency: 1, has: (key: string) => slow.has(key) } },
-  )
-  for (const key of ['a', 'b', 'c', 'd']) queue.add(key)
-  const running = run()
+  const process: Process = async (_, clock) => {
+    await clock.sleep(10, never)
+    return 'done'
+  }
+  const slowLane = { concurrency: 1, has: (key: string) => slow.has(key) }
+  const { clock, queue, begun, end } = withSlowLane([...slow], process, { slowLane })
   await clock.turn(0)
   t.same(begun, ['0 a'])
   slow.delete('c')
@@ -385,22 +330,16 @@ t.test('a key that turns slow while it waits, or is slow no more, is taken as it
   t.same(begun, ['0 a', '0 c', '0 e'])
   await clock.turn(30)
   t.same(begun.slice(3), ['10 b', '20 d'])
-  stop.abort()
-  await running
+  await end()
 })
 
 t.test('a slow key that fails waits for its backoff, whatever changes meanwhile', async (t) => {
-  const clock = createHandClock()
-  const { queue, begun, run, stop } = withSlowLane(
-    clock,
-    async () => {
-      await clock.sleep(100, never)
-      return 'requeue'
-    },
-    { backoff: { base: 60_000, max: 60_000 }, random: () => 1 },
-  )
-  for (const key of ['slow', 'quick']) queue.add(key)
-  const running = run()
+  const process: Process = async (_, clock) => {
+    await clock.sleep(100, never)
+    return 'requeue'
+  }
+  const changes = { backoff: { base: 60_000, max: 60_000 }, random: () => 1 }
+  const { clock, queue, begun, stop, done } = withSlowLane(['slow', 'quick'], process, changes)
   await clock.turn(50)
   for (const key of ['slow', 'quick']) queue.add(key)
   await clock.turn(150)
@@ -412,5 +351,5 @@ t.test('a slow key that fails waits for its backoff, whatever changes meanwhile'
   t.ok(begun.includes('60100 slow'), begun.join())
   stop.abort()
   await clock.turn(100)
-  await running
+  await done
 })
