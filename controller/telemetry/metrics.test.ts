@@ -2,6 +2,7 @@ import t from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Condition } from '../../agent/shared/node-report.ts'
+import { node as nodeOf } from '../../test/fixtures/facts.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'
 import type { Node } from '../types/node.ts'
@@ -24,26 +25,7 @@ async function samples(metrics: Metrics, prefix: string): Promise<string[]> {
 }
 
 function node(name: string, uid = `uid-${name}`): Node {
-  return {
-    name,
-    uid,
-    resourceVersion: '1',
-    creationTimestamp: '2026-11-01T10:00:00Z',
-    deleting: false,
-    deletingSince: undefined,
-    finalizers: [],
-    labels: {},
-    labelCount: 0,
-    providedNodeIP: undefined,
-    hasCSIDriver: false,
-    taints: [],
-    providerID: undefined,
-    addresses: [],
-    systemUUID: '',
-    ready: undefined,
-    deletionAnnotation: undefined,
-    vmAnnotation: undefined,
-  }
+  return nodeOf({ name, uid, creationTimestamp: '2026-11-01T10:00:00Z' })
 }
 
 function decision(state: Decision['state'], more: Partial<Decision> = {}): Decision {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { hasFailed, linesJSON, printLines, type Status } from '../../../agent/shared/diagnosis.ts'
 import { parseSpec } from '../../../agent/shared/node-report.ts'
 import { completeSpec } from '../../../manifests/testing/sample-report.ts'
+import { node as nodeOf } from '../../../test/fixtures/facts.ts'
 import { findManagers } from '../../cpi/interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../../cpi/interlock/testing/cpi-object.ts'
 import { parseWorkload } from '../../cpi/interlock/workloads.ts'
@@ -26,26 +27,13 @@ const noPermission = (message: string): Looked<never> => ({
 })
 const at = (minutesAgo: number) => new Date(NOW - minutesAgo * 60_000).toISOString()
 
-const node: Node = {
-  name: 'worker-1',
+const node = nodeOf({
   uid: completeSpec.nodeUID,
-  resourceVersion: '1',
   creationTimestamp: at(60),
-  deleting: false,
-  deletingSince: undefined,
-  finalizers: [],
-  labels: {},
-  labelCount: 0,
-  providedNodeIP: undefined,
-  hasCSIDriver: false,
   taints: [],
   providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b',
-  addresses: [],
-  systemUUID: '',
   ready: { status: 'True', lastHeartbeatTime: at(0) },
-  deletionAnnotation: undefined,
-  vmAnnotation: undefined,
-}
+})
 const report: NodeReport = {
   name: node.name,
   uid: 'r',
