@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { type CertificateIdentity, createCertificateAuthority } from '../servers/pki.ts'
 import { reportObject } from '../world/crowd.ts'
 import { kubeletIdentity } from '../world/kubelet.ts'
-import { createAgentPod, serviceAccountToken } from '../world/service-account.ts'
-import { boundTo, createObject, deletePod, podOf } from './objects.ts'
+import { createAgentPod, createObject, serviceAccountToken } from '../world/service-account.ts'
+import { deletePod, podOf } from './objects.ts'
 import { checkRefused, runTheme } from './refused.ts'
 import { credentials } from './rows/credentials.ts'
 import type { AttackRow } from './rows/row.ts'
@@ -56,8 +56,8 @@ await t.test('with the right one, in a dry run, the API server takes it', async 
   }
   const certificate = await cluster.clientCertificate(kubeletIdentity(victim.name))
   t.match(await apply(await stage.sender({ certificate }), forged, { query }), { status: 200 })
-  const node = { kind: 'Node', name: victim.name, uid: victim.uid }
-  const token = await boundTo(cluster, 'kube-system', AGENT, node)
+  const boundTo = { kind: 'Node', name: victim.name, uid: victim.uid }
+  const token = await serviceAccountToken(cluster, AGENT, { boundTo })
   t.match(
     await apply(await stage.sender({ token }), forged, { query }),
     { status: 200 },
@@ -75,27 +75,25 @@ await runTheme(
         kind: 'Secret',
         metadata: { name: 'some' },
       })
-      return boundTo(cluster, 'kube-system', AGENT, { kind: 'Secret', ...secret })
+      return serviceAccountToken(cluster, AGENT, { boundTo: { kind: 'Secret', ...secret } })
     }),
     'bound to a Pod without a node': withToken(async () => {
       const pod = await createObject(cluster, 'kube-system', podOf(AGENT, 'pending'))
-      return boundTo(cluster, 'kube-system', AGENT, { kind: 'Pod', ...pod })
+      return serviceAccountToken(cluster, AGENT, { pod })
     }),
     'bound to a Pod elsewhere': async (t, row) => checkRefused(t, row, await apply(forger.agentPod, forged)),
     'another account': withToken(async () => {
       await createObject(cluster, 'kube-system', { kind: 'ServiceAccount', metadata: { name: 'other' } })
       const pod = await createObject(cluster, 'kube-system', podOf('other', 'other', victim.name))
-      return boundTo(cluster, 'kube-system', 'other', { kind: 'Pod', ...pod })
+      return serviceAccountToken(cluster, 'other', { pod })
     }),
     'another namespace': withToken(async () => {
       await createObject(cluster, 'default', { kind: 'ServiceAccount', metadata: { name: AGENT } })
       const pod = await createObject(cluster, 'default', podOf(AGENT, 'agent', victim.name))
-      return boundTo(cluster, 'default', AGENT, { kind: 'Pod', ...pod })
+      return serviceAccountToken(cluster, AGENT, { pod, namespace: 'default' })
     }),
     'the controller': withToken(() => serviceAccountToken(cluster, 'rollcall-controller')),
-    audience: withToken(() =>
-      boundTo(cluster, 'kube-system', AGENT, { kind: 'Pod', ...victimsPod }, ['vault']),
-    ),
+    audience: withToken(() => serviceAccountToken(cluster, AGENT, { pod: victimsPod, audiences: ['vault'] })),
     // TokenRequest gives no less than ten minutes.
     expired: withToken(() =>
       resign(victimsToken, (claims) => ({ ...claims, iat: now - 7200, exp: now - 3600 }), key),

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { ConditionType } from '../../agent/shared/node-report.ts'
 import { until } from '../fixtures/until.ts'
+import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from '../world/objects.ts'
 import type { AttackStage, Forger } from './stage.ts'
 
@@ -39,8 +40,5 @@ export async function metricSays(
   reason: string,
 ): Promise<void> {
   const series = `rollcall_nodes_held_up{condition="${type ?? ''}",reason="${reason}"}`
-  await until(`the metric has ${series}`, async () => {
-    const response = await fetch(`${url}/metrics`)
-    return (await response.text()).includes(`\n${series} `)
-  })
+  await until(`the metric has ${series}`, async () => (await metric({ url }, series)) !== undefined)
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Agent } from 'undici'
+import { createApiClient } from '../servers/api-client.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import type { CertificateFiles } from '../servers/pki.ts'
 
@@ -29,37 +29,21 @@ export interface Sender {
 /** A sender with a client certificate, a bearer token, or neither. */
 export async function openSender(
   cluster: Cluster,
-  credential: { certificate?: CertificateFiles; token?: string },
+  { certificate, token }: { certificate?: CertificateFiles; token?: string },
 ): Promise<Sender> {
-  const { certificate, token } = credential
-  const client =
-    certificate === undefined
-      ? {}
-      : {
-          cert: await readFile(certificate.certificateFile, 'utf8'),
-          key: await readFile(certificate.keyFile, 'utf8'),
-        }
-  const agent = new Agent({ connect: { ca: await readFile(cluster.caFile, 'utf8'), ...client } })
+  const read = (file: string) => readFile(file, 'utf8')
+  const shown = certificate && {
+    cert: await read(certificate.certificateFile),
+    key: await read(certificate.keyFile),
+  }
+  const client = createApiClient(cluster.url, await read(cluster.caFile), shown)
   return {
-    async send({ method, path, body, contentType = 'application/json', headers = {} }) {
-      const response = await agent.request({
-        origin: cluster.url,
-        path,
-        method,
-        headers: {
-          accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': contentType }),
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...headers,
-        },
-        body: encoded(body),
-      })
-      const text = await response.body.text()
-      const json = String(response.headers['content-type']).startsWith('application/json')
-      const answer: unknown = json ? JSON.parse(text) : text
-      return { status: response.statusCode, message: messageOf(answer), body: answer }
+    async send({ method, path, body: sent, ...options }) {
+      const credential = token === undefined ? {} : { token }
+      const { status, body } = await client.request(method, path, sent, { ...options, ...credential })
+      return { status, message: messageOf(body), body }
     },
-    close: () => agent.destroy(),
+    close: () => client.close(),
   }
 }
 
@@ -67,10 +51,4 @@ function messageOf(body: unknown): string {
   if (typeof body === 'string') return body
   const message: unknown = Reflect.get(Object(body), 'message')
   return typeof message === 'string' ? message : ''
-}
-
-/** Text and bytes as they are, all else as JSON. */
-function encoded(body: unknown): string | Buffer | null {
-  if (body === undefined) return null
-  return typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
 }

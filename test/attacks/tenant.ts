@@ -7,9 +7,12 @@ import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import type { Vcsim } from '../servers/vcsim.ts'
 import type { Controller } from '../world/controller.ts'
+import { followed } from '../world/deletion.ts'
 import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isShutDown, type NodeObject } from '../world/objects.ts'
 import { type AttackMember, type AttackStage, type Forger, type ForgerOptions, REPORTS } from './stage.ts'
+
+export { followed }
 
 /** A Node and the VM that passes for its own. */
 export interface Pair {
@@ -49,17 +52,6 @@ export async function copyOf(
   }
   await vcsim.govc('vm.change', ...own, '-uuid', original.uuid)
   return { ...vm, uuid: original.uuid, vnics }
-}
-
-/** Waits until vCenter pushes what becomes of these VMs. */
-export async function followed(
-  { vcsim }: { readonly vcsim: Vcsim },
-  ...vms: readonly VcsimVM[]
-): Promise<void> {
-  await until('vCenter follows the VMs', async () => {
-    const watched = await vcsim.watchedVMs()
-    return watched.polled && vms.every(({ ref }) => watched.vms.includes(ref))
-  })
 }
 
 /** The same machine after a boot: its agent knows another boot ID and draws another nonce. */

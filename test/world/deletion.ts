@@ -1,6 +1,7 @@
 /** What tests of deletion have in common. */
 import type { Condition } from '../../agent/shared/node-report.ts'
 import { until } from '../fixtures/until.ts'
+import type { VcsimVM } from '../servers/control.ts'
 import type { Controller, ControllerProcessOptions } from './controller.ts'
 import type { Member } from './member.ts'
 import { metric } from './meters.ts'
@@ -104,9 +105,17 @@ export async function watched({ cluster, vcsim }: Stage): Promise<void> {
   const { body } = await cluster.request<{ items: NodeObject[] }>('GET', '/api/v1/nodes')
   const providerIDs = new Set(body.items.map(({ spec }) => spec.providerID))
   const bound = (await vcsim.vms()).filter(({ uuid }) => providerIDs.has(`vsphere://${uuid}`))
-  await until('vCenter watches the members', async () => {
-    const { vms, polled } = await vcsim.watchedVMs()
-    return vms.length > 0 && polled && bound.every(({ ref }) => vms.includes(ref))
+  await followed({ vcsim }, ...bound)
+}
+
+/** Waits until vCenter pushes what becomes of VMs, these among them. */
+export async function followed(
+  { vcsim }: Pick<Stage, 'vcsim'>,
+  ...vms: readonly Pick<VcsimVM, 'ref'>[]
+): Promise<void> {
+  await until('vCenter follows the VMs', async () => {
+    const watched = await vcsim.watchedVMs()
+    return watched.vms.length > 0 && watched.polled && vms.every(({ ref }) => watched.vms.includes(ref))
   })
 }
 
