@@ -25,6 +25,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import { MOVES } from './moves.ts'
 
 const MINUTE = 60_000
+const TWO = { name: 'vc2', instanceUUID: 'two' }
 const REBOOT = { nodeUID: NODE_UID, bootID: '77777777-8888-4777-8666-555555555555', nonce: 'f'.repeat(32) }
 const copy = vm({ moref: 'vm-43', name: 'copy', instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b' })
 const rebooted = { ...copy, claim: formatClaim(REBOOT) }
@@ -83,24 +84,34 @@ const NONE: Lookup = { state: 'answered', vms: [] }
 const gone = () => absence(before())
 const departed = { since: 0, last: 300_000, times: 3, spoke: true }
 
+const OWN = vm().instanceUUID
+/** These VMs are shown now. */
+const seen = (...vms: readonly VirtualMachine[]) => before({ vms })
+/** The same, once the Node's own is proven gone. */
+const departs = (vms: readonly VirtualMachine[], changes: Partial<typeof departed> = {}) =>
+  before({ vms, evidence: { ...gone(), departed: { ...departed, ...changes } } })
+/** The same, of which a person names one by its instance UUID. */
+const named = (vmAnnotation: string | undefined, ...vms: readonly VirtualMachine[]) =>
+  before({ vms, node: { ...settled().node, vmAnnotation } })
+/** One of another vCenter is shown, while this becomes of the Node's own. */
+const beyond = (state: 'unconfigured' | 'away', changes: Partial<VirtualMachine> = {}) =>
+  before({ vms: [{ ...copy, vCenter: TWO, ...changes }], vCenterState: () => state })
+/** It is off, and these are shown when the machine has booted. */
+const overTo = (...vms: readonly VirtualMachine[]) => thenReboots({ vms: [off] }, { vms })
+
 /** For each move, what it is for, and the attacks that look most like it. */
 const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<string, NodeFacts> }> = {
   RegisteredAgain: {
-    moves: before({ vms: [vm({ moref: 'vm-43' })] }),
+    moves: seen(vm({ moref: 'vm-43' })),
     stays: {
-      'a copy that took its instance UUID while it was away': before({
-        vms: [vm({ moref: 'vm-43', claim: undefined })],
+      'a copy that took its instance UUID while it was away': seen(vm({ moref: 'vm-43', claim: undefined })),
+      'beside the VM that shows the claim elsewhere': seen(vm({ moref: 'vm-43', claim: undefined }), {
+        ...copy,
+        moref: 'vm-9',
+        vCenter: TWO,
       }),
-      'beside the VM that shows the claim elsewhere': before({
-        vms: [
-          vm({ moref: 'vm-43', claim: undefined }),
-          { ...copy, moref: 'vm-9', vCenter: { name: 'vc2', instanceUUID: 'two' } },
-        ],
-      }),
-      'of another vCenter': before({
-        vms: [vm({ moref: 'vm-43', vCenter: { name: 'vc2', instanceUUID: 'two' } })],
-      }),
-      'while the VM itself is there, even off': before({ vms: [vm({ moref: 'vm-43' }), off] }),
+      'of another vCenter': seen(vm({ moref: 'vm-43', vCenter: TWO })),
+      'while the VM itself is there, even off': seen(vm({ moref: 'vm-43' }), off),
       'beside one that was found just now, and is not shown yet': before({
         lookups: besides(NONE, vm({ moref: 'vm-43' })),
         evidence: { ...gone(), probes: [probe(), elsewhere] },
@@ -112,29 +123,15 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
     },
   },
   Annotated: {
-    moves: before({
-      vms: [vm(), copy],
-      node: { ...settled().node, vmAnnotation: copy.instanceUUID },
-    }),
+    moves: named(copy.instanceUUID, vm(), copy),
     stays: {
-      'a word that names another VM': before({
-        vms: [vm(), copy],
-        node: { ...settled().node, vmAnnotation: NODE_UID },
-      }),
-      'two of them have the instance UUID': before({
-        vms: [vm(), copy, { ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
-      }),
-      'it has the instance UUID itself': before({
-        vms: [
-          vm(),
-          { ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } },
-        ],
-        node: { ...settled().node, vmAnnotation: vm().instanceUUID },
-      }),
-      'it has the instance UUID itself, and is not found': before({
-        vms: [{ ...copy, instanceUUID: vm().instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        node: { ...settled().node, vmAnnotation: vm().instanceUUID },
+      'a word that names another VM': named(NODE_UID, vm(), copy),
+      'two of them have the instance UUID': named(copy.instanceUUID, vm(), copy, { ...copy, vCenter: TWO }),
+      'it has the instance UUID itself': named(OWN, vm(), { ...copy, instanceUUID: OWN, vCenter: TWO }),
+      'it has the instance UUID itself, and is not found': named(OWN, {
+        ...copy,
+        instanceUUID: OWN,
+        vCenter: TWO,
       }),
       'a word that was obeyed before': obeyed({ vms: [vm(), copy] }),
       'while a vCenter does not answer': before({
@@ -144,36 +141,21 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         ],
         node: { ...settled().node, vmAnnotation: copy.instanceUUID },
       }),
-      'of a VM with other MAC addresses': before({
-        vms: [vm(), { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }],
-        node: { ...settled().node, vmAnnotation: copy.instanceUUID },
+      'of a VM with other MAC addresses': named(copy.instanceUUID, vm(), {
+        ...copy,
+        nics: [{ mac: '00:50:56:8e:00:02' }],
       }),
     },
   },
   Gone: {
-    moves: before({ vms: [copy], evidence: { ...gone(), departed } }),
+    moves: departs([copy]),
     stays: {
-      'its machine is silent': before({
-        vms: [copy],
-        evidence: { ...gone(), departed: { ...departed, spoke: false } },
-      }),
-      'too few answers': before({
-        vms: [copy],
-        evidence: { ...gone(), departed: { ...departed, times: 2 } },
-      }),
-      'over too short a time': before({
-        vms: [copy],
-        evidence: { ...gone(), departed: { ...departed, since: 1 } },
-      }),
-      'two copies': before({
-        vms: [copy, { ...copy, moref: 'vm-44', instanceUUID: undefined }],
-        evidence: { ...gone(), departed },
-      }),
-      'it is there after all': before({ vms: [copy, vm()], evidence: { ...gone(), departed } }),
-      'a copy without the claim': before({
-        vms: [{ ...copy, claim: undefined }],
-        evidence: { ...gone(), departed },
-      }),
+      'its machine is silent': departs([copy], { spoke: false }),
+      'too few answers': departs([copy], { times: 2 }),
+      'over too short a time': departs([copy], { since: 1 }),
+      'two copies': departs([copy, { ...copy, moref: 'vm-44', instanceUUID: undefined }]),
+      'it is there after all': departs([copy, vm()]),
+      'a copy without the claim': departs([{ ...copy, claim: undefined }]),
       'another that was found just now, and is not shown yet': before({
         vms: [copy],
         lookups: besides(NONE),
@@ -186,63 +168,41 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
     },
   },
   VCenterRemoved: {
-    moves: before({
-      vms: [{ ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-      vCenterState: () => 'unconfigured' as const,
-    }),
+    moves: beyond('unconfigured'),
     stays: {
-      'it does not answer': before({
-        vms: [{ ...copy, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        vCenterState: () => 'away' as const,
-      }),
-      'a copy without the claim': before({
-        vms: [{ ...copy, claim: undefined, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
-        vCenterState: () => 'unconfigured' as const,
-      }),
-      'a copy without the claim, to which its owner gave the same instance UUID': before({
-        vms: [
-          {
-            ...copy,
-            claim: undefined,
-            instanceUUID: vm().instanceUUID,
-            vCenter: { name: 'vc2', instanceUUID: 'two' },
-          },
-        ],
-        vCenterState: () => 'unconfigured' as const,
+      'it does not answer': beyond('away'),
+      'a copy without the claim': beyond('unconfigured', { claim: undefined }),
+      'a copy without the claim, to which its owner gave the same instance UUID': beyond('unconfigured', {
+        claim: undefined,
+        instanceUUID: OWN,
       }),
     },
   },
   FailedOver: {
-    moves: thenReboots({ vms: [off] }, { vms: [off, rebooted] }),
+    moves: overTo(off, rebooted),
     stays: {
-      'its own claim, copied': known({
-        ...settle(before({ vms: [off] })),
-        lookups: showing([off, copy]),
-      }),
+      'its own claim, copied': known({ ...settle(seen(off)), lookups: showing([off, copy]) }),
       'the claim of a boot that was seen while it ran': known({
-        ...settle(withReport(before({ vms: [vm({ claim: formatClaim(REBOOT) })] }), REBOOT)),
+        ...settle(withReport(seen(vm({ claim: formatClaim(REBOOT) })), REBOOT)),
         lookups: showing([off, rebooted]),
       }),
-      'while it runs': thenReboots({ vms: [off] }, { vms: [vm(), rebooted] }),
+      'while it runs': overTo(vm(), rebooted),
       'it is not shown, and another that is off is found by its UUID': thenReboots(
         { vms: [off] },
         { vms: [rebooted], evidence: absence(before(), { probes: [probe({ biosUUID: foundOff })] }) },
       ),
-      'a claim that anybody can make up': thenReboots(
-        { vms: [off] },
-        { vms: [off, { ...copy, claim: formatClaim({ nodeUID: NODE_UID, bootID: REBOOT.bootID }) }] },
-      ),
-      'two that show it': thenReboots(
-        { vms: [off] },
-        { vms: [off, rebooted, { ...rebooted, moref: 'vm-44', instanceUUID: undefined }] },
-      ),
+      'a claim that anybody can make up': overTo(off, {
+        ...copy,
+        claim: formatClaim({ nodeUID: NODE_UID, bootID: REBOOT.bootID }),
+      }),
+      'two that show it': overTo(off, rebooted, { ...rebooted, moref: 'vm-44', instanceUUID: undefined }),
     },
   },
   Rebuilt: {
     moves: rebuilt({ providerID: undefined, taints: facts().node.taints }),
     stays: {
       'once it is initialized': rebuilt({}),
-      'with the same UUID': known({ ...before({ vms: [copy] }), node: facts().node }),
+      'with the same UUID': known({ ...seen(copy), node: facts().node }),
     },
   },
   FirstProof: {
@@ -257,7 +217,7 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         ...unproven(),
         lookups: showing([vm({ claim: undefined, unreadable: ['claim'] }), copy]),
       }),
-      'it was proven before': before({ vms: [vm({ claim: undefined }), copy] }),
+      'it was proven before': seen(vm({ claim: undefined }), copy),
     },
   },
 }
@@ -316,18 +276,17 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
   const silent = (facts: NodeFacts): NodeFacts =>
     known({ ...facts, report: report({ ...facts.report, generation: 2, spec: { ok: true, value } }) })
   const kept = vm().instanceUUID
-  const vCenter = { name: 'vc2', instanceUUID: 'two' }
-  const there = { ...copy, claim: undefined, instanceUUID: kept, vCenter }
-  const moved = before({ vms: [there], evidence: { ...gone(), departed } })
+  const there = { ...copy, claim: undefined, instanceUUID: kept, vCenter: TWO }
+  const moved = departs([there])
   t.equal(decide(silent(moved)).status?.vm?.moref, 'vm-43', 'it has moved to another vCenter')
-  const two = before({ vms: [there, { ...there, moref: 'vm-44' }], evidence: { ...gone(), departed } })
+  const two = departs([there, { ...there, moref: 'vm-44' }])
   t.equal(movedTo(silent(two)), 'vm-42')
-  const copied = before({ vms: [{ ...copy, claim: undefined }], evidence: { ...gone(), departed } })
+  const copied = departs([{ ...copy, claim: undefined }])
   t.equal(movedTo(silent(copied)), 'vm-42', 'a copy that its owner made')
   const removed = (instanceUUID: string | undefined): NodeFacts =>
     silent(
       before({
-        vms: [{ ...there, instanceUUID, vCenter: { name: 'vc2', instanceUUID: 'two' } }],
+        vms: [{ ...there, instanceUUID, vCenter: TWO }],
         vCenterState: () => 'unconfigured' as const,
         evidence: gone(),
       }),
@@ -351,7 +310,7 @@ t.test('one that is found and will never be shown does not keep the VM that show
 
 t.test('a copy that cannot be the machine ends nothing', async (t) => {
   const other = { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }
-  const decision = decide(before({ vms: [other], evidence: { ...gone(), departed } }))
+  const decision = decide(departs([other]))
   t.match(decision.status, { vm: { moref: 'vm-42' }, identityLevel: 'proven' })
   t.match(decision.status?.conditions, [{ type: 'VMFound', reason: 'UUIDOfAnotherVM' }])
   t.notMatch(
@@ -369,7 +328,7 @@ t.test('failed over while nobody looked, and the former VM is seen off afterward
 })
 
 t.test('failed over to another site, while the former vCenter does not answer', async (t) => {
-  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const there = { ...rebooted, vCenter: TWO }
   const lookups = [
     { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
     { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
@@ -485,7 +444,7 @@ t.test('of a Fault Tolerance group both must have named each other', async (t) =
 })
 
 t.test('a failover and back, in either order', async (t) => {
-  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const there = { ...rebooted, vCenter: TWO }
   const over = settle(thenReboots({ vms: [off] }, { vms: [off, there] }))
   t.equal(over.report?.status.vm?.moref, 'vm-43')
   const BACK = { ...REBOOT, nonce: 'e'.repeat(32) }
@@ -508,7 +467,7 @@ t.test('a former VM whose vCenter was taken out of the configuration is forgotte
 })
 
 t.test('a password of ours that expired is no failover', async (t) => {
-  const there = { ...rebooted, vCenter: { name: 'vc2', instanceUUID: 'two' } }
+  const there = { ...rebooted, vCenter: TWO }
   const lookups = [
     { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'unknown', failure } },
     { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } },
