@@ -11,20 +11,20 @@ const providerID = 'vsphere://420e'
 const vm = { ref: 'vm-42', name: 'VM0', uuid: '420e', host: 'H0' } as VcsimVM
 const bound = { moref: 'vm-42', name: 'VM0', host: 'H0' } as NonNullable<NodeReportStatus['vm']>
 const proven: NodeReportStatus = { identityLevel: 'proven', vm: bound }
+const both = (prefixes: string, label: string, value: string) =>
+  Object.fromEntries(prefixes.split(' ').map((prefix) => [`${prefix}.kubernetes.io/${label}`, value]))
 const labels = {
-  'topology.kubernetes.io/zone': 'zone-a',
-  'failure-domain.beta.kubernetes.io/zone': 'zone-a',
-  'topology.kubernetes.io/region': 'region-1',
-  'failure-domain.beta.kubernetes.io/region': 'region-1',
-  'node.kubernetes.io/instance-type': 'vsphere-vm',
-  'beta.kubernetes.io/instance-type': 'vsphere-vm',
+  ...both('topology failure-domain.beta', 'zone', 'zone-a'),
+  ...both('topology failure-domain.beta', 'region', 'region-1'),
+  ...both('node beta', 'instance-type', 'vsphere-vm'),
 }
+const addresses = [
+  { type: 'Hostname', address: 'worker-1' },
+  { type: 'InternalIP', address: '10.20.0.11' },
+  { type: 'ExternalIP', address: '10.20.0.11' },
+]
 
 function node(name: string, spec: NodeObject['spec'] = { providerID }, changed: object = {}): NodeObject {
-  const addresses = ['Hostname worker-1', 'InternalIP 10.20.0.11', 'ExternalIP 10.20.0.11'].map((entry) => {
-    const [type = '', address = ''] = entry.split(' ')
-    return { type, address }
-  })
   const metadata = { name, uid: 'uid', resourceVersion: '1', labels: { ...labels, ...changed } }
   return { metadata, spec, status: { addresses } }
 }

@@ -42,20 +42,6 @@ export function wrap(items: readonly string[], width: number, separator = ' '): 
   return lines
 }
 
-/** Tells what happens, line by line. */
-export interface Narrator {
-  /** Writes a paragraph with a headline. */
-  open(headline: string, text: string): void
-  /** Writes what came, with the milliseconds that it took. */
-  say(text: string, after?: number): void
-  /** Says what is waited for, once. */
-  wait(what: string): void
-  /** Runs one part of the set-up unless the signal is aborted, and says in one line how long it took and what came of it. */
-  step<T>(name: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T>
-  /** Says what has become of a Node, where that is new. */
-  node(row: NodeProgress, elapsed: number): void
-}
-
 /** Those of which no line tells are not in it: nothing is decided yet, before and after its agent has reported. */
 const INKS = { tainted: 'yellow', refused: 'red', initialized: 'green' } as const
 
@@ -70,16 +56,21 @@ export interface NodeProgress {
 
 const MARGIN = 10
 
-export function createNarrator({ style, columns, print }: DemoScreen, signal: AbortSignal): Narrator {
+export type Narrator = ReturnType<typeof createNarrator>
+
+/** Creates what tells what happens, line by line. */
+export function createNarrator({ style, columns, print }: DemoScreen, signal: AbortSignal) {
   const said = new Map<string, string>()
   let waitingFor = ''
   const time = (ms: number) => `+${formatDuration(ms)}`.padStart(MARGIN - 2)
   return {
-    open(headline, text) {
+    /** Writes a paragraph with a headline. */
+    open(headline: string, text: string) {
       const [first = '', ...rest] = wrap(`${headline} ${text}`.split(' '), columns)
       print('', style('bold', headline) + first.slice(headline.length), ...rest)
     },
-    say(text, after) {
+    /** Writes what came, with the milliseconds that it took. */
+    say(text: string, after?: number) {
       const [first, ...rest] = wrap(text.split(' '), columns - MARGIN)
       const blank = ' '.repeat(MARGIN)
       print(
@@ -87,11 +78,13 @@ export function createNarrator({ style, columns, print }: DemoScreen, signal: Ab
         ...rest.map((line) => blank + line),
       )
     },
-    wait(what) {
+    /** Says what is waited for, once. */
+    wait(what: string) {
       if (waitingFor !== what) print(style('dim', `${' '.repeat(MARGIN)}waiting until ${what} ...`))
       waitingFor = what
     },
-    async step(name, work, describe) {
+    /** Runs one part of the set-up unless the signal is aborted; says in one line how long it took, and what came of it. */
+    async step<T>(name: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
       signal.throwIfAborted()
       const start = performance.now()
       const result = await work()
@@ -99,7 +92,8 @@ export function createNarrator({ style, columns, print }: DemoScreen, signal: Ab
       print(`${name.padEnd(12)}  ${took}  ${style('dim', describe(result))}`)
       return result
     },
-    node({ name, state, level, details }, elapsed) {
+    /** Says what has become of a Node, where that is new. */
+    node({ name, state, level, details }: NodeProgress, elapsed: number) {
       // What takes a moment is no news: the report of a Node that is initialized says the rest just then.
       if (state === 'waiting' || state === 'checking' || (state === 'initialized' && level === '')) return
       const news = [style(INKS[state], state), level, ...details].filter((text) => text !== '').join('  ')
