@@ -7,6 +7,9 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
 const USER = 'any user of the guest, a container too'
 const OWN = `${NOTHING}: the Node is only reported until its agent claims again`
 
+/** Over the claim of its own Node. */
+const own = (tried: string, seen: string) => row(USER, tried, seen, OWN)
+
 /** Any root process in a VM can write its guestinfo. */
 export const claims = theme("Claims that something other than a VM's agent writes into it", {
   'of a proven Node': row(USER, "the claim of the victim's Node, which is proven elsewhere", 'ClaimCopied'),
@@ -16,26 +19,19 @@ export const claims = theme("Claims that something other than a VM's agent write
     'ClaimOfOtherNode',
     'becomes proven; the other Node stays reported',
   ),
-  'of nobody': row(USER, 'a claim of no Node', 'ClaimOfFormerNode', OWN),
-  'of another boot': row(USER, 'the claim of its own Node and another boot', 'ClaimOfEarlierBoot', OWN),
-  garbage: row(USER, 'text that is not a claim', 'ClaimMalformed', OWN),
-  '60 kB': row(USER, '60 kB of text', 'ClaimMalformed', OWN),
-  'control characters': row(
-    USER,
-    'control characters, escapes and line ends around a claim',
-    'ClaimMalformed',
-    OWN,
-  ),
-  'version 3': row(USER, 'the claim of its own Node in a version that nobody knows', 'ClaimMalformed', OWN),
-  'no nonce': row(USER, 'the same in version 2, without a nonce', 'ClaimMalformed', OWN),
-  'short nonce': row(USER, 'the same with a nonce of 31 digits', 'ClaimMalformed', OWN),
-  'upper case': row(USER, 'the same with nonce, boot ID and UID in upper case', 'ClaimMalformed', OWN),
-  'a word more': row(USER, 'the same with a word more', 'ClaimMalformed', OWN),
-  'of this boot': row(
-    USER,
+  'of nobody': own('a claim of no Node', 'ClaimOfFormerNode'),
+  'of another boot': own('the claim of its own Node and another boot', 'ClaimOfEarlierBoot'),
+  garbage: own('text that is not a claim', 'ClaimMalformed'),
+  '60 kB': own('60 kB of text', 'ClaimMalformed'),
+  'control characters': own('control characters, escapes and line ends around a claim', 'ClaimMalformed'),
+  'version 3': own('the claim of its own Node in a version that nobody knows', 'ClaimMalformed'),
+  'no nonce': own('the same in version 2, without a nonce', 'ClaimMalformed'),
+  'short nonce': own('the same with a nonce of 31 digits', 'ClaimMalformed'),
+  'upper case': own('the same with nonce, boot ID and UID in upper case', 'ClaimMalformed'),
+  'a word more': own('the same with a word more', 'ClaimMalformed'),
+  'of this boot': own(
     'a claim of version 1 with its own UID and boot ID, over the one with a nonce',
     'ClaimOfOlderAgent',
-    OWN,
   ),
   'over a proof': row(
     USER,
@@ -75,6 +71,14 @@ function refused(tried: string, refusedBy: AttackRow['refusedBy'], seen: string)
   return { ...says(tried, seen, NOTHING), refusedBy }
 }
 
+/** It is itself, and may say so. */
+const itself = (tried: string): AttackRow => ({
+  ...says(tried, 'Proven', `${NOTHING}: it is itself`),
+  refusedBy: 'nobody needs to',
+})
+
+const noStatus = (tried: string) => refused(tried, 'RBAC', 'cannot patch resource "nodereports/status"')
+
 /** What a node's report has of its claim, and what its status has of it. */
 export const digests = theme('Lies about its own claim', {
   'no digest': says('no digest, while its VM shows a claim with a nonce', 'ClaimNotInReport'),
@@ -89,36 +93,14 @@ export const digests = theme('Lies about its own claim', {
     'another boot ID than the claim of version 1 that its VM shows',
     'ClaimOfEarlierBoot',
   ),
-  'no boot': {
-    ...says('no boot ID, and a claim with a nonce for none', 'Proven', `${NOTHING}: it is itself`),
-    refusedBy: 'nobody needs to',
-  },
-  'not written': {
-    ...says(
-      'that its claim could not be written, and the digest of what stands there',
-      'Proven',
-      `${NOTHING}: it is itself`,
-    ),
-    refusedBy: 'nobody needs to',
-  },
+  'no boot': itself('no boot ID, and a claim with a nonce for none'),
+  'not written': itself('that its claim could not be written, and the digest of what stands there'),
   'digest in upper case': refused('a digest in upper case', 'schema', 'spec.claim.digest'),
   'short digest': refused('a digest of 63 digits', 'schema', 'spec.claim.digest'),
   'long digest': refused('a digest of a megabyte', 'schema', 'spec.claim.digest'),
   'digest of a list': refused('a list of digests', 'API server', 'spec.claim.digest'),
-  'last claim': refused(
-    'status.lastClaim: empty, or a digest of its own choice',
-    'RBAC',
-    'cannot patch resource "nodereports/status"',
-  ),
-  'former VMs': refused(
-    "status.formerVMs: none, or the victim's VM",
-    'RBAC',
-    'cannot patch resource "nodereports/status"',
-  ),
-  'proven until': refused(
-    'status.provenUntil in a hundred years',
-    'RBAC',
-    'cannot patch resource "nodereports/status"',
-  ),
+  'last claim': noStatus('status.lastClaim: empty, or a digest of its own choice'),
+  'former VMs': noStatus("status.formerVMs: none, or the victim's VM"),
+  'proven until': noStatus('status.provenUntil in a hundred years'),
   'beside the spec': refused('all of these beside its own spec', 'API server', 'the status stays as it was'),
 })

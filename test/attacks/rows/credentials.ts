@@ -2,31 +2,28 @@ import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const namesNoNode = 'its token names no node; use a token that is bound to a Pod on the node'
 
+const SPEAKS_FOR = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
+
 function row(credential: string, refusedBy: AttackRow['refusedBy'], seen: string, tried = WRITE): AttackRow {
   return { credential, tried, refusedBy, seen, victim: NOTHING }
 }
 
 const WRITE = "write the victim's report"
 const unauthorized = (credential: string) => row(credential, 'authentication', 'Unauthorized')
+/** It may write reports, and not this one. */
+const notItsOwn = (credential: string, seen = namesNoNode) => row(credential, 'policy own-report', seen)
 const noRight = (credential: string) => row(credential, 'RBAC', 'resource "nodereports"')
 
 /** Credentials that are not those of the victim's agent. */
 export const credentials = theme('Credentials that are not those of its agent', {
-  'bound to nothing': row("token of the agent's account, bound to nothing", 'policy own-report', namesNoNode),
-  'bound to a Secret': row(
-    "token of the agent's account, bound to a Secret",
-    'policy own-report',
-    namesNoNode,
-  ),
-  'bound to a Pod without a node': row(
+  'bound to nothing': notItsOwn("token of the agent's account, bound to nothing"),
+  'bound to a Secret': notItsOwn("token of the agent's account, bound to a Secret"),
+  'bound to a Pod without a node': notItsOwn(
     "token of the agent's account, bound to a Pod that no node has taken",
-    'policy own-report',
-    namesNoNode,
   ),
-  'bound to a Pod elsewhere': row(
+  'bound to a Pod elsewhere': notItsOwn(
     "token of the agent's account, bound to a Pod on another node",
-    'policy own-report',
-    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
+    SPEAKS_FOR,
   ),
   'another account': noRight("token of another account, bound to a Pod on the victim's node"),
   'another namespace': noRight(
@@ -50,28 +47,22 @@ export const credentials = theme('Credentials that are not those of its agent', 
   'proxy headers': row(
     "worker-1's kubelet",
     'policy own-report',
-    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
+    SPEAKS_FOR,
     `${WRITE} with the headers of an authenticating proxy (X-Remote-User)`,
   ),
-  'foreign name': row(
-    'certificate system:node:worker-1 in system:nodes',
-    'policy own-report',
-    'it speaks for Node "worker-1" and may write only the NodeReport of that name',
-  ),
+  'foreign name': notItsOwn('certificate system:node:worker-1 in system:nodes', SPEAKS_FOR),
   'without the group': noRight('certificate system:node:worker-10 in no group'),
   'a node without a name': row(
     'certificate system:node: in system:nodes',
     'NodeRestriction',
     'could not determine node from user "system:node:"',
   ),
-  'upper case': row(
+  'upper case': notItsOwn(
     'certificate system:node:WORKER-10 in system:nodes',
-    'policy own-report',
     'it speaks for Node "WORKER-10"',
   ),
-  'a space': row(
+  'a space': notItsOwn(
     'certificate "system:node:worker-10 " in system:nodes',
-    'policy own-report',
     'it speaks for Node "worker-10 "',
   ),
   "another cluster's": unauthorized(
@@ -82,25 +73,21 @@ export const credentials = theme('Credentials that are not those of its agent', 
 
 const askForToken = "ask for a token of the agent's account"
 
+const byKubelet = (tried: string, seen: string) => row("worker-1's kubelet", 'NodeRestriction', seen, tried)
+
 /** What a node could do to come by a credential of the victim's. */
 export const minting = theme('Obtaining such a credential', {
-  'token bound to the Pod': row(
-    "worker-1's kubelet",
-    'NodeRestriction',
-    'bound to a pod scheduled on a different node',
+  'token bound to the Pod': byKubelet(
     `${askForToken}, bound to the agent's Pod on the victim's node`,
+    'bound to a pod scheduled on a different node',
   ),
-  'token bound to the Node': row(
-    "worker-1's kubelet",
-    'NodeRestriction',
-    'node requested token not bound to a pod',
+  'token bound to the Node': byKubelet(
     `${askForToken}, bound to the victim's Node`,
-  ),
-  'token bound to nothing': row(
-    "worker-1's kubelet",
-    'NodeRestriction',
     'node requested token not bound to a pod',
+  ),
+  'token bound to nothing': byKubelet(
     `${askForToken}, bound to nothing`,
+    'node requested token not bound to a pod',
   ),
   'token by token': row(
     "worker-1's agent",
@@ -108,22 +95,16 @@ export const minting = theme('Obtaining such a credential', {
     'cannot create resource "serviceaccounts/token"',
     askForToken,
   ),
-  'a Pod over there': row(
-    "worker-1's kubelet",
-    'NodeRestriction',
-    'can only create pods with spec.nodeName set to itself',
+  'a Pod over there': byKubelet(
     "create a Pod of the agent's account on the victim's node",
+    'can only create pods with spec.nodeName set to itself',
   ),
-  'a Pod of its own': row(
-    "worker-1's kubelet",
-    'NodeRestriction',
-    'can not create pods that reference',
+  'a Pod of its own': byKubelet(
     "create a Pod of the agent's account on one's own node",
+    'can not create pods that reference',
   ),
-  certificate: row(
-    "worker-1's kubelet",
-    'NodeRestriction',
-    'can only create a node CSR with CN=system:node:worker-1',
+  certificate: byKubelet(
     "ask for a certificate in the name of the victim's kubelet",
+    'can only create a node CSR with CN=system:node:worker-1',
   ),
 })

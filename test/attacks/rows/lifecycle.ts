@@ -3,7 +3,6 @@ import { type AttackRow, NOTHING, theme } from './row.ts'
 const BOTH = "worker-1's kubelet, worker-1's agent"
 const OWN = `${NOTHING}: it is about the attacker's own Node alone`
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
-const notModify = 'is not allowed to modify node "worker-10"'
 
 function row(
   credential: string,
@@ -17,40 +16,35 @@ function row(
 
 const kubelet = "worker-1's kubelet"
 
+const ofItsOwn = (credential: string, tried: string, seen: string) =>
+  row(credential, tried, 'nobody needs to', seen, OWN)
+const noStatus = (tried: string) => row(BOTH, tried, 'RBAC', 'cannot patch resource "nodereports/status"')
+const notModified = (tried: string) =>
+  row(kubelet, tried, 'NodeRestriction', 'is not allowed to modify node "worker-10"')
+
 /** A node that would keep what is gone, or have deleted what runs. */
 export const lifecycle = theme('Keeping a Node that should go, or having one deleted that runs', {
-  hold: row(
+  hold: ofItsOwn(
     kubelet,
     'the annotation rollcall.dev/deletion: hold on its own Node',
-    'nobody needs to',
     'the annotation, on its own Node',
-    OWN,
   ),
-  proceed: row(
+  proceed: ofItsOwn(
     kubelet,
     'the annotation rollcall.dev/deletion: proceed on its own Node, which releases the brake for it from then on',
-    'nobody needs to',
     'the annotation, on its own Node',
-    OWN,
   ),
-  "the victim's hold": row(
-    kubelet,
-    "set either annotation on the victim's Node, or remove it",
-    'NodeRestriction',
-    notModify,
-  ),
+  "the victim's hold": notModified("set either annotation on the victim's Node, or remove it"),
   'by its agent': row(
     "worker-1's agent",
     "either annotation, on the victim's Node or on its own",
     'RBAC',
     'cannot patch resource "nodes',
   ),
-  'a life sign of its own': row(
+  'a life sign of its own': ofItsOwn(
     BOTH,
     'an annotation rollcall.dev/reported-at of yesterday and tomorrow, again and again',
-    'nobody needs to',
     'the annotation, on its own report',
-    OWN,
   ),
   "the victim's life sign": row(
     BOTH,
@@ -58,24 +52,13 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
     'policy own-report',
     speaksFor,
   ),
-  brake: row(
-    BOTH,
+  brake: noStatus(
     "write status.brakeEngagedAt, its own or the victim's, to release the brake or to engage it",
-    'RBAC',
-    'cannot patch resource "nodereports/status"',
   ),
-  binding: row(
-    BOTH,
+  binding: noStatus(
     "write status.vm, its own or the victim's, so that a VM that is gone seems to be the victim's",
-    'RBAC',
-    'cannot patch resource "nodereports/status"',
   ),
-  readiness: row(
-    kubelet,
-    "call the victim's Node not ready, or its heartbeat old",
-    'NodeRestriction',
-    notModify,
-  ),
+  readiness: notModified("call the victim's Node not ready, or its heartbeat old"),
   lease: row(
     kubelet,
     "let the victim's Lease in kube-node-lease expire, so that its Node becomes not ready",

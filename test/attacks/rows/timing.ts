@@ -68,60 +68,42 @@ export const replays = theme('Reports of another time', {
   ),
 })
 
-const kubelet = "another node's kubelet"
+const first = (tried: string, seen: string, victim?: string) =>
+  row("another node's kubelet", tried, 'controller', seen, victim)
 
 /** Two Nodes, one VM. */
 export const races = theme('Being first', {
-  'neither has a claim': row(
-    kubelet,
+  'neither has a claim': first(
     'UUID and MACs of a VM at the same moment as its own Node, which cannot write a claim',
-    'controller',
     'VMHasAnotherNode',
     'waits, unless it was verified before the other appeared; its condition names the other Node',
   ),
-  'the victim has a claim': row(
-    kubelet,
-    'the same, and the VM has its claim',
-    'controller',
-    'ClaimedByAnotherNode',
-  ),
-  'the Node is not heard yet': row(
-    kubelet,
+  'the victim has a claim': first('the same, and the VM has its claim', 'ClaimedByAnotherNode'),
+  'the Node is not heard yet': first(
     'UUID and MACs of a VM whose Node is registered, before its agent has reported',
-    'controller',
     'VMHasAnotherNode',
   ),
-  'the forger is first': row(
-    kubelet,
+  'the forger is first': first(
     'UUID and MACs of a VM whose Node does not exist yet: the forger is initialized as that VM, at level reported',
-    'controller',
     'ClaimedByAnotherNode',
     'becomes proven as soon as it claims; the forger loses its level',
   ),
-  'the forger is first, without MACs': row(
-    kubelet,
+  'the forger is first, without MACs': first(
     'the UUID alone of a VM whose Node comes later and cannot write a claim',
-    'controller',
     'MACsContradict',
     'becomes reported',
   ),
-  'a provider ID is first': row(
-    kubelet,
+  'a provider ID is first': first(
     "the victim's provider ID at registration, and no report; the victim's Node comes later",
-    'controller',
     'NoReport',
   ),
-  'a provider ID is first, no claim': row(
-    kubelet,
+  'a provider ID is first, no claim': first(
     'the same, and the victim cannot write a claim',
-    'controller',
     'VMHasAnotherNode',
     'waits until the other Node, which its condition names, is deleted',
   ),
-  'without rest': row(
-    kubelet,
+  'without rest': first(
     "its own report and the victim's facts in turn, 200 times, as fast as it can",
-    'controller',
     'ProviderIDOfAnotherVM',
     'becomes proven within seconds',
   ),
