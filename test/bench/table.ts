@@ -12,99 +12,54 @@ export function markdown(head: readonly string[], rows: readonly (readonly strin
   return [line(head), rule, ...rows.map(line)].join('\n')
 }
 
+/** The same of figures, a row each: the columns by their titles. */
+function tableOf<T>(figures: readonly T[], columns: Readonly<Record<string, (one: T) => string>>): string {
+  const row = (one: T) => Object.values(columns).map((text) => text(one))
+  return markdown(Object.keys(columns), figures.map(row))
+}
+
 export function initializeTable(runs: readonly BenchmarkRun[]): string {
-  return markdown(
-    [
-      'provider',
-      'nodes',
-      'first, s',
-      'all initialized, s',
-      'API server until then / until all is written, ms a Node',
-      'API writes',
-      'vCenter calls',
-      'MB sent/inflated',
-      'sessions SOAP/REST',
-      'peak RSS, MB',
-      'peak anonymous, MB',
-      'CPU, s',
-      'untainted without address',
-    ],
-    runs.map(
-      ({
-        provider,
-        nodes,
-        firstSeconds,
-        seconds,
-        apiServer,
-        writes,
-        calls,
-        bytes,
-        sessions,
-        usage,
-        early,
-        wrong,
-      }) => [
-        wrong.length > 0 ? `${provider} (${wrong.length} WRONG)` : provider,
-        String(nodes),
-        firstSeconds.toFixed(1),
-        seconds.toFixed(1),
-        `${apiServer.initialized.toFixed(1)}/${apiServer.recorded.toFixed(1)}`,
-        String(writes),
-        String(calls),
-        megabytes(bytes),
-        `${sessions.soap}/${sessions.rest}`,
-        usage.peakResident.toFixed(0),
-        usage.peakAnonymous.toFixed(0),
-        usage.cpuSeconds.toFixed(1),
-        String(early.length),
-      ],
-    ),
-  )
+  return tableOf(runs, {
+    provider: ({ provider, wrong }) => (wrong.length > 0 ? `${provider} (${wrong.length} WRONG)` : provider),
+    nodes: ({ nodes }) => String(nodes),
+    'first, s': ({ firstSeconds }) => firstSeconds.toFixed(1),
+    'all initialized, s': ({ seconds }) => seconds.toFixed(1),
+    'API server until then / until all is written, ms a Node': ({ apiServer }) =>
+      `${apiServer.initialized.toFixed(1)}/${apiServer.recorded.toFixed(1)}`,
+    'API writes': ({ writes }) => String(writes),
+    'vCenter calls': ({ calls }) => String(calls),
+    'MB sent/inflated': ({ bytes }) => megabytes(bytes),
+    'sessions SOAP/REST': ({ sessions }) => `${sessions.soap}/${sessions.rest}`,
+    'peak RSS, MB': ({ usage }) => usage.peakResident.toFixed(0),
+    'peak anonymous, MB': ({ usage }) => usage.peakAnonymous.toFixed(0),
+    'CPU, s': ({ usage }) => usage.cpuSeconds.toFixed(1),
+    'untainted without address': ({ early }) => String(early.length),
+  })
 }
 
 export function quietTable(runs: readonly BenchmarkRun[]): string {
-  return markdown(
-    [
-      'provider',
-      'nodes',
-      'watched, s',
-      'vCenter calls',
-      'calls in 5 min',
-      'MB an hour, sent/inflated',
-      'CPU, s an hour',
-      'anonymous, MB',
-    ],
-    runs.flatMap(({ provider, nodes, quiet }) =>
-      quiet === undefined
-        ? []
-        : [
-            [
-              provider,
-              String(nodes),
-              String(quiet.seconds),
-              String(quiet.calls),
-              ((quiet.calls * 300) / quiet.seconds).toFixed(0),
-              megabytes(quiet.bytes, 3600 / quiet.seconds),
-              ((quiet.cpuSeconds * 3600) / quiet.seconds).toFixed(0),
-              quiet.anonymous.toFixed(0),
-            ],
-          ],
-    ),
-  )
+  const watched = runs.flatMap(({ quiet, ...run }) => (quiet === undefined ? [] : [{ ...run, quiet }]))
+  return tableOf(watched, {
+    provider: ({ provider }) => provider,
+    nodes: ({ nodes }) => String(nodes),
+    'watched, s': ({ quiet }) => String(quiet.seconds),
+    'vCenter calls': ({ quiet }) => String(quiet.calls),
+    'calls in 5 min': ({ quiet }) => ((quiet.calls * 300) / quiet.seconds).toFixed(0),
+    'MB an hour, sent/inflated': ({ quiet }) => megabytes(quiet.bytes, 3600 / quiet.seconds),
+    'CPU, s an hour': ({ quiet }) => ((quiet.cpuSeconds * 3600) / quiet.seconds).toFixed(0),
+    'anonymous, MB': ({ quiet }) => quiet.anonymous.toFixed(0),
+  })
 }
 
 export function admissionTable(figures: readonly AdmissionFigure[]): string {
-  return markdown(
-    ['writer', 'labels', 'taints', 'without our manifests, ms', 'with them, ms', 'times'],
-    figures.map(({ writer, labels, taints, bare, ours }) => [
-      writer,
-      String(labels),
-      String(taints),
-      bare.toFixed(2),
-      ours.toFixed(2),
-      (ours / bare).toFixed(2),
-    ]),
-  )
+  return tableOf(figures, {
+    writer: ({ writer }) => writer,
+    labels: ({ labels }) => String(labels),
+    taints: ({ taints }) => String(taints),
+    'without our manifests, ms': ({ bare }) => bare.toFixed(2),
+    'with them, ms': ({ ours }) => ours.toFixed(2),
+    times: ({ ours, bare }) => (ours / bare).toFixed(2),
+  })
 }
 
 export function agentTable(figures: AgentFigures): string {
