@@ -344,6 +344,18 @@ t.test('a Node that was registered without the taint and with its provider ID is
   const refused = decide(hidden)
   t.match(refused.events.at(-1), warning)
   t.notMatch(decide(after(hidden, refused)).events.at(-1), { reason: 'RegisteredUntainted' })
+
+  const invalid = { ...bare, report: report({ spec: { ok: false, problems: ['no spec'] } }) }
+  const unreadable = decide(invalid)
+  t.match(unreadable.events.at(-1), warning)
+  t.same(decide(after(invalid, unreadable)).events, [], 'nor again of one whose report is invalid')
+
+  const foreign = facts({ node: node({ taints: [], providerID: 'k3s://worker-1' }) })
+  t.same(
+    decide(foreign).events.map(({ reason }) => reason),
+    ['ForeignProviderID'],
+    "nor of another provider's",
+  )
 })
 
 t.test('the initialization is told once in the words of the CPI', async (t) => {

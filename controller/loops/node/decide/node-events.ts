@@ -2,6 +2,7 @@ import type { Condition, ConditionType } from '../../../../agent/shared/node-rep
 import type { Reason } from '../../../types/reasons.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
+import { judgeProviderID } from '../facts/provider-id.ts'
 import type { ConditionValue, ConditionValues } from './condition-value.ts'
 import type { NodeFacts } from './node-facts.ts'
 
@@ -41,17 +42,21 @@ function deletionEvents(condition: ConditionValue): NodeEvent[] {
 /** A Node younger than this, milliseconds, that has no taint and no history was registered without the taint. */
 const YOUNG = 600_000
 
+/** Whichever of these stands in a status has come with this Event: a refused Node may have no more than the second. */
+const SAID_AT_FIRST: readonly ConditionType[] = ['Initialized', 'IdentityVerified']
+
 /** Recorded once: pods may have been scheduled to this Node before anybody knew which machine it is. */
 export function untaintedEvents({
   node,
   previous: { conditions = [] },
   now,
 }: Pick<NodeFacts, 'node' | 'previous' | 'now'>): NodeEvent[] {
-  if (conditions.some(({ type }) => type === 'Initialized') || hasUninitializedTaint(node)) return []
+  if (conditions.some(({ type }) => SAID_AT_FIRST.includes(type)) || hasUninitializedTaint(node)) return []
   // No kubelet can set this label: a controller initialized the Node and died before it could write the report.
   if (node.labels[LABEL_IDENTITY_LEVEL] !== undefined) return []
-  // A Node without a provider ID is refused for that reason anyway.
-  if (node.providerID === undefined || now - Date.parse(node.creationTimestamp) > YOUNG) return []
+  // A Node without a provider ID, or with another provider's, is refused for that reason anyway.
+  if (judgeProviderID(node.providerID, undefined) !== 'ours') return []
+  if (now - Date.parse(node.creationTimestamp) > YOUNG) return []
   const message = `the Node was registered without the taint ${TAINT_UNINITIALIZED}, so pods may run there unverified; start its kubelet with --cloud-provider=external`
   return [{ type: 'Warning', reason: 'RegisteredUntainted', message }]
 }
