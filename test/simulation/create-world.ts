@@ -1,14 +1,15 @@
+import type { DecisionConfig } from '../../controller/config/config.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM } from '../../controller/types/node.ts'
 import { createJudge } from './invariants/judge.ts'
-import { createApiServer } from './model/api-server.ts'
+import { createApiServer, type Write } from './model/api-server.ts'
 import { createConfigFile } from './model/config-file.ts'
-import { type ControllerModelOptions, runController } from './model/controller.ts'
+import { type ControllerModelOptions, type ControllerOnlooker, runController } from './model/controller.ts'
 import type { Folder } from './model/machine.ts'
 import { createMachines } from './model/machines.ts'
 import { createProcess, type Process } from './model/process.ts'
 import { createVCenterModel, type VCenterModel } from './model/vcenter.ts'
+import type { Population } from './population.ts'
 import type { Random } from './random.ts'
-import { drawSettings } from './settings.ts'
 import type { Timeline } from './timeline.ts'
 import type { World } from './world.ts'
 
@@ -18,9 +19,30 @@ const CLOCKS_DIFFER = 60_000
 /** After which a kubelet starts a process anew that has exited, milliseconds. */
 const BACKOFF = 10_000
 
-export function createWorld(random: Random, timeline: Timeline, settings = drawSettings(random)): World {
+/** Who looks on beside the judge. */
+export interface Onlooker extends ControllerOnlooker {
+  /** The API server has taken a write of a controller. */
+  wrote(write: Write): void
+}
+
+export interface WorldPlan {
+  readonly settings: DecisionConfig
+  readonly population: Population
+  /** Nobody by default. */
+  readonly onlooker?: Onlooker | undefined
+}
+
+export function createWorld(
+  random: Random,
+  timeline: Timeline,
+  { settings, population, onlooker }: WorldPlan,
+): World {
   const judge = createJudge(() => world)
-  const api = createApiServer(timeline, judge.onWrite, judge.onRefused)
+  const onWrite = (write: Write): void => {
+    judge.onWrite(write)
+    onlooker?.wrote(write)
+  }
+  const api = createApiServer(timeline, onWrite, judge.onRefused)
   const stop = new AbortController()
   let numbers = 100
   const number = (): number => ++numbers
@@ -74,7 +96,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     })
   }
 
-  const second = random.pick(['none', 'one', 'few', 'few', 'one', 'empty'] as const)
+  const { second } = population
   const vCenters = [
     vCenter('vc-1', random.derive('vc-1')),
     ...(second === 'none' ? [] : [vCenter('vc-2', random.derive('vc-2'), { strangers: second === 'few' })]),
@@ -84,9 +106,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     api,
     timeline,
     random: random.derive('machines'),
-    heartbeat: random.between(20_000, 300_000),
-    gracePeriod: drawGracePeriod(random.derive('grace period')),
-    refresh: random.between(30_000, 2.5 * settings.lifecycle.absentFor),
+    ...population,
   })
   const processes: Process[] = []
   const configFile = createConfigFile({
@@ -117,6 +137,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
       timeline,
       configFile,
       watch: judge,
+      onlooker,
       onExit,
     }
     void runController(options, stop.signal)
@@ -155,7 +176,7 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
     end: () => stop.abort(),
   }
 
-  populate(world, second)
+  population.place(world)
   startReplica(0, 1)
   startReplica(1, 1)
   const tick = (): void => {
@@ -165,26 +186,4 @@ export function createWorld(random: Random, timeline: Timeline, settings = drawS
   }
   tick()
   return world
-}
-
-/** The second vCenter may have nothing but one VM, or not even that. */
-function populate({ random, vCenters, machines }: World, second: 'none' | 'few' | 'one' | 'empty'): void {
-  const inSecond = { none: 0, empty: 0, one: 1, few: 1 + random.below(3) }[second]
-  for (const [index, vCenter] of vCenters.entries()) {
-    const count = index === 0 ? 4 + random.below(4) : inSecond
-    for (let n = 1; n <= count; n++) {
-      // The first folder holds one alone, so that no other's being found says anything of it.
-      const [first, ...rest] = vCenter.folders
-      const folder: Folder | undefined = n === 1 ? first : rest[random.below(2)]
-      if (folder !== undefined) machines.create(`node-${index}-${n}`, vCenter, folder)
-    }
-    const [folder] = vCenter.folders
-    if (folder !== undefined && (random.chance(0.4) || (index > 0 && second === 'one')))
-      machines.create(`migrated-${index}`, vCenter, folder, { migrated: true })
-  }
-}
-
-/** Mostly the default before Kubernetes 1.32; some wait for minutes. */
-function drawGracePeriod(random: Random): number {
-  return random.chance(0.7) ? 40_000 : random.between(40_000, 300_000)
 }

@@ -1,9 +1,10 @@
 /** Lets one world pass by its seed, and says what came of it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DecisionConfig } from '../../controller/config/config.ts'
-import { createWorld } from './create-world.ts'
+import { createWorld, type WorldPlan } from './create-world.ts'
 import type { PlayedFault } from './faults/storm.ts'
 import type { Violation } from './invariants/promises.ts'
+import { drawPopulation } from './population.ts'
 import { createRandom } from './random.ts'
 import { drawSettings } from './settings.ts'
 import { createTimeline } from './timeline.ts'
@@ -35,7 +36,7 @@ export interface Passing {
   isOver(): boolean
 }
 
-export interface WorldOptions {
+export interface WorldOptions extends Pick<Partial<WorldPlan>, 'population' | 'onlooker'> {
   /** From the settings that the seed draws to those of this world; unchanged by default. */
   readonly settings?: (drawn: DecisionConfig) => DecisionConfig
   /** Milliseconds of the model's time after which the run is over. */
@@ -48,12 +49,17 @@ const MOST_STEPS = 300_000
 /** The same seed gives the same run, step by step. `play` resolves with the faults that it has let begin. */
 export async function runWorld(
   seed: number,
-  { settings = (drawn) => drawn, until }: WorldOptions,
+  { settings: settingsOf = (drawn) => drawn, population, onlooker, until }: WorldOptions,
   play: (world: World, passing: Passing) => Promise<Pick<RunResult, 'pairs' | 'faults'>>,
 ): Promise<RunResult> {
   const random = createRandom(seed)
   const timeline = createTimeline()
-  const world = createWorld(random, timeline, settings(drawSettings(random)))
+  const settings = settingsOf(drawSettings(random))
+  const world = createWorld(random, timeline, {
+    settings,
+    population: population ?? drawPopulation(random, settings),
+    onlooker,
+  })
   const { judge } = world
   const passing: Passing = {
     isOver: () => judge.violations.length > 0 || timeline.now > until,
@@ -69,17 +75,19 @@ export async function runWorld(
       return passing.until(() => timeline.now >= end)
     },
   }
-  const played = await play(world, passing)
-  const result: RunResult = {
-    seed,
-    steps: timeline.steps,
-    time: timeline.now,
-    ...played,
-    deletions: judge.deletions.length,
-    violation: judge.violations[0],
-    trace: timeline.trace(),
+  try {
+    const played = await play(world, passing)
+    return {
+      seed,
+      steps: timeline.steps,
+      time: timeline.now,
+      ...played,
+      deletions: judge.deletions.length,
+      violation: judge.violations[0],
+      trace: timeline.trace(),
+    }
+  } finally {
+    world.end()
+    await nextTurn()
   }
-  world.end()
-  await nextTurn()
-  return result
 }

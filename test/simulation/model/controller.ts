@@ -3,7 +3,8 @@ import { pino } from 'pino'
 import type { VCenterConfig } from '../../../controller/config/config.ts'
 import { ConfigError } from '../../../controller/config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../../controller/config/load.ts'
-import { createCandidate } from '../../../controller/leader/candidate.ts'
+import type { EventDetails } from '../../../controller/kubernetes/event-recorder.ts'
+import { type CandidateOptions, createCandidate } from '../../../controller/leader/candidate.ts'
 import type { Logger } from '../../../controller/lib/log.ts'
 import {
   createProbeTracker,
@@ -43,6 +44,14 @@ export interface ControllerWatch extends LoginWatch {
   defect(process: Process, error: unknown): void
 }
 
+/** What people see of a controller: its Events and its metrics. */
+export interface ControllerOnlooker {
+  /** The controller says this; a recorder would count what is said twice. */
+  told(event: EventDetails): void
+  /** Of a replica that starts. */
+  metricsOf(process: Process): CandidateOptions['metrics']
+}
+
 export interface ControllerModelOptions {
   readonly api: ApiServer
   /** What answers at the address that the configuration has under a name; undefined where none was ever meant to. */
@@ -51,6 +60,7 @@ export interface ControllerModelOptions {
   readonly timeline: Timeline
   readonly configFile: ConfigFile
   readonly watch: ControllerWatch
+  readonly onlooker?: ControllerOnlooker | undefined
   /** The process has exited at its start, because the configuration is invalid. */
   readonly onExit: () => void
 }
@@ -92,7 +102,7 @@ const NO_METRICS = {
 
 /** Runs until the signal aborts, or the process is killed. */
 export async function runController(options: ControllerModelOptions, signal: AbortSignal): Promise<void> {
-  const { process, api, timeline, watch } = options
+  const { process, api, timeline, watch, onlooker } = options
   const random = process.random.next
   const logger = createDefectLogger(options)
   const client = createModelClient({
@@ -134,11 +144,11 @@ export async function runController(options: ControllerModelOptions, signal: Abo
         })
       },
       createTracker: () => createWatchedTracker(process, watch),
-      events: { event: () => undefined },
+      events: { event: (event) => onlooker?.told(event) },
       clock: process,
       random,
       logger,
-      metrics: NO_METRICS,
+      metrics: onlooker?.metricsOf(process) ?? NO_METRICS,
       onWork: () => undefined,
     }).run(signal)
   } catch (error) {

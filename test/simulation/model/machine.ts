@@ -51,7 +51,8 @@ export interface Tenant {
 export interface Machine {
   readonly nodeName: string
   readonly mac: string
-  readonly address: string
+  /** Undefined for one that has none yet. */
+  address: string | undefined
   readonly random: Random
   power: PowerState
   /** As the guest has read it at boot. */

@@ -18,7 +18,11 @@ export interface Machines {
     nodeName: string,
     vCenter: VCenterModel,
     folder: Folder,
-    options?: { readonly migrated?: boolean; readonly swapped?: boolean; readonly address?: string },
+    options?: {
+      readonly migrated?: boolean
+      readonly swapped?: boolean
+      readonly address?: string | undefined
+    },
   ): Machine
   boot(machine: Machine): void
   /** Power off or suspend. */

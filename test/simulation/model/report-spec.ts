@@ -31,7 +31,7 @@ export function specOf(machine: Machine): NodeReportSpec {
         name: 'ens192',
         mac: forged ? '00:50:56:ff:ff:ff' : mac,
         defaultRoute: true,
-        addresses: [{ address, prefixLength: 24 }],
+        addresses: address === undefined ? [] : [{ address, prefixLength: 24 }],
       },
     ],
     tools: { guestinfoReadable: true, guestinfoWritable: claims !== 'nothing' },

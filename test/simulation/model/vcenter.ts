@@ -30,7 +30,7 @@ export interface VCenterModel {
   errors: number
   passwordWrong: boolean
   /** Whether reading many VMs fails as a whole where one of them may not be read. */
-  readonly refusesCalls: boolean
+  refusesCalls: boolean
   /** Objects in one page of an answer. */
   readonly page: number
   /** Searches by UUID find nothing. */
