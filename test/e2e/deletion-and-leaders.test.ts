@@ -1,52 +1,14 @@
-// A leader's count is its own: the next one starts over, and one that no longer leads deletes nothing.
+// One that no longer leads deletes nothing.
 import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
-import type { Controller, ControllerProcessOptions } from '../world/controller.ts'
+import type { ControllerProcessOptions } from '../world/controller.ts'
 import { deletionPending, deletionsCounted, QUICK, wish } from '../world/deletion.ts'
 import { isLeading, said, standsBy } from '../world/leadership.ts'
 import { countRequests } from '../world/meters.ts'
 import { openPlay, type PlayOptions } from '../world/play.ts'
 import type { Stage } from '../world/stage.ts'
 
-t.jobs = 3
-
-t.test(
-  'one that takes over in the middle begins anew; one that is young waits',
-  { buffered: true },
-  async (t) => {
-    const [absentFor, leaderAge] = [3_000, 9_000]
-    const lifecycle = { ...QUICK, absentFor: `${absentFor}ms`, maxAbsentShare: '100%' }
-    const play = await openPlay(t, ['one', 'other', 'canary'], lifecycle)
-    const { one, other } = play.cast
-
-    /** Milliseconds from the beginning of its leadership to the end of a Node. */
-    function ledUntil(controller: Controller, name: string): number {
-      const ended = performance.timeOrigin + (play.nodes.of(name).at(-1)?.at ?? 0)
-      return ended - Date.parse(said(controller, 'leadership begins'))
-    }
-
-    await play.vanish(one)
-    await deletionPending(play, one.name, { status: 'True', reason: 'NotConfirmed' })
-    await play.leader.stop()
-    await play.vcsim.resetCalls()
-    const second = await play.nextLeader({ identity: 'second' })
-    await play.ends(one)
-    t.ok(ledUntil(second, one.name) >= absentFor, `after ${ledUntil(second, one.name)} ms`)
-    t.ok(((await play.vcsim.calls()).operations.HasPrivilegeOnEntities ?? 0) >= QUICK.confirmations)
-    await second.stop()
-
-    await play.vanish(other)
-    const third = await play.nextLeader({
-      identity: 'third',
-      lifecycle: { ...lifecycle, leaderAge: `${leaderAge}ms` },
-    })
-    const message =
-      /is gone, and the Node is kept for now: this controller must lead for 9s first \(lifecycle\.leaderAge\)$/
-    await deletionPending(play, other.name, { status: 'True', reason: 'LeaderTooYoung', message })
-    await play.ends(other)
-    t.ok(ledUntil(third, other.name) >= leaderAge, `after ${ledUntil(third, other.name)} ms`)
-  },
-)
+t.jobs = 2
 
 /** A leader that has every proof in hand, and is held by a person's wish alone; another stands by. */
 async function proven(
