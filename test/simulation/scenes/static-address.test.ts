@@ -1,0 +1,108 @@
+// A new VM takes the static address of one that was just destroyed, under another name. No Node is deleted here, so a Node
+// that is initialized did not wait for a deletion.
+import { scenario } from '../scenario.ts'
+import type { FixedScene } from '../scene.ts'
+import { NO_BRAKE } from './common.ts'
+
+/** Nothing else is missing of the proof. */
+const PROVEN = /kept for now: lifecycle.deletion is off; delete the Node by hand, or set it to on$/
+/** Sooner than anybody looks again who is not woken, milliseconds. */
+const SOON = 5_000
+const lifecycle = { ...NO_BRAKE, deletion: 'off' } as const
+
+/** The address that a Node has for others. */
+const addressOf = (scene: FixedScene<string>, name: string) =>
+  scene.node(name)?.status.addresses.find(({ type }) => type === 'InternalIP')?.address
+const refused = (scene: FixedScene<string>, name: string, holder: string) =>
+  scene.said(
+    name,
+    { reason: 'AddressOfAnotherNode', message: new RegExp(`\\(of Node ${holder}\\)`) },
+    'AddressesResolved',
+  )
+
+scenario(
+  'whose VM is proven gone: the new Node is initialized, though the old one stays',
+  { nodes: ['gone', 'canary'], lifecycle },
+  async (scene, t) => {
+    const { gone } = scene.cast
+    scene.vanish(gone)
+    await scene.said('gone', { status: 'True', reason: 'DeletionOff' })
+    scene.joins('next', { address: gone.address })
+    await scene.settled('next')
+    t.equal(addressOf(scene, 'next'), gone.address)
+    t.ok(scene.node('gone'), 'the old Node is still there')
+  },
+)
+
+scenario(
+  'who came first is woken by the proof',
+  { nodes: ['late', 'canary'], lifecycle },
+  async (scene, t) => {
+    const { late } = scene.cast
+    scene.joins('next', { address: late.address })
+    await refused(scene, 'next', 'late')
+    t.notOk(scene.isInitialized('next'))
+    scene.vanish(late)
+    await scene.said('late', { reason: 'DeletionOff', message: PROVEN })
+    const proven = scene.world.timeline.now
+    await scene.settled('next')
+    t.equal(addressOf(scene, 'next'), late.address)
+    const took = scene.world.timeline.now - proven
+    t.ok(took < SOON, `${took} ms after the proof`)
+  },
+)
+
+scenario(
+  'a copy with the BIOS UUID of one that is gone does not keep its address',
+  { nodes: ['copied', 'canary'], lifecycle },
+  async (scene, t) => {
+    const { copied } = scene.cast
+    const { vm } = copied
+    if (vm === undefined) throw new Error('it has a VM')
+    const { instanceUUID: _, ...copy } = vm
+    scene.vCenter.register({
+      ...copy,
+      instanceUUID: scene.world.random.uuid(),
+      name: 'copy',
+      mac: '00:50:56:bb:00:01',
+      claim: undefined,
+      machine: undefined,
+    })
+    scene.vanish(copied)
+    scene.joins('next', { address: copied.address })
+    await scene.settled('next')
+    t.equal(addressOf(scene, 'next'), copied.address)
+    t.ok(scene.node('copied'), 'its Node is kept, as long as the copy is there')
+  },
+)
+
+scenario(
+  'one that is merely off keeps its address, until a person deletes its Node',
+  { nodes: ['off', 'canary'], lifecycle },
+  async (scene, t) => {
+    const { off } = scene.cast
+    scene.world.machines.halt(off, 'poweredOff')
+    await scene.said('off', { reason: 'VMPoweredOff' }, 'VMFound')
+    await scene.until('it is silent', () => scene.ready('off') === 'Unknown')
+    scene.joins('thief', { address: off.address })
+    await refused(scene, 'thief', 'off')
+    t.notOk(scene.isInitialized('thief'), 'whoever wants it has to wait')
+    scene.world.api.putNode('off', undefined)
+    await scene.settled('thief')
+    t.equal(addressOf(scene, 'thief'), off.address, 'it is woken by that')
+  },
+)
+
+scenario(
+  'so does one whose kubelet says that it lives, whatever vCenter says',
+  { nodes: ['alive', 'canary'], lifecycle },
+  async (scene, t) => {
+    scene.hide(scene.cast.alive)
+    await scene.said('alive', { status: 'True', reason: 'DeletionOff', message: /is Ready/ })
+    scene.joins('thief', { address: scene.cast.alive.address })
+    await refused(scene, 'thief', 'alive')
+    await scene.probed(1, 'alive')
+    await scene.said('alive', { message: /is Ready/ })
+    t.notOk(scene.isInitialized('thief'))
+  },
+)
