@@ -71,14 +71,6 @@ export async function deletionPending(
   return found
 }
 
-/** Waits until the controller has noticed that the Node's VM is gone. */
-export async function missing({ reports }: Stage, node: string): Promise<void> {
-  await reports.until(
-    `the VM of ${node} is missing`,
-    () => reports.last(node)?.status?.absentSince !== undefined,
-  )
-}
-
 /** Waits until the Node is deleted. One that stays fails with what its report says of it. */
 export async function deleted({ nodes, reports }: Stage, name: string): Promise<void> {
   try {
@@ -140,11 +132,6 @@ export async function probed({ vcsim }: Stage, times: number): Promise<void> {
 /** The Events of one reason on a Node. */
 export function eventsOfReason({ events }: Stage, node: string, reason: string) {
   return eventsOf(events, node).filter((event) => event.reason === reason)
-}
-
-/** The Events that say that the brake holds a Node, engaged or not. */
-export function brakeEvents({ events }: Stage, node: string) {
-  return eventsOf(events, node).filter(({ reason }) => reason.startsWith('Brake'))
 }
 
 /** Sets or takes away, by null, what a person wants of a Node's deletion. */

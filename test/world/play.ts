@@ -22,8 +22,6 @@ export interface Play<Name extends string = string> extends Stage {
   kept(): number
   /** The value of a series of the leader. */
   count(series: string): Promise<number | undefined>
-  /** Names of the Nodes for which a brake was ever on record. */
-  latched(): readonly string[]
   /** Ends the leader, and starts another that knows nothing of what it has seen. */
   nextLeader(options: Partial<ControllerProcessOptions>): Promise<Controller>
 }
@@ -50,7 +48,7 @@ export async function openPlay<const Name extends string>(
   let leader = await stage.controller({ lifecycle, ...(await controller?.(stage)) })
   const members = await stage.crowd(of)
   await watched(stage)
-  const { cluster, nodes, reports } = stage
+  const { cluster, nodes } = stage
   return {
     ...stage,
     get leader() {
@@ -71,10 +69,6 @@ export async function openPlay<const Name extends string>(
     },
     kept: () => members.filter(({ name }) => nodes.last(name) !== undefined).length,
     count: (series) => metric(leader, series),
-    latched: () =>
-      reports.versions
-        .filter(({ object }) => object.status?.brakeEngagedAt !== undefined)
-        .map(({ object }) => object.metadata.name),
     async nextLeader(options) {
       await leader.stop()
       leader = await stage.controller({ lifecycle, ...options })
