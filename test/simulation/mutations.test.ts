@@ -1,6 +1,8 @@
 import t from 'tap'
 import { MUTATIONS } from './mutations/all.ts'
+import { NOTICED_IN } from './mutations/scenes.ts'
 import { tryMutation } from './mutations/try.ts'
+import { failsIn } from './mutations/try-scene.ts'
 import { simulate } from './run.ts'
 
 /**
@@ -28,4 +30,14 @@ t.test('code without a precondition is found out, and nothing but that', async (
     const { violation } = await simulate(caught.seed, { until: caught.time })
     t.equal(violation, undefined, `seed ${caught.seed} with ${name}`)
   }
+})
+
+t.test('a fixed scene fails on code without a rule that it holds', { jobs: 2 }, async (t) => {
+  for (const [file, scenes] of Object.entries(NOTICED_IN))
+    for (const [name, mutations] of Object.entries(scenes))
+      for (const each of mutations)
+        void t.test(`${name}: ${each}`, { buffered: true }, async (t) => {
+          const mutation = MUTATIONS.find((other) => other.name === each)
+          t.ok(mutation !== undefined && (await failsIn(mutation, { file, name })))
+        })
 })

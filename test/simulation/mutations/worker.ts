@@ -1,9 +1,7 @@
 /** A thread of its own for each mutation: its modules are read with the edits made, before anything runs. */
-import { registerHooks } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import * as v from 'valibot'
-import { mutate } from './mutation.ts'
+import { editModules } from './edit-modules.ts'
 
 const Work = v.object({
   edits: v.array(v.object({ file: v.string(), text: v.string(), becomes: v.string() })),
@@ -15,25 +13,7 @@ const Work = v.object({
 })
 
 const { edits, seed, steps, only, about, shrinks } = v.parse(Work, workerData)
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const made = new Set<string>()
-
-registerHooks({
-  load(url, context, nextLoad) {
-    const loaded = nextLoad(url, context)
-    if (!url.startsWith('file:') || loaded.source === undefined || loaded.source === null) return loaded
-    const path = fileURLToPath(url)
-    const mine = edits.filter(({ file }) => `${ROOT}${file}` === path)
-    if (mine.length === 0) return loaded
-    const { source } = loaded
-    let text = typeof source === 'string' ? source : new TextDecoder().decode(source)
-    for (const each of mine) {
-      text = mutate(text, each)
-      made.add(each.file)
-    }
-    return { ...loaded, source: text }
-  },
-})
+const made = editModules(edits)
 
 const { simulateSeries } = await import('../series.ts')
 for (const { file } of edits) if (!made.has(file)) throw new Error(`${file} is not part of the simulation`)

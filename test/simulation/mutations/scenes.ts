@@ -1,0 +1,101 @@
+/** Fixed scenes by which mutations are noticed soonest: each in a second, where seeds take minutes. */
+
+/** By its file in `scenes/`, without the ending, and by its name: the names of the mutations that it notices. */
+export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  brake: {
+    'half of the VMs vanish': [
+      'precondition BrakeReleased',
+      'brake: it stays engaged for those for which it engaged',
+      'brake: what vanished at once counts together',
+      'brake: what counts is not Ready',
+    ],
+    'an autoscaler removes 60 % of the cluster, and says so by its taint': [
+      'brake: who is held by a person does not count',
+    ],
+    'as many as may go at once, and one more soon after them': ['brake: past deletions alone leave no latch'],
+    'it releases itself when few are missing for twice absentFor, and what was deleted is remembered': [
+      'precondition ConfirmedJustNow',
+      'precondition RateAllows',
+      'brake: it releases itself',
+      'probe tracker: deletions are counted',
+      'probe tracker: deletions are remembered when the configuration changes',
+    ],
+    'one that deletes nothing (off) takes the latch away, and engages none': [
+      'brake: who deletes nothing leaves no latch',
+      'configuration: who works is told of a change',
+    ],
+  },
+  destroyed: {
+    'its deletion is not wanted': [
+      'precondition DeletionOn',
+      'precondition NotHeld',
+      'precondition NotDryRun',
+    ],
+    'a leader that takes over in the middle begins anew; one that is young waits': [
+      'precondition Confirmed',
+      'precondition LeaderSettled',
+    ],
+  },
+  doubt: {
+    'the password is refused': ['logins: a refused credential rests'],
+    'privileges on one folder are lost, and the VM in it is gone': ['proof PrivilegesProven'],
+    'a storage outage, in which the controller restarts': ['proof ReferenceNotFound'],
+  },
+  living: {
+    'those that live are kept, as long as they live': [
+      'evidence: a sign of life begins the count anew',
+      'evidence: a heartbeat begins the count anew',
+      'precondition KubeletSilent, nor the one before',
+      'precondition NodeNotReady',
+    ],
+    'a small cluster: one VM is unregistered, another destroyed a moment later': [
+      'brake: who lives though its VM is gone does not count',
+    ],
+    "vCenter is restored from last month's backup": [
+      'brake: a vCenter that is wrong about many is not believed about any',
+      'identity: a binding moves: RegisteredAgain',
+    ],
+  },
+  possible: {
+    'a VM that is destroyed keeps its Node until the account may read the root of every vCenter': [
+      'privileges: the root folder is asked for',
+      'privileges: the root folder of every vCenter counts',
+      'privileges: that an absence could not be proven is taken back',
+      'canary: none is demanded of a vCenter in which none was ever seen',
+    ],
+  },
+  rebuilt: {
+    'a new machine that is silent keeps the Node, and when it goes as well, the Node goes': [
+      'machines: the VM that has taken the Node over',
+    ],
+    'a new machine that no vCenter has ever shown keeps it, with lifecycle.unbound: delete: it may run elsewhere':
+      [
+        'machines: what report and kubelet name',
+        'machines: one that was never seen keeps a Node that was verified',
+      ],
+    'one that has become a template': ['machines: a template is none'],
+    'one whose report came from elsewhere': ['machines: a binding whose level has ended'],
+  },
+  'static-address': {
+    'whose VM is proven gone: the new Node is initialized, though the old one stays': [
+      'addresses: a machine that is proven gone holds none',
+    ],
+  },
+  unbound: {
+    'by default it is said how to let them go': [
+      'precondition SeenOrWanted',
+      'machines: one that was never seen keeps a Node as lifecycle.unbound says',
+      'machines: of one that is silent and was never reported it is said that it stays',
+      'machines: a provider ID in either byte order',
+    ],
+    'with lifecycle.unbound: delete they go, by the UUID of their provider ID': [
+      'machines: a machine that was never seen takes longer',
+    ],
+  },
+  volumes: {
+    'a Node with volumes is called out of service first, and held until they are detached, or for so long': [
+      'precondition VolumesDetached',
+      'volumes: a Node is called out of service before it is deleted',
+    ],
+  },
+}
