@@ -17,7 +17,8 @@ import { run, runOnce } from './run.ts'
 import { systemClock } from './shared/clock.ts'
 import { hasFailed, linesJSON, printLines } from './shared/diagnosis.ts'
 import { escapeUnprintable } from './shared/printable.ts'
-import { returnFreePages, SERVICE_ACCOUNT_FOLDER, VERSION } from './shared/program.ts'
+import { returnFreePages, SERVICE_ACCOUNT_FOLDER } from './shared/program.ts'
+import { VERSION } from './shared/version.ts'
 
 /**
  * A kubelet recreates this file at each start, as it promises to device plugins, and registers its Node only at its start. A

@@ -9,7 +9,7 @@ import {
   sentences,
   tooWide,
 } from './testing/rights.ts'
-import { rightsInDocs } from './testing/rights-table.ts'
+import { rightsInDocs } from './testing/rights-in-docs.ts'
 
 const agent = 'kube-system/rollcall-agent'
 const controller = 'kube-system/rollcall-controller'

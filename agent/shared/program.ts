@@ -1,6 +1,3 @@
-/** The version of both programs; a test holds it to package.json's. */
-export const VERSION = '0.1.0'
-
 /** What a command line asks for: what only this program does, or what every program answers alike. */
 export type CommandLine<Work> =
   | Work

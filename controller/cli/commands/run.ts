@@ -10,6 +10,7 @@ import { createEventRecorder } from '../../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kubernetes/flow-control.ts'
 import { type CandidateOptions, createCandidate } from '../../leader/candidate.ts'
 import type { Engine } from '../../leader/engine.ts'
+import { liveness, readiness } from '../../leader/health.ts'
 import { type ProcessMemory, releaseMemory } from '../../lib/release-memory.ts'
 import { type Basics, runTogether, type Task } from '../../lib/tasks.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
@@ -17,7 +18,6 @@ import { loadClientCA } from '../../telemetry/client-ca.ts'
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
 import {
   createTelemetryServer,
-  type HealthStatus,
   openPlainPort,
   type ServingTLS,
   type TelemetryServerOptions,
@@ -185,19 +185,8 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     },
   })
 
-  const ready = (): HealthStatus => {
-    const { leading, holder } = candidate.status()
-    const standby = `standby; ${holder || 'nobody'} leads`
-    const problems = leading ? (engine?.problems() ?? []) : []
-    const ok = problems.length === 0
-    const state = ok ? [leading ? 'leading' : standby] : problems
-    const remarks = [...(leading ? (engine?.remarks() ?? []) : []), ...candidate.remarks()]
-    return { ok, text: [...state, ...remarks].join('\n') }
-  }
-  const healthy = (): HealthStatus => {
-    const { problem } = candidate.status()
-    return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
-  }
+  const ready = () => readiness(candidate, engine)
+  const healthy = () => liveness(candidate)
   const { listen, secure } = options
   const shown = { metrics, healthy, ready, logger }
   if (listen === undefined && secure === undefined) logger.warn(NO_PORT)
