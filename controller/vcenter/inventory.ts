@@ -6,9 +6,11 @@ import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
+import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/pace.ts'
+import { createNotingSoap } from './collect/session-objects.ts'
 import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
 import { type ListAndWatchOptions, listAndWatch } from './list-and-watch.ts'
@@ -16,7 +18,8 @@ import { type InventoryMetrics, type RunningInventory, withoutCredential } from 
 import { createTicketRequests } from './session/clone-ticket.ts'
 import type { LoginLimiter } from './session/login-limiter.ts'
 import { createRESTClient } from './session/rest.ts'
-import { createSession, createWatchedSoap, type ServiceContent } from './session/session.ts'
+import { createSession, type ServiceContent } from './session/session.ts'
+import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { createProber } from './vm-probe/prober.ts'
 import {
@@ -35,7 +38,7 @@ export interface InventoryOptions {
   readonly config: VCenterConfig
   /** Names of the tag categories of interest; others are not read. */
   readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
-  /** Identifies us in vCenter's list of sessions. */
+  /** Identifies us in vCenter's list of sessions; each connection adds a number of its own. */
   readonly userAgent: string
   readonly clock: Clock
   /** Uniform in [0, 1). */
@@ -58,7 +61,7 @@ export interface InventoryOptions {
  * has never answered show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
-  const { config, userAgent, clock, random, logins, metrics, onChange } = options
+  const { config, clock, random, logins, metrics, onChange } = options
   const { timings = TIMINGS, openConnection = openHTTPSConnection } = options
   if (config.noCredential !== undefined) return withoutCredential(config, config.noCredential)
   const vCenter = config.name
@@ -111,27 +114,52 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const onCertificate = (expiresAt: number) => {
       certificateExpiry = expiresAt
     }
+    const userAgent = `${options.userAgent} (${Math.floor(random() * 2 ** 32).toString(16)})`
     const connection = openConnection({ ...config, userAgent, clock, onCertificate })
     const soap = createSoapClient({ connection, clock, random, metrics })
     const loginSignal = last.signal
     const { trust } = config
-    const deadline = timings.callDeadline
+    const deadline = timings.loginDeadline
     const requestTicket = createTicketRequests({ trust, userAgent, deadline, clock, openConnection })
-    const session = createSession({ soap, config, timings, logger, logins, requestTicket, loginSignal })
-    const soapSession = soap.sessionID
-    const forREST = { connection, config, timings, clock, metrics, logins, loginSignal, soapSession }
-    const rest = createRESTClient(forREST)
+    const forLogin = { config, timings, clock, logins, loginSignal }
+    const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket })
+    const rest = createRESTClient({ ...forLogin, connection, metrics, soapSession: soap.sessionID })
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: Parameters<ListAndWatchOptions['onOpen']>[0] = []
     let openedIn: ServiceContent | undefined
+    /** Whether there may be objects in the session that cannot be destroyed. */
+    let lostObjects = false
     let heardAt = clock.monotonic()
     const onHeard = () => {
       heardAt = clock.monotonic()
     }
 
+    /** Enters a session, and tells when vCenter takes long to let us in. */
+    async function enter(): Promise<ServiceContent> {
+      const entered = new AbortController()
+      const overdue = clock.sleep(timings.callDeadline, entered.signal).then(() => {
+        if (entered.signal.aborted || signal.aborted) return
+        const failure: VCenterFailure = {
+          ...toFailure(vCenter, slowLogin(soap.server, timings)),
+          waiting: true,
+        }
+        logger.warn({ reason: failure.reason, error: failure.message }, 'vCenter is slow to log in')
+        health.failed(failure, true)
+      })
+      try {
+        return await session.ensure(signal)
+      } finally {
+        entered.abort()
+        await overdue
+      }
+    }
+
     async function connect(): Promise<void> {
-      const content = await session.ensure(signal)
+      // They would pile up, a view or a collector with each attempt.
+      if (lostObjects) await session.logout(signal)
+      lostObjects = false
+      const content = await enter()
       // The session outlived the last connection: objects created in it would pile up.
       if (openedIn === content) for (const each of opened) await each.destroy(signal)
       openedIn = undefined
@@ -152,7 +180,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         health.recovered()
       }
       const watched = createWatchedSoap({ soap, ask: session.keepAlive, timings, clock })
-      const parts = { soap: watched, session, content, store, locations, tagReader, prober, triggers }
+      const noting = createNotingSoap(watched, () => {
+        lostObjects = true
+      })
+      const parts = { soap: noting, session, content, store, locations, tagReader, prober, triggers }
       const surroundings = { timings, clock, random, logger, metrics }
       const events = { onOpen, onDatacenters, onReady, onHeard }
       await listAndWatch({ ...parts, ...surroundings, ...events }, signal)
@@ -244,4 +275,12 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     datacenters: () => datacenters,
     certificateExpiry: () => certificateExpiry,
   }
+}
+
+function slowLogin(server: string, { callDeadline, loginDeadline }: Timings): VCenterError {
+  return new VCenterError(
+    'TimedOut',
+    `${server} has not finished a login for ${callDeadline / 1000} s, and has up to ${loginDeadline / 1000} s for it; check ` +
+      'the state of its services and of its identity source',
+  )
 }

@@ -222,6 +222,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     return 'done'
   }
 
+  async function keepSession(signal: AbortSignal): Promise<void> {
+    await session.keepAlive(signal)
+    await session.endLost(signal)
+  }
+
   async function lookForDatacenters(signal: AbortSignal): Promise<void> {
     try {
       options.onDatacenters(await readDatacenters(reader, content.rootFolder, signal))
@@ -267,7 +272,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
         await lookForDatacenters(signal)
         await timed(timings.sweep, lookForDatacenters)(signal)
       },
-      timed(timings.keepAlive, (signal) => session.keepAlive(signal)),
+      async (signal) => {
+        await session.endLost(signal)
+        await timed(timings.keepAlive, keepSession)(signal)
+      },
     ],
     signal,
   )

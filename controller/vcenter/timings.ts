@@ -3,10 +3,12 @@ import type { Pace } from './collect/pace.ts'
 
 /** Milliseconds. */
 export interface Timings {
-  /** For a call whose answer is small. */
+  /** For a call that vCenter answers from memory: one that takes longer tells that vCenter is not well. */
   readonly callDeadline: number
-  /** For a call about many objects. */
+  /** For all others. Small calls beside it tell whether vCenter answers at all. */
   readonly readDeadline: number
+  /** For a login: vCenter asks a directory, which may take minutes. */
+  readonly loginDeadline: number
   /** When such a call has taken this long, a small call checks whether vCenter answers at all. */
   readonly doubt: number
   /** How long vCenter holds a poll without changes. Whole seconds. A dead connection is noticed only after this. */
@@ -57,6 +59,7 @@ export interface Timings {
 export const TIMINGS: Timings = {
   callDeadline: 15_000,
   readDeadline: 60_000,
+  loginDeadline: 300_000,
   doubt: 5_000,
   pollWait: 60_000,
   pollGrace: 15_000,

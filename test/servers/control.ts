@@ -58,7 +58,7 @@ export interface TagAttachment {
 export interface VcsimFault {
   /** A SOAP operation, "REST <METHOD> <path>", or "*" for every call. */
   operation: string
-  /** A reference's value that must occur in the request. */
+  /** A reference's value that must occur in the request; for `spoiled` in the answer. */
   object?: string
   /**
    * - status: this HTTP `status`
@@ -66,6 +66,10 @@ export interface VcsimFault {
    * - empty: a result without values
    * - hang: nothing until the client gives up or the fault is cleared
    * - delay: the right answer, `milliseconds` later or when the fault is cleared
+   * - late: the same, but what was asked is done at once, also where the client gives up
+   * - lost: what was asked is done, and answered with `status`, or a closed connection
+   * - cut: the right answer within `milliseconds`, then `status`, or a closed connection; what was asked goes on
+   * - spoiled: the vim25 `fault` in place of an answer that shows `object`
    * - reset: a TCP reset
    * - truncate: half a document in a whole HTTP response
    * - abort: a connection that closes half-way
@@ -79,6 +83,10 @@ export interface VcsimFault {
     | 'empty'
     | 'hang'
     | 'delay'
+    | 'late'
+    | 'lost'
+    | 'cut'
+    | 'spoiled'
     | 'reset'
     | 'truncate'
     | 'abort'

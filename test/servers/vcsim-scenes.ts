@@ -76,6 +76,8 @@ export interface VcsimScenes {
    * tell all others. Searches and views know nothing of it. None gives them back.
    */
   deny(vm: string, ...paths: string[]): Promise<void>
+  /** Says NotAuthenticated of these properties, though the session lives; none gives all of them back. */
+  denyStray(vm: string, ...paths: string[]): Promise<void>
   /** Has those who watch a machine told of these changes, whatever it is like; values are texts. */
   tell(vm: string, ...changes: ToldChange[]): Promise<void>
   /** Puts at most so many objects into a page, whatever is asked for, of reads and of updates; 0 leaves it to the client. */
@@ -103,6 +105,7 @@ export function createScenes(control: ControlClient): VcsimScenes {
     setHost: (options) => control.call('POST', '/host', options),
     startTask: async (options) => (await control.call<{ task: string }>('POST', '/tasks', options)).task,
     deny: (vm, ...paths) => control.call('POST', '/deny', { vm, paths }),
+    denyStray: (vm, ...paths) => control.call('POST', '/deny', { vm, paths, stray: true }),
     tell: (vm, ...changes) => control.call('POST', '/tell', { vm, changes }),
     limitPages: (objects) => control.call('PUT', '/pages', { objects }),
     endTask: (task, state = 'success') => control.call('DELETE', '/tasks', { task, state }),

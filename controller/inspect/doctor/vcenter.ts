@@ -61,19 +61,18 @@ function visit(options: VCenterOptions, signal: AbortSignal) {
     const connection = openConnection({ ...config, userAgent, clock })
     try {
       const soap = createSoapClient({ connection, clock, random, metrics: NO_METRICS })
-      const forLogin = { config, timings, logger, logins, loginSignal: signal }
+      const forLogin = { config, timings, clock, logins, loginSignal: signal }
       const requestTicket = createTicketRequests({
         trust: config.trust,
         userAgent,
-        deadline: timings.callDeadline,
+        deadline: timings.loginDeadline,
         clock,
         openConnection,
       })
-      const session = createSession({ ...forLogin, soap, requestTicket })
+      const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket })
       const rest = createRESTClient({
         ...forLogin,
         connection,
-        clock,
         metrics: NO_METRICS,
         soapSession: soap.sessionID,
       })

@@ -123,8 +123,11 @@ export async function runOnCopy(
     [...before.keys()].filter((name) => engine.uuidsOf(name).some((uuid) => isSo(inventory.lookup(uuid))))
 
   /** Whether a vCenter has answered for all Nodes, or has said why it cannot. */
-  const hasAnswered = (inventory: RunningInventory) =>
-    inventory.failure() !== undefined || (inventory.connected() && namesWith(inventory, isOpen).length === 0)
+  function hasAnswered(inventory: RunningInventory): boolean {
+    const failure = inventory.failure()
+    if (failure !== undefined) return failure.waiting !== true
+    return inventory.connected() && namesWith(inventory, isOpen).length === 0
+  }
 
   async function settle(signal: AbortSignal): Promise<void> {
     const end = clock.monotonic() + DEADLINE

@@ -118,7 +118,7 @@ export function createLocator(options: {
         operation: 'FindAllByUuid',
         target: content.searchIndex,
         parameters: element('uuid', uuid) + element('vmSearch', true) + element('instanceUuid', false),
-        deadline: timings.callDeadline,
+        deadline: timings.readDeadline,
         signal,
       })
       const vms = childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])

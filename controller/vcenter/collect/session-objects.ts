@@ -11,7 +11,7 @@ export async function createObject(
   operation: string,
   target: ManagedObjectReference,
   parameters: string,
-  { callDeadline: deadline }: Timings,
+  { readDeadline: deadline }: Timings,
   signal: AbortSignal,
 ): Promise<ManagedObjectReference> {
   const response = await soap.call({ operation, target, parameters, deadline, signal })
@@ -20,12 +20,37 @@ export async function createObject(
   throw malformed(`vCenter answers to ${operation} without naming the object it made`)
 }
 
+/** Those that live until somebody destroys them by name; a filter ends with its collector. */
+const MAKING: ReadonlySet<string> = new Set([
+  'CreateListView',
+  'CreateContainerView',
+  'CreatePropertyCollector',
+])
+
+/**
+ * A client that notes whether an object may have been made of which nobody knows the name, because the answer was lost: it
+ * lives until its session ends.
+ */
+export function createNotingSoap(soap: SoapClient, note: () => void): SoapClient {
+  return {
+    ...soap,
+    async call(call) {
+      try {
+        return await soap.call(call)
+      } catch (error) {
+        if (MAKING.has(call.operation) && !(error instanceof SoapFault)) note()
+        throw error
+      }
+    },
+  }
+}
+
 /** Destroys an object, if it still exists. Throws a VCenterError. */
 export async function destroyObject(
   soap: SoapClient,
   operation: string,
   target: ManagedObjectReference,
-  { callDeadline: deadline }: Timings,
+  { readDeadline: deadline }: Timings,
   signal: AbortSignal,
 ): Promise<void> {
   try {

@@ -83,21 +83,28 @@ export function createLoginLimiter(options: {
     const at = clock.now()
     let next = at
     let count = 0
+    let refused = 0
     let own = 0
     const add: Change = (before) => {
       const lists = before.map((list) => recent(list, at))
       const counted = mergeAttempts(lists)
       count = counted.length
+      refused = counted.filter((each) => each.refused).length
       own = lists[0]?.length ?? 0
       next = nextAttempt(counted, limits, at)
       return next > at ? undefined : lists.map((list) => [...list, { at, refused: false }])
     }
     await remember(account, add, signal)
     if (next <= at) return at
-    const { another, advice } = wordsFor(account)
+    const { another, advice: check } = wordsFor(account)
     const last = held.get(by)
-    const reason = last?.error.reason ?? 'InvalidLogin'
-    const what = `${another}: ${count} were refused or not answered lately${own < count ? OTHERS_COUNT : ''}`
+    // Silence says nothing of the password.
+    const [became, otherwise, advice] =
+      refused === 0
+        ? (['not answered', 'TimedOut', NOT_ANSWERED] as const)
+        : (['refused or not answered', 'InvalidLogin', check] as const)
+    const reason = last?.error.reason ?? otherwise
+    const what = `${another}: ${count} were ${became} lately${own < count ? OTHERS_COUNT : ''}`
     const error = new LoginRefused(what, { retryAt: next, once, advice, reason })
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: last?.backoff })
     throw error
@@ -204,6 +211,8 @@ export function createLoginLimiter(options: {
 
 const NOT_RECORDED =
   'the attempt could not be recorded in the Lease; see the log and the state of the API server'
+
+const NOT_ANSWERED = "check the state of vCenter's services and of its identity source"
 
 const OTHERS_COUNT =
   ', with those in other forms of this name or with other users from the same source counted'

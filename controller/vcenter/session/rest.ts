@@ -77,7 +77,8 @@ export function createRESTClient(options: {
    * for both interfaces, so the other one is always tried too.
    */
   async function openSession(headers: Record<string, string>): Promise<unknown> {
-    const open = () => send('POST', 'session', { headers, signal: loginSignal })
+    const open = () =>
+      send('POST', 'session', { headers, deadline: timings.loginDeadline, signal: loginSignal })
     try {
       return await open()
     } catch (error) {

@@ -82,6 +82,8 @@ function setUp(
     soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
     config,
     timings: TIMINGS,
+    clock: systemClock,
+    userAgent: 'rollcall-controller/test (1)',
     logger: pino({ level: 'silent' }),
     logins,
     requestTicket,

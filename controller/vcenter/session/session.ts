@@ -5,13 +5,15 @@ import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Timings } from '../timings.ts'
-import { isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
+import { DeadlineError, isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
 import type { Pause } from './login-accounts.ts'
 import type { LoginLimiter } from './login-limiter.ts'
+import { endSessionsOf } from './lost-sessions.ts'
+import { createWatchedSoap } from './watched-soap.ts'
 
 /** Where every client begins. */
 export const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
@@ -49,6 +51,12 @@ export interface Session {
   /** Why the configured credential must not be tried now; undefined where it may, or need not: the session may live. */
   pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
+  /**
+   * Ends the sessions that logins without an answer may have left in vCenter, as far as the account may; without a call where
+   * there were none. To be called in a session, now and then: vCenter may still be working on such a login. Throws where the
+   * session has ended, or vCenter does not answer.
+   */
+  endLost(signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
   logout(signal: AbortSignal): Promise<void>
 }
@@ -58,8 +66,11 @@ export function createSession(options: {
   /** The password is read at each login, as it may change. */
   readonly config: VCenterConfig
   readonly timings: Timings
+  readonly clock: Clock
   readonly logger: Logger
   readonly logins: LoginLimiter
+  /** By which vCenter's list of sessions tells those of this client from all others. */
+  readonly userAgent: string
   /** Used with a session manager alone. */
   readonly requestTicket: RequestTicket
   /**
@@ -68,15 +79,26 @@ export function createSession(options: {
    */
   readonly loginSignal: AbortSignal
 }): Session {
-  const { soap, config, timings, logger, logins, requestTicket, loginSignal } = options
+  const { soap, config, timings, clock, logger, logins, userAgent, requestTicket, loginSignal } = options
   let content: ServiceContent | undefined
   let latest: Login | undefined
   /** The cookie of the last login: there may be one before it, too. */
   let loggedIn: string | undefined
-  const { callDeadline: deadline } = timings
+  /** When vCenter last left a login without an answer; undefined where it has left no session behind. Monotonic. */
+  let unanswered: number | undefined
+  const { callDeadline: deadline, readDeadline, loginDeadline } = timings
+  /** A directory may be slow, while vCenter itself is well. */
+  const patient = createWatchedSoap({ soap, ask: answers, timings, clock })
 
   async function keepAlive(signal: AbortSignal): Promise<void> {
     await soap.call({ operation: 'CurrentTime', target: SERVICE_INSTANCE, deadline, signal })
+  }
+
+  /** Before a login a refusal is an answer, too. */
+  async function answers(signal: AbortSignal): Promise<void> {
+    await keepAlive(signal).catch((error: unknown) => {
+      if (!isSessionLost(error)) throw error
+    })
   }
 
   async function login({ sessionManager: target, instanceUUID }: ServiceContent): Promise<void> {
@@ -118,10 +140,12 @@ export function createSession(options: {
   }
 
   async function open(operation: string, target: ManagedObjectReference, parameters: string) {
-    const call = { operation, target, parameters, deadline, signal: loginSignal }
-    return await soap.call(call).catch((error: unknown) => {
+    const call = { operation, target, parameters, deadline: loginDeadline, signal: loginSignal }
+    return await patient.call(call).catch((error: unknown) => {
       // A proxy in front of vCenter may repeat the password or the ticket in its message.
-      throw error instanceof SoapFault ? new SoapFault(error.fault, '', error.object) : error
+      if (error instanceof SoapFault) throw new SoapFault(error.fault, '', error.object)
+      unanswered = clock.monotonic()
+      throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
     })
   }
 
@@ -142,17 +166,27 @@ export function createSession(options: {
     }
   }
 
+  async function end({ sessionManager: target }: ServiceContent, signal: AbortSignal): Promise<void> {
+    await soap.call({ operation: 'Logout', target, deadline, signal }).catch((error: unknown) => {
+      if (!isSessionLost(error)) throw error
+    })
+    soap.forgetSession()
+  }
+
   return {
     async ensure(signal) {
       const paused = pause()
       if (paused !== undefined) throw paused.error
+      // There may be one of which the login's answer was lost, all but its cookie.
+      if (content !== undefined && soap.sessionID() !== undefined && soap.sessionID() !== loggedIn)
+        await end(content, signal)
       if (content !== undefined && (await stillAlive(signal))) return content
       signal.throwIfAborted()
       // Read again for each session: a restored or replaced vCenter has other objects at the same address.
       const operation = 'RetrieveServiceContent'
       content = readContent(
         soap.server,
-        await soap.call({ operation, target: SERVICE_INSTANCE, deadline, signal }),
+        await patient.call({ operation, target: SERVICE_INSTANCE, deadline: readDeadline, signal }),
       )
       await login(content)
       signal.throwIfAborted()
@@ -164,13 +198,37 @@ export function createSession(options: {
     },
     pause,
     keepAlive,
+    async endLost(signal) {
+      const own = latest?.key
+      if (unanswered === undefined || content === undefined || own === undefined) return
+      // What takes longer than this is not worked on any more: this is the last look.
+      if (clock.monotonic() - unanswered > loginDeadline) unanswered = undefined
+      try {
+        const ended = await endSessionsOf({ soap, ...content, userAgent, own, timings, signal })
+        if (ended > 0) logger.info({ ended }, 'sessions of logins without an answer ended')
+      } catch (error) {
+        if (!(error instanceof SoapFault) || isSessionLost(error)) throw error
+        unanswered = undefined
+        logger.info(
+          { error: error.message },
+          'sessions of logins without an answer run out by themselves: the account may not end them',
+        )
+      }
+    },
     async logout(signal) {
       if (content === undefined || soap.sessionID() === undefined) return
-      await soap.call({ operation: 'Logout', target: content.sessionManager, deadline, signal })
-      soap.forgetSession()
+      await end(content, signal)
       logger.info('logged out')
     },
   }
+}
+
+function tooSlow(server: string, deadline: number): VCenterError {
+  return new DeadlineError(
+    `${server} took a login but did not answer it within ${deadline / 1000} s, which does not tell whether the password is ` +
+      'right; check the state of its services and of its identity source',
+    false,
+  )
 }
 
 function readContent(server: string, response: XMLElement): ServiceContent {
@@ -195,47 +253,5 @@ function readContent(server: string, response: XMLElement): ServiceContent {
     searchIndex: object('searchIndex'),
     sessionManager: object('sessionManager'),
     authorizationManager: object('authorizationManager'),
-  }
-}
-
-/**
- * A client whose big calls, which may take long, fail as soon as vCenter does not answer small calls either, with the error of
- * the small call.
- */
-export function createWatchedSoap(options: {
-  readonly soap: SoapClient
-  /** A small call; throws where vCenter does not answer. */
-  readonly ask: (signal: AbortSignal) => Promise<void>
-  readonly timings: Timings
-  readonly clock: Clock
-}): SoapClient {
-  const { soap, ask, timings, clock } = options
-  async function watch(signal: AbortSignal, dead: AbortController): Promise<void> {
-    for (;;) {
-      await clock.sleep(timings.doubt, signal)
-      if (signal.aborted) return
-      try {
-        await ask(signal)
-      } catch (error) {
-        if (!signal.aborted) dead.abort(error)
-        return
-      }
-    }
-  }
-
-  return {
-    ...soap,
-    async call(call) {
-      if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
-      const dead = new AbortController()
-      const ended = new AbortController()
-      const watching = watch(AbortSignal.any([call.signal, ended.signal]), dead)
-      try {
-        return await soap.call({ ...call, signal: AbortSignal.any([call.signal, dead.signal]) })
-      } finally {
-        ended.abort()
-        await watching
-      }
-    },
   }
 }

@@ -56,10 +56,10 @@ export function createSoapClient(options: {
     return await connection.request(
       longPoll === true ? { ...request, longPoll } : request,
       async (answer) => {
-        const response = await readAnswer(connection.server, answer, records)
-        // A quoted value is sent back as received.
-        for (const each of answer.cookies) cookie = new RegExp(`^${COOKIE}=([^;]*)`).exec(each)?.[1] ?? cookie
-        return response
+        // First, as the session exists, whatever becomes of the rest. A quoted value is sent back as received.
+        for (const each of answer.status === 200 ? answer.cookies : [])
+          cookie = new RegExp(`^${COOKIE}=([^;]*)`).exec(each)?.[1] ?? cookie
+        return await readAnswer(connection.server, answer, records)
       },
     )
   }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -31,6 +32,10 @@ var answers = map[string]func(f *fault, w http.ResponseWriter, c *call, next htt
 	"empty":    (*fault).empty,
 	"hang":     (*fault).hang,
 	"delay":    (*fault).delay,
+	"late":     (*fault).late,
+	"lost":     (*fault).lose,
+	"cut":      (*fault).cut,
+	"spoiled":  (*fault).spoiled,
 	"reset":    (*fault).reset,
 	"truncate": (*fault).truncate,
 	"abort":    (*fault).abort,
@@ -125,6 +130,61 @@ func (f *fault) delay(w http.ResponseWriter, c *call, next http.Handler) {
 	case <-f.cleared:
 	}
 	next.ServeHTTP(w, c.request)
+}
+
+// late does what is asked at once, and answers when its time is over or the fault is cleared. Whoever has given up by then has
+// had it done all the same.
+func (f *fault) late(w http.ResponseWriter, c *call, next http.Handler) {
+	recorded, body := record(c, next)
+	select {
+	case <-c.request.Context().Done():
+		panic(http.ErrAbortHandler)
+	case <-time.After(time.Duration(f.Milliseconds) * time.Millisecond):
+	case <-f.cleared:
+	}
+	send(w, recorded, body)
+}
+
+// lose does what is asked, and answers with the status, or closes the connection where there is none.
+func (f *fault) lose(w http.ResponseWriter, c *call, next http.Handler) {
+	record(c, next)
+	if f.Status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	f.status(w, c, next)
+}
+
+// cut passes an answer on that comes in time, as a proxy with a limit on silence does. Of a later one it answers with the status,
+// or closes the connection where there is none; what was asked goes on.
+func (f *fault) cut(w http.ResponseWriter, c *call, next http.Handler) {
+	answered := make(chan func(), 1)
+	going := *c
+	going.request = c.request.WithContext(context.WithoutCancel(c.request.Context()))
+	go func() {
+		recorded, body := record(&going, next)
+		answered <- func() { send(w, recorded, body) }
+	}()
+	select {
+	case pass := <-answered:
+		pass()
+	case <-c.request.Context().Done():
+		panic(http.ErrAbortHandler)
+	case <-time.After(time.Duration(f.Milliseconds) * time.Millisecond):
+		if f.Status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		f.status(w, c, next)
+	}
+}
+
+// spoiled answers with the fault where the answer would show the object, however that was selected.
+func (f *fault) spoiled(w http.ResponseWriter, c *call, next http.Handler) {
+	recorded, body := record(c, next)
+	if !mentions(body, f.Object) {
+		send(w, recorded, body)
+		return
+	}
+	f.soapFault(w, c, next)
 }
 
 // reset drops the connection without the courtesies of TLS and TCP.

@@ -13,17 +13,17 @@ type fault struct {
 	ID int `json:"id"`
 	// Operation as the counter names it; "*" is every call.
 	Operation string `json:"operation"`
-	// Object is a reference's value, such as "vm-52", that must occur in the request.
+	// Object is a reference's value, such as "vm-52", that must occur in the request; for kind "spoiled" in the answer.
 	Object string `json:"object,omitempty"`
 	// Kind is one of the keys of answers.
 	Kind string `json:"kind"`
-	// Status of kind "status".
+	// Status of kinds "status", "lost" and "cut".
 	Status int `json:"status,omitempty"`
-	// Fault of kind "fault": the name of a vim25 fault.
+	// Fault of kinds "fault" and "spoiled": the name of a vim25 fault.
 	Fault string `json:"fault,omitempty"`
 	// Its message, where it is not the same text.
 	Text string `json:"text,omitempty"`
-	// Milliseconds of kind "delay".
+	// Milliseconds of kinds "delay", "late" and "cut".
 	Milliseconds int `json:"milliseconds,omitempty"`
 	// Bytes of kind "huge".
 	Bytes int `json:"bytes,omitempty"`
@@ -47,8 +47,8 @@ func (f *fault) validate() error {
 	if f.Kind == "status" && f.Status < 100 {
 		return fmt.Errorf("a fault of kind status needs a status")
 	}
-	if f.Kind == "fault" && f.Fault == "" {
-		return fmt.Errorf("a fault of kind fault needs the fault's name")
+	if (f.Kind == "fault" || f.Kind == "spoiled") && f.Fault == "" {
+		return fmt.Errorf("a fault of kind %s needs the fault's name", f.Kind)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (f *fault) matches(c *call) bool {
 	if f.Times > 0 && f.Hits >= f.Times {
 		return false
 	}
-	return f.Object == "" || mentions(c.body, f.Object)
+	return f.Object == "" || f.Kind == "spoiled" || mentions(c.body, f.Object)
 }
 
 // mentions tells whether the object occurs as a whole word: vm-5 is not in vm-52.

@@ -13,6 +13,7 @@ import (
 // as pageLimit is.
 var properties = &propertyRules{
 	denied: map[types.ManagedObjectReference][]string{},
+	stray:  map[types.ManagedObjectReference]bool{},
 	told:   map[types.ManagedObjectReference][]types.PropertyChange{},
 }
 
@@ -20,6 +21,8 @@ type propertyRules struct {
 	mu sync.Mutex
 	// denied are paths that the account may not read.
 	denied map[types.ManagedObjectReference][]string
+	// stray are objects of which the same is said as to one without a session, though the session lives.
+	stray map[types.ManagedObjectReference]bool
 	// told are changes that the next update of an object tells in place of its own.
 	told map[types.ManagedObjectReference][]types.PropertyChange
 }
@@ -30,7 +33,11 @@ func (p *propertyRules) missing(ref types.ManagedObjectReference, path string) *
 	if !slices.Contains(p.denied[ref], path) {
 		return nil
 	}
-	return &types.MissingProperty{Path: path, Fault: types.LocalizedMethodFault{Fault: noPermission(ref)}}
+	var fault types.BaseMethodFault = noPermission(ref)
+	if p.stray[ref] {
+		fault = &types.NotAuthenticated{NoPermission: *noPermission(ref)}
+	}
+	return &types.MissingProperty{Path: path, Fault: types.LocalizedMethodFault{Fault: fault}}
 }
 
 // withhold answers with NoPermission for each property of these objects that may not be read, and with all others.
@@ -119,6 +126,8 @@ func specOf(ctx *simulator.Context) func(types.ManagedObjectReference) []types.P
 type denial struct {
 	VM    string   `json:"vm"`
 	Paths []string `json:"paths"`
+	// Stray denies by NotAuthenticated, though the session lives.
+	Stray bool `json:"stray"`
 }
 
 func (c *control) deny(d *denial) error {
@@ -129,6 +138,7 @@ func (c *control) deny(d *denial) error {
 	properties.mu.Lock()
 	defer properties.mu.Unlock()
 	properties.denied[vm.Self] = d.Paths
+	properties.stray[vm.Self] = d.Stray
 	return nil
 }
 

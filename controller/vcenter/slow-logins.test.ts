@@ -1,0 +1,80 @@
+/** Logins that take longer than any other call, or of which the answer is lost. */
+import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
+import type { VcsimFault } from '../../test/servers/control.ts'
+import { answered, type LabOptions, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
+
+const REST_LOGIN = 'REST POST /rest/com/vmware/cis/session'
+const ZONE = { category: 'k8s-zone', tag: 'z', object: 'DC0_C0' }
+
+t.test('a slow directory is waited for, and told meanwhile', async (t) => {
+  const slow = { kind: 'late', milliseconds: 4_000 } as const
+  const lab = await openLab(t, {
+    timings: { ...QUICK, callDeadline: 1_500 },
+    async before(vCenter) {
+      await vCenter.tag(ZONE)
+      await vCenter.fault({ operation: 'Login', ...slow })
+      await vCenter.fault({ operation: REST_LOGIN, ...slow })
+    },
+  })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  t.match(await until('it is told', () => lab.inventory.failure()), {
+    reason: 'TimedOut',
+    waiting: true,
+    message: /has not finished a login for 1\.5 s, and has up to 300 s for it; .* identity source$/,
+  })
+  await answered(lab, uuid)
+  t.equal(lab.inventory.failure(), undefined)
+  await until('its zone', () => {
+    const ancestry = vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry
+    return ancestry?.compute.some(({ tags }) => tags[0]?.name === 'z')
+  })
+  const { operations } = await lab.vCenter.calls()
+  t.equal(operations.Login, 1)
+  t.equal(operations[REST_LOGIN], 1)
+  t.same(await lab.vCenter.sessions(), { soap: 1, rest: 1 })
+})
+
+t.test('a vCenter that hangs in a login is not waited for as long', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, callDeadline: 1_000 },
+    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'hang' }),
+  })
+  const logins = async () => (await lab.vCenter.calls()).operations.Login ?? 0
+  await until('a login', async () => (await logins()) === 1)
+  await lab.vCenter.fault({ operation: '*', kind: 'hang' })
+  await until('it is given up', () => lab.inventory.failure()?.waiting !== true && lab.inventory.failure())
+  await lab.vCenter.clearFaults()
+  await until('another session', () => lab.inventory.connected())
+})
+
+const LOST: readonly [string, Omit<VcsimFault, 'operation'>, LabOptions['timings']][] = [
+  [
+    'after the longest that one may take',
+    { kind: 'late', milliseconds: 2_500 },
+    { ...QUICK, loginDeadline: 1_500 },
+  ],
+  ['by a proxy with a limit', { kind: 'lost', status: 504 }, QUICK],
+  ['by a proxy that closes the connection', { kind: 'lost' }, QUICK],
+  ['in its middle', { kind: 'truncate' }, QUICK],
+]
+for (const [how, fault, timings = QUICK] of LOST) {
+  t.test(`the answer to a login is lost ${how}: its session is ended`, async (t) => {
+    const lab = await openLab(t, {
+      // The lost session may be there only later.
+      timings: { ...timings, keepAlive: 1_000 },
+      before: (vCenter) => vCenter.fault({ operation: 'Login', ...fault, times: 1 }),
+    })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    const failure = await until('a failure', () => lab.inventory.failure())
+    t.not(failure.reason, 'InvalidLogin')
+    t.notMatch(failure.message, /check user and password/)
+    await answered(lab, uuid)
+    t.equal((await lab.vCenter.calls()).operations.Login, 2)
+    await until('one session', async () => (await lab.vCenter.sessions()).soap === 1)
+    await lab.stop()
+    t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
+  })
+}

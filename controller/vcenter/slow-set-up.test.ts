@@ -1,0 +1,39 @@
+/** Calls that are made once in a session, where vCenter takes long for them, or their answers are lost. */
+import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, openLab, QUICK, vmAt } from './testing/lab.ts'
+
+const MADE = ['CreateListView', 'CreatePropertyCollector', 'CreateContainerView'] as const
+
+t.test('each call of the set-up may take longer than a small one', async (t) => {
+  for (const operation of ['RetrieveServiceContent', ...MADE, 'CreateFilter', 'FindAllByUuid']) {
+    const lab = await openLab(t, {
+      timings: { ...QUICK, callDeadline: 1_000 },
+      before: (vCenter) => vCenter.fault({ operation, kind: 'late', milliseconds: 2_000 }),
+    })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    await until('the view of all', async () => (await lab.vCenter.calls()).operations.CreateContainerView)
+    const { operations } = await lab.vCenter.calls()
+    t.equal(operations.Login, 1, operation)
+    t.equal(operations.CreateListView, 1, operation)
+    t.notMatch(lab.log.join(''), /vCenter failed/)
+    await lab.stop()
+  }
+})
+
+t.test('an object whose name was lost goes with its session', async (t) => {
+  for (const operation of MADE) {
+    const lab = await openLab(t, {
+      before: (vCenter) => vCenter.fault({ operation, kind: 'lost', times: 1 }),
+    })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    await until('another session', async () => (await lab.vCenter.calls()).operations.Login === 2)
+    t.equal((await lab.vCenter.calls()).operations.Logout, 1, operation)
+    t.equal((await lab.vCenter.sessions()).soap, 1)
+    await lab.stop()
+  }
+})
