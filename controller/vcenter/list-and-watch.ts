@@ -22,7 +22,7 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, resync, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { SoapFault } from './wire/errors.ts'
+import { isRefusal, SoapFault } from './wire/errors.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
@@ -61,11 +61,12 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const { soap, session, content, store, locations, tagReader, prober, triggers } = options
   const { timings, clock, random, logger, metrics } = options
   const { propertyCollector } = content
+  const alive = session.keepAlive
   const collectors = createCollectors({ soap, propertyCollector, timings })
-  const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
+  const reader = createPropertyReader({ soap, collectors, alive, timings, clock })
   const allVMs = createAllVMs({ soap, content, timings })
   const locator = createLocator({ soap, reader, allVMs, content, timings, clock })
-  const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings }
+  const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings, alive }
   const updates = createUpdates({ soap, content, ...watched, timings, clock })
   // Before anything is created: a call that fails in between leaves what was created before it.
   options.onOpen([updates, allVMs, collectors])
@@ -147,8 +148,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const vms = news.slice(0, MAX_NAMES).map(([vm]) => store.machine(vm)?.name ?? vm)
     logger.warn(
       { vms, count: refused.size, error: news[0]?.[1].message },
-      'vCenter pushes no changes of some VMs, which are seen only when all VMs are read again; ' +
-        'give the account the role Read-only on them',
+      'vCenter pushes no changes of some VMs, which are seen only when all VMs are read again' +
+        (news.some(([, fault]) => fault.fault === 'NoPermission')
+          ? '; give the account the role Read-only on them'
+          : ''),
     )
   }
 
@@ -171,7 +174,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const read = store.beginRead()
     const doubted = await readUnlisted(signal)
     if (members.size() > 0) {
-      const corrected = await resync(sync, listView, members.has, signal)
+      const corrected = await readMembers(signal)
       askAgain(corrected)
       doubted.push(...corrected.doubted)
       metrics.resynced(corrected.vms.length, clock.now() / 1000)
@@ -179,6 +182,17 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     }
     reads.set(read, doubted)
     endReads()
+  }
+
+  /** In one go; or one by one where a single VM, or what is above it, makes that fail. */
+  async function readMembers(signal: AbortSignal): Promise<Changes> {
+    try {
+      return await resync(sync, listView, members.has, signal)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      logger.info({ error: error.message }, 'all VMs cannot be read at once, so each is read by itself')
+      return await readAgain(sync, [...store.vms()].filter(members.has), signal)
+    }
   }
 
   /** The VMs that push does not cover: those that vCenter refuses to watch, and those that are to be watched soon. */
@@ -210,6 +224,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   async function sweep(signal: AbortSignal): Promise<void> {
     const index = await locator.sweep(signal)
+    if (index === undefined) return
     for (const uuid of store.followed()) {
       const known = store.vmsOf(uuid)
       if (index.get(uuid)?.some((vm) => !known.includes(vm)) === true) store.want(uuid)
@@ -262,7 +277,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       (signal) => triggers.members.run(syncMembers, signal),
       (signal) => triggers.provability.run(look, signal),
       (signal) => triggers.lost.run(readOthers, signal),
-      (signal) => prober.run({ soap, content, login: session.lastLogin() }, signal),
+      (signal) => prober.run({ soap, content, login: session.lastLogin() }, alive, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
       timed(timings.resync, resyncInTime),
       timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),

@@ -112,7 +112,6 @@ t.test('what is wrong with the list or the session is thrown', async (t) => {
   const faults = [
     new SoapFault('ManagedObjectNotFound', '', listView),
     new SoapFault('NotAuthenticated', '', { type: 'VirtualMachine', value: 'vm-1' }),
-    new SoapFault('RuntimeFault', ''),
   ]
   for (const fault of faults) {
     const soap = fakeSoap(() => {

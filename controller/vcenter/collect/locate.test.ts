@@ -76,7 +76,8 @@ t.test('Nodes that keep changing their UUIDs cost one sweep per age of the index
 
 t.test('a sweep keeps nothing that is no UUID, however long it is', async (t) => {
   const long = 'f'.repeat(37)
-  t.same([...(await setUp(['u', long]).locator.sweep(signal)).keys()], ['u'])
+  const found = await setUp(['u', long]).locator.sweep(signal)
+  t.same([...(found?.keys() ?? [])], ['u'])
 })
 
 t.test('a sweep whose view is gone is to fail, and a VM that is told twice is one', async (t) => {

@@ -3,10 +3,11 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { SoapFault, type VCenterError } from '../wire/errors.ts'
+import { isRefusal, type VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf, detach } from '../wire/xml.ts'
+import { callTwice } from './refusals.ts'
 import {
   filterSpec,
   objectSpec,
@@ -73,8 +74,11 @@ export interface Locator {
    * whole.
    */
   locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>>
-  /** Reads the UUIDs of all VMs. Until they are too old, later answers come from them. */
-  sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Reads the UUIDs of all VMs. Until they are too old, later answers come from them. Undefined where vCenter refuses to list
+   * them all.
+   */
+  sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined>
   /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
   forget(uuids: Iterable<string>): void
 }
@@ -91,7 +95,19 @@ export function createLocator(options: {
   let index: Map<string, string[]> | undefined
   let indexed = -Infinity
 
-  async function sweep(signal: AbortSignal): Promise<Map<string, string[]>> {
+  /** Where some VM makes reads of all fail, UUIDs are searched for one by one for a while. */
+  async function sweep(signal: AbortSignal): Promise<Map<string, string[]> | undefined> {
+    try {
+      return await readAll(signal)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      index = undefined
+      indexed = clock.monotonic()
+      return undefined
+    }
+  }
+
+  async function readAll(signal: AbortSignal): Promise<Map<string, string[]>> {
     const all = await allVMs.select(signal)
     // Sets, because a read that had to restart reports some VMs twice.
     const found = new Map<string, Set<string>>()
@@ -113,18 +129,19 @@ export function createLocator(options: {
 
   async function search(uuid: string, signal: AbortSignal): Promise<Located> {
     try {
-      const response = await soap.call({
+      const call = {
         // FindByUuid would silently return one of several. No datacenter: the VM may have moved.
         operation: 'FindAllByUuid',
         target: content.searchIndex,
         parameters: element('uuid', uuid) + element('vmSearch', true) + element('instanceUuid', false),
         deadline: timings.readDeadline,
         signal,
-      })
+      }
+      const response = await callTwice(() => soap.call(call))
       const vms = childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
       return { vms, fresh: true }
     } catch (error) {
-      if (error instanceof SoapFault && error.fault === 'NoPermission') return { error }
+      if (isRefusal(error)) return { error }
       throw error
     }
   }
@@ -141,8 +158,8 @@ export function createLocator(options: {
         else located.set(uuid, { vms, fresh: false })
       }
       // Nodes that keep changing their UUIDs must not cause one sweep after the other.
-      if (unknown.length > SEARCH_SINGLY && !recent) {
-        const found = await sweep(signal)
+      const found = unknown.length > SEARCH_SINGLY && !recent ? await sweep(signal) : undefined
+      if (found !== undefined) {
         for (const uuid of unknown) located.set(uuid, { vms: found.get(uuid) ?? [], fresh: true })
       } else {
         const some = unknown.slice(0, SEARCH_SINGLY)

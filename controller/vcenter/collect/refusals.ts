@@ -6,7 +6,7 @@
 import type { UnreadableProperty } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import { isGone, isRebuild, namesObject, SoapFault, VCenterError } from '../wire/errors.ts'
+import { isGone, isRefusal, namesObject, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './retrieve-properties.ts'
 
@@ -14,8 +14,8 @@ import type { ObjectContent } from './retrieve-properties.ts'
 const MAX_EXTRA_CALLS = 39
 
 /**
- * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen or is
- * gone. An object that the fault names is left out; where it names another (often the root folder), the refused ones are
+ * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen, is
+ * gone, or fails in any other way (SystemError). An object that the fault names is left out; where it names another (often the root folder), the refused ones are
  * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
  * is to begin with them. Throws the first failure that is not about single objects, when no call is under way any more.
  */
@@ -36,7 +36,7 @@ export async function callWithoutRefused<T>(batches: {
 
   async function attempt(items: readonly T[]): Promise<void> {
     try {
-      await call(items)
+      await (items.length === 1 ? callTwice(() => call(items)) : call(items))
     } catch (error) {
       if (!isRefusal(error)) throw error
       const culprit = culpritOf(error, items, objectOf)
@@ -71,10 +71,17 @@ export async function callWithoutRefused<T>(batches: {
   return left.toReversed().flat()
 }
 
-/** Whether the fault is about objects of the call, not about what the call was sent to, or the session. */
-function isRefusal(error: unknown): error is SoapFault {
-  if (!(error instanceof SoapFault) || isRebuild(error)) return false
-  return error.fault === 'NoPermission' || error.fault === 'ManagedObjectNotFound'
+/** Faults that another attempt would meet again. Others may have been chance, such as a vCenter under load. */
+const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound'])
+
+/** Makes a call, and once more where it fails for an object in a way that may pass. Throws what the last attempt throws. */
+export async function callTwice<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!isRefusal(error) || LASTING.has(error.fault)) throw error
+    return await call()
+  }
 }
 
 /** The refused object, if known: the one that the fault names, or the only one. */

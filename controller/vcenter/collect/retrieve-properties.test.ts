@@ -192,8 +192,11 @@ t.test('what may not be read is told by its path, and without a session nothing 
     const soap = fakeSoap(({ operation }) =>
       operation === 'CreatePropertyCollector' ? made : `<returnval>${record}</returnval>`,
     )
-    return openReader(soap).read(['<x/>'], (each) => taken.push(each), signal)
+    return openReader(soap, soap, createHandClock(), async () => {
+      if (ended) throw new SoapFault('NotAuthenticated', 'ended')
+    }).read(['<x/>'], (each) => taken.push(each), signal)
   }
+  let ended = false
   await read(
     missing(
       'guest.net',
@@ -212,5 +215,13 @@ t.test('what may not be read is told by its path, and without a session nothing 
       ['runtime.host', { fault: 'NoPermission', privilege: undefined }],
     ]),
   )
+  await read(missing('name', 'NotAuthenticated'))
+  t.match(taken.at(-1)?.missing.get('name'), {
+    reason: 'UnexpectedFault',
+    message: /NotAuthenticated in a living session/,
+  })
+  const before = taken.length
+  ended = true
   await t.rejects(read(missing('name', 'NotAuthenticated')), { fault: 'NotAuthenticated', message: /./ })
+  t.equal(taken.length, before)
 })

@@ -1,7 +1,15 @@
 /** Reads properties of many objects in few calls: PropertyCollector's RetrievePropertiesEx, page by page. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
-import { fewerThan, malformed, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import {
+  fewerThan,
+  inLivingSession,
+  isSessionLost,
+  malformed,
+  SoapFault,
+  TooLongError,
+  VCenterError,
+} from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, readFaultDetail, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
@@ -90,6 +98,8 @@ export function createPropertyReader(options: {
     signal: AbortSignal,
   ) {
     let objects = 0
+    /** What counts only once the session is shown to live. */
+    const doubtful: ObjectContent[] = []
     const response = await soap.call({
       operation,
       target: collector,
@@ -100,11 +110,15 @@ export function createPropertyReader(options: {
         depth: OBJECT_DEPTH,
         take(record, whole) {
           objects++
-          take(readObject(record, whole))
+          const read = parseObject(record, whole)
+          if (strayIn(read.missing) === undefined) take(read)
+          else doubtful.push(read)
         },
       },
       signal,
     })
+    if (doubtful.length > 0) await alive(signal)
+    for (const read of doubtful) take(withoutStray(read))
     const token = textOf(child(response, 'returnval'), 'token')
     if (objects > 0) return token
     if (token !== undefined) throw endless('a page without objects')
@@ -213,8 +227,18 @@ export interface ObjectContent {
   readonly excess: VCenterError | undefined
 }
 
-/** Parses one `ObjectContent`. Throws a VCenterError. */
-export function readObject(record: XMLElement, whole = true): ObjectContent {
+/**
+ * Parses one `ObjectContent`. Throws a VCenterError: NotAuthenticated too, as without a session vCenter may answer normally and
+ * name that fault for each property.
+ */
+export function readObject(record: XMLElement): ObjectContent {
+  const read = parseObject(record, true)
+  const stray = strayIn(read.missing)
+  if (stray !== undefined) throw stray
+  return read
+}
+
+function parseObject(record: XMLElement, whole: boolean): ObjectContent {
   const object = toReference(child(record, 'obj'))
   if (object === undefined) {
     throw new VCenterError('MalformedAnswer', 'vCenter answers with properties of an object without a name')
@@ -240,18 +264,27 @@ function tooLarge({ type, value }: ManagedObjectReference): VCenterError {
   )
 }
 
-/**
- * Why properties are missing, by path. Throws NotAuthenticated: without a session vCenter may answer normally and name that
- * fault for each property.
- */
+/** NotAuthenticated for some property, where vCenter says so: the session may have ended, or it may be about that object alone. */
+export function strayIn(missing: ObjectContent['missing']): SoapFault | undefined {
+  return [...missing.values()].find(isSessionLost)
+}
+
+/** What was read in a session that lives. */
+function withoutStray(read: ObjectContent): ObjectContent {
+  const missing = Array.from(
+    read.missing,
+    ([path, fault]) => [path, isSessionLost(fault) ? inLivingSession(fault) : fault] as const,
+  )
+  return { ...read, missing: new Map(missing) }
+}
+
+/** Why properties are missing, by path. */
 export function readMissing(record: XMLElement): ReadonlyMap<string, SoapFault> {
   const faults = new Map<string, SoapFault>()
   for (const missing of childrenOf(record, 'missingSet')) {
     const outer = child(missing, 'fault')
     const fault = readFaultDetail(child(outer, 'fault'), textOf(outer, 'localizedMessage'))
-    if (fault === undefined) continue
-    if (fault.fault === 'NotAuthenticated') throw fault
-    faults.set(textOf(missing, 'path') ?? '', fault)
+    if (fault !== undefined) faults.set(textOf(missing, 'path') ?? '', fault)
   }
   return faults
 }

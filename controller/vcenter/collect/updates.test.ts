@@ -25,7 +25,9 @@ function updatesOf(soap: SoapClient, clock: Clock, paths: readonly string[] = []
   const timings = TIMINGS
   const allVMs = createAllVMs({ soap, content, timings })
   const onUnwatched = (refusal: SoapFault) => void refusals.push(refusal)
-  return { ...createUpdates({ soap, content, paths, allVMs, onUnwatched, timings, clock }), refusals }
+  // A session that has ended, where anybody looks.
+  const alive = () => Promise.reject(new SoapFault('NotAuthenticated', ''))
+  return { ...createUpdates({ soap, content, paths, allVMs, onUnwatched, alive, timings, clock }), refusals }
 }
 
 const CHANGE =

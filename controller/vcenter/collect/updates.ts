@@ -12,7 +12,14 @@ import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { AllVMs } from './locate.ts'
 import { createPollPace } from './pace.ts'
-import { filterSpec, objectSpec, propertySpec, readMissing, traversal } from './retrieve-properties.ts'
+import {
+  filterSpec,
+  objectSpec,
+  propertySpec,
+  readMissing,
+  strayIn,
+  traversal,
+} from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** What is watched of all VMs. */
@@ -63,10 +70,12 @@ export function createUpdates(options: {
   readonly allVMs: AllVMs
   /** Called where vCenter refuses to watch them. */
   readonly onUnwatched: (refusal: SoapFault) => void
+  /** Throws where the session has ended. */
+  readonly alive: (signal: AbortSignal) => Promise<void>
   readonly timings: Timings
   readonly clock: Clock
 }) {
-  const { soap, content, paths, allVMs, onUnwatched, timings, clock } = options
+  const { soap, content, paths, allVMs, onUnwatched, alive, timings, clock } = options
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
@@ -113,6 +122,7 @@ export function createUpdates(options: {
     const updates: Update[] = []
     const sightings: PushedChanges['sightings'][number][] = []
     let objects = 0
+    let doubtful = false
     const response = await soap.call({
       operation: 'WaitForUpdatesEx',
       target: reference,
@@ -127,6 +137,7 @@ export function createUpdates(options: {
         depth: UPDATE_DEPTH,
         take(record, whole, filterSet) {
           objects++
+          doubtful ||= strayIn(readMissing(record)) !== undefined
           const filter = toReference(child(filterSet, 'filter'))?.value
           if (filter === undefined || filter !== allUUIDs?.value)
             updates.push(readUpdate(record, whole, known))
@@ -135,6 +146,7 @@ export function createUpdates(options: {
       },
       signal,
     })
+    if (doubtful) await alive(signal)
     const set = child(response, 'returnval')
     if (set === undefined) return undefined
     for (const filter of childrenOf(set, 'filterSet')) {

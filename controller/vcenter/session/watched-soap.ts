@@ -1,15 +1,17 @@
-/** A client that gives big calls time for as long as vCenter answers small ones. */
+/** A client that asks vCenter for its time where a call leaves it open whether vCenter, or the session, is well. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
-import type { SoapClient } from '../wire/soap.ts'
+import { inLivingSession, isSessionLost, SoapFault } from '../wire/errors.ts'
+import type { SoapCall, SoapClient } from '../wire/soap.ts'
+import type { XMLElement } from '../wire/xml.ts'
 
 /**
  * A client whose big calls, which may take long, fail as soon as vCenter does not answer small calls either, with the error of
- * the small call.
+ * the small call. NotAuthenticated is believed where the small call is answered so, too.
  */
 export function createWatchedSoap(options: {
   readonly soap: SoapClient
-  /** A small call; throws where vCenter does not answer. */
+  /** A small call; throws where vCenter does not answer, or the session has ended. */
   readonly ask: (signal: AbortSignal) => Promise<void>
   readonly timings: Timings
   readonly clock: Clock
@@ -28,18 +30,28 @@ export function createWatchedSoap(options: {
     }
   }
 
+  async function callWatched(call: SoapCall): Promise<XMLElement> {
+    if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
+    const dead = new AbortController()
+    const ended = new AbortController()
+    const watching = watch(AbortSignal.any([call.signal, ended.signal]), dead)
+    try {
+      return await soap.call({ ...call, signal: AbortSignal.any([call.signal, dead.signal]) })
+    } finally {
+      ended.abort()
+      await watching
+    }
+  }
+
   return {
     ...soap,
     async call(call) {
-      if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
-      const dead = new AbortController()
-      const ended = new AbortController()
-      const watching = watch(AbortSignal.any([call.signal, ended.signal]), dead)
       try {
-        return await soap.call({ ...call, signal: AbortSignal.any([call.signal, dead.signal]) })
-      } finally {
-        ended.abort()
-        await watching
+        return await callWatched(call)
+      } catch (error) {
+        if (!(error instanceof SoapFault && isSessionLost(error))) throw error
+        await ask(call.signal)
+        throw inLivingSession(error)
       }
     },
   }

@@ -16,10 +16,14 @@ import { readVM, searchVMs } from './read-vm.ts'
 
 export interface Prober {
   /**
-   * Lets probes use this session until the signal aborts, which ends those under way. Throws the fault by which a probe
-   * learns that the session is lost; logging in again is up to the caller.
+   * Lets probes use this session until the signal aborts, which ends those under way. Throws where a probe learns that the
+   * session is lost, and `alive` throws too; logging in again is up to the caller.
    */
-  run(access: SessionAccess, signal: AbortSignal): Promise<void>
+  run(
+    access: SessionAccess,
+    alive: (signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>
   /** See `Inventory.probe`. */
   probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe>
   /** Refreshes what {@link provable} returns: in full at least once in each session. */
@@ -32,7 +36,7 @@ export interface Prober {
 interface Period {
   readonly access: SessionAccess
   readonly signal: AbortSignal
-  readonly lost: (error: VCenterError) => void
+  readonly lost: () => void
 }
 
 export function createProber(options: {
@@ -62,11 +66,11 @@ export function createProber(options: {
   }
 
   return {
-    async run(access, signal) {
+    async run(access, alive, signal) {
       session = access.login?.number ?? session
       try {
         await new Promise<void>((resolve, reject) => {
-          period = { access, signal, lost: reject }
+          period = { access, signal, lost: () => void alive(signal).catch(reject) }
           signal.addEventListener('abort', () => resolve(), { once: true })
           if (signal.aborted) resolve()
         })

@@ -65,6 +65,7 @@ t.test('a session whose end only probes have met is replaced too', async (t) => 
     fault: 'NotAuthenticated',
     times: 4,
   })
+  await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'NotAuthenticated' })
   await vCenter.resetCalls()
   const met = await Promise.all(Array.from({ length: 4 }, () => inventory.probe(bound, signal)))
   for (const probe of met) t.match(summary(probe), { privileges: 'SessionLost', canary: 'SessionLost' })
@@ -93,7 +94,8 @@ t.test('a session that ends under a probe leaves the rest unknown', async (t) =>
   await vCenter.fault({ operation: 'HasPrivilegeOnEntities', kind: 'hang' })
   const asking = inventory.probe(bound, signal)
   await until('the question', async () => (await vCenter.calls()).operations.HasPrivilegeOnEntities === 1)
-  await vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'fault', fault: 'NotAuthenticated' })
+  for (const operation of ['WaitForUpdatesEx', 'CurrentTime'])
+    await vCenter.fault({ operation, kind: 'fault', fault: 'NotAuthenticated' })
   await vCenter.setGuestinfo({ vm: bound.moref, key: 'guestinfo.rollcall.claim', value: 'x' })
   const probe = await asking
   t.match(probe, { session: 1 })

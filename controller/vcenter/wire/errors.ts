@@ -137,6 +137,14 @@ export function isSessionLost(error: unknown): boolean {
   return error instanceof SoapFault && error.fault === 'NotAuthenticated'
 }
 
+/**
+ * NotAuthenticated that is about one object alone, as the session was shown to live: logging in again would not mend it, and
+ * would leave the session behind.
+ */
+export function inLivingSession({ fault, object, privilege }: SoapFault): SoapFault {
+  return new SoapFault(`${fault} in a living session`, '', object, privilege)
+}
+
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
 
 /**
@@ -147,6 +155,15 @@ export function isRebuild(error: unknown): boolean {
   if (!(error instanceof SoapFault)) return false
   if (error.fault === 'RequestCanceled' || error.fault === 'InvalidCollectorVersion') return true
   return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
+}
+
+/**
+ * Whether the fault may be about single objects of the call, whatever it is called: not about the session, about what was
+ * made in it, or about the form of the call.
+ */
+export function isRefusal(error: unknown): error is SoapFault {
+  if (!(error instanceof SoapFault) || isSessionLost(error) || isRebuild(error)) return false
+  return error.fault !== 'InvalidProperty' && error.fault !== 'VersionMismatch'
 }
 
 /** Whether the fault names exactly this object. */

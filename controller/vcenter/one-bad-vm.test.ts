@@ -1,0 +1,85 @@
+/** One VM for which calls fail in some unexpected way; all others, and the session, are well. */
+import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
+import type { VcsimVM } from '../../test/servers/control.ts'
+import type { Vcsim } from '../../test/servers/vcsim.ts'
+import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
+
+const TIMINGS = { ...QUICK, failed: 400, resync: 700, sweep: 900, keepAlive: 500 }
+const READ = 'RetrievePropertiesEx'
+
+type Trouble = (vCenter: Vcsim, vm: VcsimVM) => Promise<unknown>
+const TROUBLES: readonly [string, Trouble, RegExp][] = [
+  [
+    'reading it fails',
+    (vCenter, { ref }) =>
+      vCenter.fault({ operation: READ, object: ref, kind: 'fault', fault: 'SystemError' }),
+    /SystemError/,
+  ],
+  [
+    'whatever reads it fails, with all others',
+    (vCenter, { ref }) =>
+      vCenter.fault({ operation: READ, object: ref, kind: 'spoiled', fault: 'SystemError' }),
+    /SystemError/,
+  ],
+  [
+    'searching for it fails',
+    (vCenter, { uuid }) =>
+      vCenter.fault({ operation: 'FindAllByUuid', object: uuid, kind: 'fault', fault: 'RuntimeFault' }),
+    /RuntimeFault/,
+  ],
+  [
+    'reading it is answered as to one without a session',
+    (vCenter, { ref }) =>
+      vCenter.fault({ operation: READ, object: ref, kind: 'fault', fault: 'NotAuthenticated' }),
+    /NotAuthenticated in a living session/,
+  ],
+  [
+    'a property of it is answered so',
+    (vCenter, { ref }) => vCenter.denyStray(ref, 'runtime.powerState'),
+    /NotAuthenticated in a living session/,
+  ],
+]
+
+for (const [what, trouble, message] of TROUBLES) {
+  t.test(`${what}: nothing is known of it alone`, async (t) => {
+    const lab = await openLab(t, { simulator: { vms: 4 }, timings: TIMINGS })
+    const { vCenter, inventory } = lab
+    const [bad, ...others] = await vCenter.vms()
+    if (bad === undefined) throw new Error('the simulator has no VM')
+    await trouble(vCenter, bad)
+    for (const { uuid } of [bad, ...others]) inventory.follow(uuid)
+    for (const { uuid } of others) await answered(lab, uuid)
+    const refusal = await until('a refusal', () => {
+      const lookup = inventory.lookup(bad.uuid)
+      return lookup.state === 'unknown' && lookup
+    })
+    t.match(refusal, { alone: true, failure: { reason: 'UnexpectedFault', message } })
+    await until('all are read again', () => lab.corrections.length > 1)
+    for (const { ref, uuid } of others) {
+      await vCenter.setState({ vm: ref, powerState: 'poweredOff' })
+      await until('it is followed', () => vmsOf(inventory.lookup(uuid))?.[0]?.powerState === 'poweredOff')
+    }
+    t.equal(inventory.failure(), undefined)
+    t.notMatch(lab.log.join(''), /vCenter failed/)
+    t.equal((await vCenter.calls()).operations.CreateListView, 1, 'nothing was made anew')
+    t.same((await vCenter.sessions()).soap, 1)
+    await vCenter.clearFaults()
+    await vCenter.deny(bad.ref)
+    await answered(lab, bad.uuid)
+  })
+}
+
+t.test('a fault that comes once is not seen', async (t) => {
+  for (const operation of [READ, 'FindAllByUuid']) {
+    const lab = await openLab(t, {
+      before: (vCenter) => vCenter.fault({ operation, kind: 'fault', fault: 'SystemError', times: 1 }),
+    })
+    const [vm] = await lab.vCenter.vms()
+    lab.inventory.follow(vm?.uuid ?? '')
+    await until('it was met', async () => (await lab.vCenter.faults()).every(({ hits }) => hits === 1))
+    await answered(lab, vm?.uuid ?? '')
+    t.notMatch(lab.log.join(''), /vCenter failed/, operation)
+    await lab.stop()
+  }
+})
