@@ -110,7 +110,11 @@ t.test(
     const { uuid } = await vmAt(lab, 0)
     lab.inventory.follow(uuid)
     await answered(lab, uuid)
+    const polls = async () => (await lab.vCenter.calls()).operations.WaitForUpdatesEx ?? 0
     for (const [fault, reason] of faults) {
+      const before = await polls()
+      // An object whose name is lost would cost the session, so all of them are made before.
+      await until('a poll after the first', async () => (await polls()) > before + 1)
       await lab.vCenter.fault({ operation: '*', ...fault })
       t.match(await failureOf(lab), { reason }, fault.kind)
       t.match(lab.inventory.lookup(uuid), { state: 'unknown', failure: { reason } }, fault.kind)
@@ -131,8 +135,8 @@ t.test('a failure shorter than the grace is not seen', async (t) => {
   const before = lab.changes.length
   const times = (words: string) => lab.log.filter((line) => line.includes(words)).length
   t.equal(times('"following"'), 1)
-  await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'reset', times: 1 })
-  await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'reset', times: 1 })
+  for (const operation of ['WaitForUpdatesEx', 'CancelWaitForUpdates', 'CurrentTime'])
+    await lab.vCenter.fault({ operation, kind: 'reset', times: 1 })
   await until('the faults', async () => (await lab.vCenter.faults()).every((fault) => fault.hits === 1))
   await until('it follows again', () => times('"following"') > 1)
   t.equal(times('vCenter failed'), 2)

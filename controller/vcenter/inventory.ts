@@ -10,6 +10,7 @@ import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/pace.ts'
+import { createPollWait } from './collect/poll-wait.ts'
 import { createNotingSoap } from './collect/session-objects.ts'
 import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
@@ -125,6 +126,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket })
     const rest = createRESTClient({ ...forLogin, connection, metrics, soapSession: soap.sessionID })
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
+    const pollWait = createPollWait(timings)
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: Parameters<ListAndWatchOptions['onOpen']>[0] = []
     let openedIn: ServiceContent | undefined
@@ -183,7 +185,17 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       const noting = createNotingSoap(watched, () => {
         lostObjects = true
       })
-      const parts = { soap: noting, session, content, store, locations, tagReader, prober, triggers }
+      const parts = {
+        soap: noting,
+        session,
+        content,
+        store,
+        locations,
+        tagReader,
+        prober,
+        triggers,
+        pollWait,
+      }
       const surroundings = { timings, clock, random, logger, metrics }
       const events = { onOpen, onDatacenters, onReady, onHeard }
       await listAndWatch({ ...parts, ...surroundings, ...events }, signal)

@@ -10,6 +10,7 @@ import { readDatacenters } from './collect/datacenters.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createAllVMs, createLocator } from './collect/locate.ts'
 import type { Debounce, RunOutcome } from './collect/pace.ts'
+import type { PollWait } from './collect/poll-wait.ts'
 import { createSuspects } from './collect/read-machines.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
 import { type Collectors, createCollectors } from './collect/session-objects.ts'
@@ -41,6 +42,7 @@ export interface ListAndWatchOptions {
    * UUIDs are to be located; tags are unknown; the VMs to watch have changed; new objects may be above them; a VM was lost.
    */
   readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'provability' | 'lost', Debounce>>
+  readonly pollWait: PollWait
   readonly timings: Timings
   readonly clock: Clock
   readonly random: () => number
@@ -58,7 +60,7 @@ export interface ListAndWatchOptions {
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
-  const { soap, session, content, store, locations, tagReader, prober, triggers } = options
+  const { soap, session, content, store, locations, tagReader, prober, triggers, pollWait } = options
   const { timings, clock, random, logger, metrics } = options
   const { propertyCollector } = content
   const alive = session.keepAlive
@@ -66,7 +68,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const reader = createPropertyReader({ soap, collectors, alive, timings, clock })
   const allVMs = createAllVMs({ soap, content, timings })
   const locator = createLocator({ soap, reader, allVMs, content, timings, clock })
-  const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings, alive }
+  const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings, alive, pollWait }
   const updates = createUpdates({ soap, content, ...watched, timings, clock })
   // Before anything is created: a call that fails in between leaves what was created before it.
   options.onOpen([updates, allVMs, collectors])

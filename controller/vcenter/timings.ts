@@ -11,7 +11,10 @@ export interface Timings {
   readonly loginDeadline: number
   /** When such a call has taken this long, a small call checks whether vCenter answers at all. */
   readonly doubt: number
-  /** How long vCenter holds a poll without changes. Whole seconds. A dead connection is noticed only after this. */
+  /**
+   * How long vCenter holds a poll without changes. Whole seconds. A dead connection is noticed only after this; what stands in
+   * between ends a silent one after 50 s (HAProxy) or 60 s (nginx, load balancers).
+   */
   readonly pollWait: number
   /** What a poll may take beyond that. */
   readonly pollGrace: number
@@ -61,7 +64,7 @@ export const TIMINGS: Timings = {
   readDeadline: 60_000,
   loginDeadline: 300_000,
   doubt: 5_000,
-  pollWait: 60_000,
+  pollWait: 45_000,
   pollGrace: 15_000,
   keepAlive: 600_000,
   resync: 300_000,

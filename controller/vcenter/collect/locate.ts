@@ -7,7 +7,7 @@ import { isRefusal, type VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf, detach } from '../wire/xml.ts'
-import { callTwice } from './refusals.ts'
+import { callTwice } from './call-twice.ts'
 import {
   filterSpec,
   objectSpec,

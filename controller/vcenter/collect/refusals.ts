@@ -8,6 +8,7 @@ import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/pr
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { isGone, isRefusal, namesObject, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
+import { callTwice } from './call-twice.ts'
 import type { ObjectContent } from './retrieve-properties.ts'
 
 /** Calls beyond one for each group: finding one refused object among a thousand takes about twenty. */
@@ -69,19 +70,6 @@ export async function callWithoutRefused<T>(batches: {
     await attempt(items)
   }
   return left.toReversed().flat()
-}
-
-/** Faults that another attempt would meet again. Others may have been chance, such as a vCenter under load. */
-const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound'])
-
-/** Makes a call, and once more where it fails for an object in a way that may pass. Throws what the last attempt throws. */
-export async function callTwice<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (error) {
-    if (!isRefusal(error) || LASTING.has(error.fault)) throw error
-    return await call()
-  }
 }
 
 /** The refused object, if known: the one that the fault names, or the only one. */

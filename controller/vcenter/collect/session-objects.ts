@@ -1,6 +1,6 @@
 /** Objects that live in our session: collectors, filters, views. */
 import type { Timings } from '../timings.ts'
-import { malformed, SoapFault } from '../wire/errors.ts'
+import { malformed, SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child } from '../wire/xml.ts'
@@ -38,11 +38,16 @@ export function createNotingSoap(soap: SoapClient, note: () => void): SoapClient
       try {
         return await soap.call(call)
       } catch (error) {
-        if (MAKING.has(call.operation) && !(error instanceof SoapFault)) note()
+        if (MAKING.has(call.operation) && !isAnswer(error)) note()
         throw error
       }
     },
   }
+}
+
+/** Whether it is known that nothing was made. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof SoapFault || (error instanceof VCenterError && error.reason === 'Unavailable')
 }
 
 /** Destroys an object, if it still exists. Throws a VCenterError. */

@@ -6,6 +6,7 @@ import { TIMINGS } from '../timings.ts'
 import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { createAllVMs } from './locate.ts'
+import { createPollWait } from './poll-wait.ts'
 import { createUpdates, type PushedChanges, type Update } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
@@ -27,7 +28,9 @@ function updatesOf(soap: SoapClient, clock: Clock, paths: readonly string[] = []
   const onUnwatched = (refusal: SoapFault) => void refusals.push(refusal)
   // A session that has ended, where anybody looks.
   const alive = () => Promise.reject(new SoapFault('NotAuthenticated', ''))
-  return { ...createUpdates({ soap, content, paths, allVMs, onUnwatched, alive, timings, clock }), refusals }
+  const pollWait = createPollWait(timings)
+  const watched = { content, paths, allVMs, onUnwatched, alive, pollWait }
+  return { ...createUpdates({ soap, ...watched, timings, clock }), refusals }
 }
 
 const CHANGE =

@@ -12,6 +12,7 @@ import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { AllVMs } from './locate.ts'
 import { createPollPace } from './pace.ts'
+import type { PollWait } from './poll-wait.ts'
 import {
   filterSpec,
   objectSpec,
@@ -72,10 +73,11 @@ export function createUpdates(options: {
   readonly onUnwatched: (refusal: SoapFault) => void
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
+  readonly pollWait: PollWait
   readonly timings: Timings
   readonly clock: Clock
 }) {
-  const { soap, content, paths, allVMs, onUnwatched, alive, timings, clock } = options
+  const { soap, content, paths, allVMs, onUnwatched, alive, pollWait, timings, clock } = options
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
@@ -128,9 +130,9 @@ export function createUpdates(options: {
       target: reference,
       parameters:
         element('version', version) +
-        `<options>${element('maxWaitSeconds', timings.pollWait / 1000)}` +
+        `<options>${element('maxWaitSeconds', pollWait.milliseconds() / 1000)}` +
         `${element('maxObjectUpdates', atMost)}</options>`,
-      deadline: timings.pollWait + timings.pollGrace,
+      deadline: pollWait.milliseconds() + timings.pollGrace,
       longPoll: true,
       records: {
         name: 'objectSet',
@@ -156,6 +158,11 @@ export function createUpdates(options: {
     return { version: textOf(set, 'version') ?? version, truncated, objects, told: { updates, sightings } }
   }
 
+  async function endPoll({ reference: target }: Collector, signal: AbortSignal): Promise<void> {
+    const deadline = timings.callDeadline
+    await soap.call({ operation: 'CancelWaitForUpdates', target, deadline, signal })
+  }
+
   async function run(
     list: ManagedObjectReference,
     opened: ManagedObjectReference,
@@ -170,9 +177,17 @@ export function createUpdates(options: {
       const start = clock.monotonic()
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
-        if (fewer === undefined) throw error
-        return { fewer }
+        if (fewer !== undefined) return { fewer }
+        if (!pollWait.isCut(error, clock.monotonic() - start)) throw error
+        return 'cut' as const
       })
+      if (answer === 'cut') {
+        // vCenter may still hold it, and two at once would lose changes. It also tells that collector and session are there.
+        await endPoll(polled, signal)
+        await clock.sleep(pauseAfter(undefined, clock.monotonic() - start), signal)
+        continue
+      }
+      pollWait.answered()
       if (answer !== undefined && 'fewer' in answer) {
         // Not every server resends what was lost. With a new collector all members enter again.
         await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)

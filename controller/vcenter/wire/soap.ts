@@ -113,6 +113,12 @@ async function readAnswer(
   records: RecordReader | undefined,
 ): Promise<XMLElement> {
   const { status, contentType } = answer
+  if (status === 504) {
+    throw new VCenterError(
+      'TimedOut',
+      `a proxy in front of ${server} answers that it got no answer in time (HTTP status 504); check the state of its services`,
+    )
+  }
   if (status === 429 || status >= 501 || (status === 500 && contentType !== 'text/xml')) {
     throw new VCenterError(
       'Unavailable',

@@ -55,6 +55,8 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'node-lifecycle-controller-away' }],
   [gone, { kind: 'replica-killed', at: 0.2 }],
   [gone, { kind: 'vcenter-errors', at: 0.3 }],
+  [gone, { kind: 'logins-slow', at: 0.3 }],
+  [silent, { kind: 'vm-unregistered-running' }, { kind: 'polls-cut' }],
   [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }],
   [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }, { kind: 'vcenter-slow' }],
   [{ kind: 'kubelet-not-ready' }, { kind: 'agent-dead' }, { kind: 'vm-unregistered-running' }],

@@ -56,6 +56,19 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.slow = 0
     }
   },
+  'logins-slow'({ random }, { vCenter }) {
+    vCenter.slowLogin = random.pick([20_000, 60_000, 120_000])
+    vCenter.endSessions()
+    return () => {
+      vCenter.slowLogin = 0
+    }
+  },
+  'polls-cut'({ random }, { vCenter }) {
+    vCenter.silence = random.pick([12_000, 30_000, 60_000])
+    return () => {
+      vCenter.silence = 0
+    }
+  },
   'vcenter-errors'({ random }, { vCenter }) {
     vCenter.errors = random.between(0.05, 0.6)
     return () => {

@@ -94,6 +94,12 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
     const { paths, starts } = parseSpecs(parameters)
     return made(session.watch(target.value, starts[0]?.value ?? '', paths))
   },
+  CancelWaitForUpdates({ session, target }) {
+    session.collector(target.value).breakWait(() => {
+      throw new SoapFault('RequestCanceled', '')
+    })
+    return ''
+  },
   DestroyPropertyCollector: destroy,
 }
 

@@ -59,8 +59,10 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     }
     let settled = false
     let giveUp: (() => void) | undefined
+    let cut: { cancel(): void } | undefined
     function finish(): void {
       settled = true
+      cut?.cancel()
       signal.removeEventListener('abort', abort)
       overdue.cancel()
       giveUp?.()
@@ -80,9 +82,11 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       arrives(() => reject(new DeadlineError(`${server} did not answer in time`, longPoll === true))),
     )
     const way = () => random.between(1, 15) + random.next() * configured.slow
+    const { slowLogin, silence } = configured
+    const thinks = what === 'Login' && slowLogin > 0 ? random.next() * slowLogin : 0
     const reply: Reply = (answer, heard = () => undefined) => {
       if (settled) return
-      timeline.after(way(), `${owner} has ${what} answered`, () =>
+      timeline.after(thinks + way(), `${owner} has ${what} answered`, () =>
         arrives(() => {
           heard()
           if (answer instanceof VCenterError) reject(answer)
@@ -98,6 +102,9 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       else if (random.chance(configured.errors)) reply(answered(503, ''))
       else giveUp = take(configured.impostor ?? configured, reply)
     })
+    if (longPoll === true && silence > 0) {
+      cut = timeline.after(silence, `a proxy ends a poll of ${owner}`, () => reply(answered(504, '')))
+    }
     return promise
   }
 

@@ -26,6 +26,10 @@ export interface VCenterModel {
   reach: 'down' | 'hangs' | 'works'
   /** Longest time of a call, milliseconds, beyond the usual. */
   slow: number
+  /** Longest time of a login beyond that, milliseconds. */
+  slowLogin: number
+  /** A proxy ends polls that are silent for so long, milliseconds; 0 for none. */
+  silence: number
   /** Share of calls that fail with a server error. */
   errors: number
   passwordWrong: boolean
@@ -166,6 +170,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     restSessions: new Set(),
     reach: 'works',
     slow: 0,
+    slowLogin: 0,
+    silence: 0,
     errors: 0,
     passwordWrong: false,
     refusesCalls: random.chance(0.5),

@@ -1,0 +1,45 @@
+/** How long a poll is silent at most: less than what stands between us and vCenter allows. */
+import type { Timings } from '../timings.ts'
+import { DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
+
+/** Milliseconds. A poll that ends sooner was not ended for its silence. */
+const SHORTEST_LIMIT = 10_000
+/** So much of a limit that was met is waited for from then on. */
+const SHARE = 0.75
+/** Polls in a row without an answer, after which changes are no longer followed. */
+const MOST_CUTS = 3
+
+export interface PollWait {
+  /** Milliseconds; whole seconds. */
+  readonly milliseconds: () => number
+  /** To be called after a poll that was answered. */
+  answered(): void
+  /**
+   * Whether a poll that failed so, after `took` milliseconds, was ended by something in between, so that the next one may go on
+   * where it began. A limit that shows is heeded from then on: a proxy tells it by HTTP status 504, or by ending the next
+   * poll, too.
+   */
+  isCut(error: unknown, took: number): boolean
+}
+
+export function createPollWait({ pollWait }: Pick<Timings, 'pollWait'>): PollWait {
+  let wait = pollWait
+  let cuts = 0
+  return {
+    milliseconds: () => wait,
+    answered() {
+      cuts = 0
+    },
+    isCut(error, took) {
+      if (!(error instanceof VCenterError) || !ENDED.has(error.reason)) return false
+      // Where nothing came for too long, what changed meanwhile is to be read.
+      if (error instanceof SoapFault || error instanceof DeadlineError) return false
+      cuts++
+      const tells = error.reason === 'TimedOut' || cuts > 1
+      if (tells && took >= SHORTEST_LIMIT) wait = Math.min(wait, Math.floor((took * SHARE) / 1_000) * 1_000)
+      return cuts <= MOST_CUTS
+    },
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set(['Unreachable', 'Unavailable', 'TimedOut'])

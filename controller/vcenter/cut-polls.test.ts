@@ -1,0 +1,51 @@
+/** Polls that end without an answer, as where a proxy limits silence. */
+import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
+import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
+
+for (const status of [504, 502, undefined]) {
+  const how = status === undefined ? 'a closed connection' : `HTTP status ${status}`
+  t.test(`a silent poll that ends with ${how} goes on where it began`, async (t) => {
+    const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000, resync: NEVER } })
+    const { uuid, ref } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    const calls = async () => (await lab.vCenter.calls()).operations
+    await until('watching', async () => ((await calls()).ModifyListView ?? 0) > 0)
+    const wakes = async (powerState: 'poweredOn' | 'poweredOff') => {
+      await lab.vCenter.setState({ vm: ref, powerState })
+      await until('push', () => vmsOf(lab.inventory.lookup(uuid))?.[0]?.powerState === powerState)
+    }
+    for (const powerState of ['poweredOff', 'poweredOn'] as const) {
+      const limit = { kind: 'cut', milliseconds: 500, times: 2, ...(status ? { status } : {}) } as const
+      const { CancelWaitForUpdates: before = 0, WaitForUpdatesEx: polls = 0 } = await calls()
+      await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', ...limit })
+      // Ends the poll that had begun before.
+      await wakes(powerState)
+      await until('both are cut, and the next one has begun', async () => {
+        const { CancelWaitForUpdates, WaitForUpdatesEx = 0 } = await calls()
+        return CancelWaitForUpdates === before + 2 && WaitForUpdatesEx >= polls + 3
+      })
+    }
+    await wakes('poweredOff')
+    const { CreateListView, CreatePropertyCollector, Login } = await calls()
+    t.same([CreateListView, Login], [1, 1])
+    t.ok((CreatePropertyCollector ?? 0) <= 3)
+    t.notMatch(lab.log.join(''), /"level":40|vCenter failed/, 'nothing is worth a warning')
+    t.same((await lab.vCenter.sessions()).soap, 1)
+  })
+}
+
+t.test('a session that ended with the poll is noticed', async (t) => {
+  const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000 } })
+  const { uuid, ref } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'cut', milliseconds: 500, times: 1 })
+  await lab.vCenter.setState({ vm: ref, powerState: 'poweredOff' })
+  await until('a poll', async () => (await lab.vCenter.faults()).every(({ hits }) => hits === 1))
+  await lab.vCenter.endSessions()
+  await until('another login', async () => (await lab.vCenter.calls()).operations.Login === 2)
+  await answered(lab, uuid)
+  t.same((await lab.vCenter.sessions()).soap, 1)
+})
