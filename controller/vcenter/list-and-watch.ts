@@ -23,7 +23,7 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, resync, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { isRefusal, SoapFault } from './wire/errors.ts'
+import { isInvalidProperty, isRefusal, SoapFault } from './wire/errors.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
@@ -191,7 +191,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     try {
       return await resync(sync, listView, members.has, signal)
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!(isRefusal(error) || isInvalidProperty(error))) throw error
       logger.info({ error: error.message }, 'all VMs cannot be read at once, so each is read by itself')
       return await readAgain(sync, [...store.vms()].filter(members.has), signal)
     }

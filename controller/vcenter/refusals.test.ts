@@ -108,3 +108,27 @@ t.test('a VM is followed without what it can do without', async (t) => {
   t.match(now(), { name: vm.name, unreadable: [], ancestry: { unreadable: [] } })
   t.equal(now()?.guestNICs.length, 1)
 })
+
+t.test('a server that knows no paths with keys is asked for whole lists', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, resync: 700 },
+    async before(vCenter) {
+      for (const operation of ['CreateFilter', 'RetrievePropertiesEx'])
+        for (const object of ['config.extraConfig[', 'config.hardware.device['])
+          await vCenter.fault({ operation, object, kind: 'fault', fault: 'InvalidProperty' })
+    },
+  })
+  const vm = await vmAt(lab, 0)
+  const claim = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.claim
+  const set = (value: string) => lab.vCenter.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value })
+  await set('first')
+  lab.inventory.follow(vm.uuid)
+  const [known] = await answered(lab, vm.uuid)
+  t.match(known, { claim: 'first', nics: vm.vnics.map(({ mac }) => ({ mac })) })
+  await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
+  await set('second')
+  await until('the next claim', () => claim() === 'second')
+  await until('all are read again', () => lab.corrections.length > 1)
+  t.equal(claim(), 'second')
+  t.notMatch(lab.log.join(''), /vCenter failed/)
+})

@@ -1,5 +1,6 @@
 /** Reads VMs, and the objects above them, by moref. */
 
+import { entryIn, spread, withoutKeys } from '../properties/keyed-paths.ts'
 import {
   hasAllCards,
   READ_PATHS,
@@ -7,7 +8,7 @@ import {
   readMachine,
   type VMProperties,
 } from '../properties/resync-properties.ts'
-import { isGone, SoapFault, type VCenterError } from '../wire/errors.ts'
+import { isGone, isInvalidProperty, type SoapFault, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { callWithoutRefused, refusalOf, refused } from './refusals.ts'
 import {
@@ -53,15 +54,17 @@ export async function readMachines(
   const { machines, gone, denied, left } = into
 
   /** Returns the VMs whose network cards were not all among the properties. */
-  async function readAll(some: readonly string[], withDevices: boolean): Promise<string[]> {
-    const properties = propertySpec('VirtualMachine', withDevices ? READ_PATHS_WITH_DEVICES : READ_PATHS)
+  async function readAll(some: readonly string[], paths: readonly string[]): Promise<string[]> {
+    const properties = propertySpec('VirtualMachine', paths)
+    const withDevices = paths !== READ_PATHS
     const incomplete = new Set<string>()
     const refusals = await readObjects(
       reader,
       some.map(vmReference),
       (objects) => [lenientFilterSpec(properties, objects.map((each) => objectSpec(each)).join(''))],
       // Parsed at once: a VM's XML is a hundred times larger.
-      (object) => {
+      (read) => {
+        const object = paths === PATHS_WITHOUT_KEYS ? withEntries(read) : read
         const { reference, excess } = object
         const before = known(reference.value)
         const refusal = excess ?? refusalOf(object, before)
@@ -85,13 +88,26 @@ export async function readMachines(
     return [...incomplete]
   }
 
-  const incomplete = await readAll(vms, false).catch((error: unknown) => {
+  try {
+    const incomplete = await readAll(vms, READ_PATHS)
+    if (incomplete.length > 0) await readAll(incomplete, READ_PATHS_WITH_DEVICES)
+  } catch (error) {
     // A server that does not know keyed paths fails the whole call.
-    if (error instanceof SoapFault && error.fault === 'InvalidProperty') return vms
-    throw error
-  })
-  if (incomplete.length > 0) await readAll(incomplete, true)
+    if (!isInvalidProperty(error)) throw error
+    await readAll(vms, PATHS_WITHOUT_KEYS)
+  }
   return into
+}
+
+const PATHS_WITHOUT_KEYS = withoutKeys(READ_PATHS)
+
+/** As if the paths with keys had been asked for. */
+function withEntries(object: ObjectContent): ObjectContent {
+  return {
+    ...object,
+    properties: spread(object.properties, READ_PATHS, entryIn),
+    missing: spread(object.missing, READ_PATHS, (fault) => fault),
+  }
 }
 
 /**

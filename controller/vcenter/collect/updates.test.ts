@@ -7,7 +7,8 @@ import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors
 import type { SoapClient } from '../wire/soap.ts'
 import { createAllVMs } from './locate.ts'
 import { createPollWait } from './poll-wait.ts'
-import { createUpdates, type PushedChanges, type Update } from './updates.ts'
+import type { Update } from './read-updates.ts'
+import { createUpdates, type PushedChanges } from './updates.ts'
 
 const object = (type: string) => ({ type, value: type })
 const content = {

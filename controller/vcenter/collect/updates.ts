@@ -3,16 +3,24 @@
  * BIOS UUIDs of all VMs, because one of them may take that of a member at any time.
  */
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { readUUID } from '../properties/property-values.ts'
+import { withoutKeys } from '../properties/keyed-paths.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { fewerThan, isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
+import { fewerThan, isInvalidProperty, isRebuild, SoapFault, TooLongError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { AllVMs } from './locate.ts'
 import { createPollPace } from './pace.ts'
 import type { PollWait } from './poll-wait.ts'
+import {
+  knownPaths,
+  readSightings,
+  readUpdate,
+  type Sighting,
+  type Update,
+  UUID_PATH,
+} from './read-updates.ts'
 import {
   filterSpec,
   objectSpec,
@@ -23,37 +31,16 @@ import {
 } from './retrieve-properties.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
-/** What is watched of all VMs. */
-const UUID_PATH = 'config.uuid'
 /** Objects per answer; vCenter may send fewer and then sets `truncated`. */
 const MAX_OBJECT_UPDATES = 500
 /** Envelope, Body, response, returnval, filterSet, objectSet. */
 const UPDATE_DEPTH = 6
 
-/** A change of one object. */
-export type Update =
-  /** It entered the watch; these are all of its watched properties. */
-  | {
-      readonly kind: 'enter'
-      readonly object: ManagedObjectReference
-      readonly values: ReadonlyMap<string, XMLElement>
-    }
-  /** Some properties changed; undefined means no longer set. Keyed paths come without `.value`. */
-  | {
-      readonly kind: 'modify'
-      readonly object: ManagedObjectReference
-      readonly values: ReadonlyMap<string, XMLElement | undefined>
-    }
-  /** A change that is not understood or may not be read: the object must be read again. */
-  | { readonly kind: 'unclear'; readonly object: ManagedObjectReference }
-  /** Destroyed, unregistered, no longer readable, too large, or removed from the list: to be searched for again. */
-  | { readonly kind: 'leave'; readonly object: ManagedObjectReference }
-
 /** What one answer tells. */
 export interface PushedChanges {
   readonly updates: readonly Update[]
   /** VMs with their BIOS UUIDs (lower case): each has appeared, or its UUID has changed, or the watch has begun. */
-  readonly sightings: readonly { readonly vm: string; readonly uuid: string }[]
+  readonly sightings: readonly Sighting[]
 }
 
 /** A property collector with its filter on the UUIDs of all VMs; that is undefined where vCenter refuses it. */
@@ -99,7 +86,13 @@ export function createUpdates(options: {
     const members = objectSpec(list, true, traversal('members', 'ListView', 'view'))
     const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal)
     collector = made
-    await createFilter(made, filterSpec(propertySpec('VirtualMachine', paths), members), signal)
+    const filter = (paths: readonly string[]) =>
+      createFilter(made, filterSpec(propertySpec('VirtualMachine', paths), members), signal)
+    await filter(paths).catch((error: unknown) => {
+      // A server that does not know keyed paths: it pushes the whole list.
+      if (!isInvalidProperty(error)) throw error
+      return filter(withoutKeys(paths))
+    })
     return made
   }
 
@@ -122,7 +115,7 @@ export function createUpdates(options: {
     signal: AbortSignal,
   ) {
     const updates: Update[] = []
-    const sightings: PushedChanges['sightings'][number][] = []
+    const sightings: Sighting[] = []
     let objects = 0
     let doubtful = false
     const response = await soap.call({
@@ -232,66 +225,3 @@ const NOTHING: PushedChanges = { updates: [], sightings: [] }
 function lostStart(start: XMLElement | undefined): SoapFault {
   return new SoapFault('ManagedObjectNotFound', '', toReference(start))
 }
-
-/** Paths by the names that vCenter may use for them; an entry of a keyed list also by the name of its value. */
-function knownPaths(paths: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(
-    paths.flatMap((path) => (isKeyed(path) ? [path, `${path}.value`] : [path]).map((name) => [name, path])),
-  )
-}
-
-function isKeyed(path: string): boolean {
-  return path.endsWith(']')
-}
-
-function readUpdate(record: XMLElement, whole: boolean, known: ReadonlyMap<string, string>): Update {
-  const object = toReference(child(record, 'obj'))
-  const kind = textOf(record, 'kind')
-  if (object === undefined)
-    throw new VCenterError('MalformedAnswer', 'vCenter sends an update of an object without a name')
-  // An object that is too large is read by itself, as if it had left.
-  if (kind === 'leave' || !whole) return { kind: 'leave', object }
-  if (kind !== 'enter' && kind !== 'modify') {
-    throw new VCenterError(
-      'MalformedAnswer',
-      `vCenter sends an update of the unknown kind ${String(kind).slice(0, 50)}`,
-    )
-  }
-  const changes = readChanges(record, known)
-  if (changes === undefined || readMissing(record).size > 0) return { kind: 'unclear', object }
-  if (kind === 'modify') return { kind, object, values: changes }
-  const set = [...changes].flatMap(([path, value]) => (value ? [[path, value] as const] : []))
-  return { kind, object, values: new Map(set) }
-}
-
-/** The UUID that an update tells; none where the VM has left, or has no UUID at the moment. */
-function readSightings(record: XMLElement): PushedChanges['sightings'] {
-  const vm = toReference(child(record, 'obj'))
-  const change = childrenOf(record, 'changeSet').find((each) => textOf(each, 'name') === UUID_PATH)
-  const uuid = textOf(change, 'op') === 'assign' ? readUUID(child(change, 'val')) : undefined
-  return vm === undefined || uuid === undefined ? [] : [{ vm: vm.value, uuid }]
-}
-
-/**
- * The new values of properties (vSphere API, PropertyChange). It does not matter whether one was unset itself (`assign`
- * without a value, `remove`) or with its parent (`indirectRemove`). Undefined where vCenter names a path that was not
- * requested, such as a parent of ours or a part of a list.
- */
-function readChanges(
-  record: XMLElement,
-  known: ReadonlyMap<string, string>,
-): ReadonlyMap<string, XMLElement | undefined> | undefined {
-  const values = new Map<string, XMLElement | undefined>()
-  for (const change of childrenOf(record, 'changeSet')) {
-    const path = known.get(textOf(change, 'name') ?? '')
-    const op = textOf(change, 'op') ?? ''
-    if (path === undefined || !(isKeyed(path) ? ENTRY_OPS : OPS).has(op)) return undefined
-    values.set(path, SETS.has(op) ? child(change, 'val') : undefined)
-  }
-  return values
-}
-
-/** Operations on a property, on an entry of a keyed list, and those that come with a value. */
-const OPS: ReadonlySet<string> = new Set(['assign', 'indirectRemove'])
-const ENTRY_OPS: ReadonlySet<string> = new Set([...OPS, 'add', 'remove'])
-const SETS: ReadonlySet<string> = new Set(['assign', 'add'])

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Update } from '../collect/updates.ts'
+import type { Update } from '../collect/read-updates.ts'
 import type { XMLElement } from '../wire/xml.ts'
 import { applyUpdates } from './pushed-properties.ts'
 import { readMachine, type VMProperties } from './resync-properties.ts'

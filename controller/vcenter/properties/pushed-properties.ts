@@ -1,7 +1,7 @@
 /** What vCenter pushes of a VM: where a change of its power state, host, addresses or claim is learned. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
-import type { Update } from '../collect/updates.ts'
+import type { Update } from '../collect/read-updates.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import { detach, type XMLElement } from '../wire/xml.ts'

@@ -12,7 +12,7 @@ import {
   WrongClock,
 } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
-import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
+import { LoginRefused, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
 import {
   type Account,
   createKnownAccounts,
@@ -156,7 +156,8 @@ export function createLoginLimiter(options: {
   function failureOf(account: Account, by: LoginInterface, right: boolean, cause: VCenterError) {
     if (cause instanceof SessionManagerError)
       return { pace: timings.failedTicket, what: cause.message, reason: cause.reason }
-    const { refused, advice } = wordsFor(account)
+    const { refused, advice: check } = wordsFor(account)
+    const advice = cause instanceof SoapFault && cause.fault === 'PasswordExpired' ? EXPIRED : check
     const what = by === 'REST' ? `${refused} at its REST interface` : refused
     return right
       ? { pace: timings.refusedREST, what, advice: "SOAP accepts it; check the state of vCenter's services" }
@@ -212,6 +213,7 @@ export function createLoginLimiter(options: {
 const NOT_RECORDED =
   'the attempt could not be recorded in the Lease; see the log and the state of the API server'
 
+const EXPIRED = 'it has expired: set a new one in vCenter, and configure it'
 const NOT_ANSWERED = "check the state of vCenter's services and of its identity source"
 
 const OTHERS_COUNT =

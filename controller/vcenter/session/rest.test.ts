@@ -1,5 +1,6 @@
 import t from 'tap'
-import { systemClock } from '../../../agent/shared/clock.ts'
+import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
@@ -13,12 +14,13 @@ function client(
   connection: Connection,
   config: Partial<VCenterConfig> = {},
   soapSession: () => string | undefined = () => undefined,
+  clock: Clock = systemClock,
 ) {
   return createRESTClient({
     connection,
     config: { ...FAKE_VCENTER, ...config },
     timings: TIMINGS,
-    clock: systemClock,
+    clock,
     logins: testLogins(),
     metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
     loginSignal: signal,
@@ -100,6 +102,7 @@ t.test('with a session manager the SOAP session is sent, and neither logged in n
   t.same(sent(), [
     'GET /rest/com/vmware/cis/tagging/category two',
     'GET /rest/com/vmware/cis/session two',
+    'GET /rest/com/vmware/cis/tagging/category two',
     'GET /api/cis/tagging/category two',
   ])
   status.api = 401
@@ -110,4 +113,83 @@ t.test('with a session manager the SOAP session is sent, and neither logged in n
   t.equal(sent().length, 1, 'no second attempt')
   await rest.logout(signal)
   t.same(sent(), [], "the session is SOAP's to end")
+})
+
+/** A vCenter with a category that may not be read, and one that is gone; its sessions end when told so. */
+function sharedVCenter(lookAnswers: (live: boolean) => number, clock: Clock = systemClock) {
+  const live = new Set<string>()
+  let sessions = 0
+  const connection = fakeConnection(({ method, path, headers }) => {
+    const key = headers['vmware-api-session-id'] ?? ''
+    const resource = path.replace('/rest/com/vmware/cis/', '')
+    const value = (value: unknown) => ({ body: JSON.stringify({ value }) })
+    if (resource === 'session' && method === 'POST') {
+      live.add(`s${++sessions}`)
+      return value(`s${sessions}`)
+    }
+    if (resource === 'session' && method === 'DELETE') {
+      live.delete(key)
+      return value(null)
+    }
+    if (resource === 'session') return { ...value({ user: 'u' }), status: lookAnswers(live.has(key)) }
+    if (!live.has(key)) return { status: 403, body: '' }
+    if (resource === 'tagging/category') return value(['gone', 'foreign', 'own'])
+    if (resource.endsWith('gone')) return { status: 404, body: '' }
+    if (resource.endsWith('foreign')) return { status: 403, body: '' }
+    return value({ name: 'own' })
+  })
+  const count = (what: string) =>
+    connection.requests.filter(({ method, path }) => `${method} ${path.split('/').at(-1)}` === what).length
+  const rest = client(connection, {}, undefined, clock)
+  const read = async (id: string) =>
+    await rest
+      .call({ method: 'GET', resource: 'tagging/category', id, signal })
+      .catch((error: unknown) => error)
+  return { live, connection, count, read }
+}
+
+for (const [version, lookAnswers] of [
+  ['7.0', (live: boolean) => (live ? 200 : 401)],
+  ['6.7, which has no such look', () => 404],
+  ['one behind a proxy that says 403 of each look', () => 403],
+] as const) {
+  t.test(`objects that are refused cost no logins, in a vCenter ${version}`, async (t) => {
+    const { live, count, read } = sharedVCenter(lookAnswers)
+    for (let round = 0; round < 20; round++) {
+      t.match(await read('gone'), { status: 404, reason: 'Unavailable' })
+      t.match(await read('foreign'), { status: 403, reason: 'NoPermission' })
+      t.match(await read('own'), { name: 'own' })
+    }
+    const logins = count('POST session')
+    t.ok(logins <= 2, `${logins} logins`)
+    t.ok(count('GET session') <= 2)
+    t.equal(live.size, 1, 'no session is left behind')
+  })
+
+  t.test(`an ended session that is told by 403 is replaced at once, in a vCenter ${version}`, async (t) => {
+    const { live, count, read } = sharedVCenter(lookAnswers)
+    await read('own')
+    live.clear()
+    t.match(await read('own'), { name: 'own' })
+    t.equal(count('POST session'), 2)
+    t.equal(live.size, 1)
+  })
+}
+
+t.test('requests say what they accept', async (t) => {
+  const { connection, read } = sharedVCenter(() => 200)
+  await read('own')
+  for (const { headers } of connection.requests) t.equal(headers.accept, 'application/json')
+})
+
+t.test('a session that ends after other refusals is replaced when it is next looked at', async (t) => {
+  const clock = createHandClock()
+  const { live, count, read } = sharedVCenter((alive) => (alive ? 200 : 401), clock)
+  await read('own')
+  t.match(await read('foreign'), { status: 403 })
+  live.clear()
+  t.match(await read('own'), { status: 403 }, 'it was there just now')
+  await clock.turn(10_000)
+  t.match(await read('own'), { name: 'own' })
+  t.equal(count('POST session'), 2)
 })

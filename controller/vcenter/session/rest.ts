@@ -2,11 +2,13 @@
 
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
+import type { FailureReason } from '../../types/reasons.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
 import { malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
+import { API, REST, type RestInterface } from './rest-interfaces.ts'
 
 const SESSION_HEADER = 'vmware-api-session-id'
 /** Characters that can be sent in a header. */
@@ -41,6 +43,8 @@ export function createRESTClient(options: {
   /** So far every version of vCenter has the older one. */
   let spoken: RestInterface = REST
   let session: string | undefined
+  /** Until when session and interface are believed to be there. Monotonic. */
+  let standsUntil = -Infinity
 
   /** Sends once and returns the answer. Throws a VCenterError. */
   async function send(
@@ -48,7 +52,8 @@ export function createRESTClient(options: {
     resource: string,
     request: Omit<RESTCall, 'method' | 'resource'> & { readonly headers: Record<string, string> },
   ): Promise<unknown> {
-    const { headers, id, action, body, deadline = timings.callDeadline, signal } = request
+    const { id, action, body, deadline = timings.callDeadline, signal } = request
+    const headers = { accept: 'application/json', ...request.headers }
     const start = clock.monotonic()
     const { path, value } = spoken
     const done = (outcome: string) =>
@@ -88,14 +93,21 @@ export function createRESTClient(options: {
     return await open()
   }
 
-  /** Whether not the object but the interface is missing, as after an upgrade of vCenter. */
-  async function isGone(key: string, signal: AbortSignal): Promise<boolean> {
-    try {
-      await send('GET', 'session', { headers: { [SESSION_HEADER]: key }, signal })
-      return false
-    } catch (error) {
-      return isNotFound(error)
-    }
+  /**
+   * Whether session and interface are there, so that a refusal is about an object. They are not after the session has ended, for
+   * which some versions answer 403, or where an upgrade of vCenter took the interface. One look serves for a while: in a vCenter
+   * that is shared, objects may come and go.
+   */
+  async function stands(key: string, signal: AbortSignal): Promise<boolean> {
+    if (clock.monotonic() < standsUntil) return true
+    const headers = { [SESSION_HEADER]: key }
+    const found =
+      (await finds(send('GET', 'session', { headers, signal }))) ??
+      // The older interface has another call for that in vSphere 6.7, so its absence tells nothing.
+      (await finds(send('GET', 'tagging/category', { headers, signal }))) ??
+      false
+    if (found) standsUntil = clock.monotonic() + SEEN
+    return found
   }
 
   async function login(): Promise<string> {
@@ -114,6 +126,25 @@ export function createRESTClient(options: {
         return session
       },
     })
+  }
+
+  /** In a new session; what it does not mend was not about the session. */
+  async function attemptAnew(attempt: (key: string) => Promise<unknown>): Promise<unknown> {
+    try {
+      return await attempt(await login())
+    } catch (error) {
+      if (error instanceof RESTError && LOST.has(error.status)) standsUntil = clock.monotonic() + UNMENDED
+      throw error
+    }
+  }
+
+  /** Ends a session that may be there all the same. */
+  async function end(key: string, signal: AbortSignal): Promise<void> {
+    await send('DELETE', 'session', { headers: { [SESSION_HEADER]: key }, signal }).catch(
+      (error: unknown) => {
+        if (!(error instanceof RESTError)) throw error
+      },
+    )
   }
 
   function toSession(value: unknown): string {
@@ -136,7 +167,7 @@ export function createRESTClient(options: {
       return await attempt(key)
     } catch (error) {
       if (error instanceof RESTError && error.status === 401) throw refusesSoapSession(connection.server)
-      if (!isNotFound(error) || !(await isGone(key, signal))) throw error
+      if (!isNotFound(error) || (await stands(key, signal))) throw error
       switchInterface()
       return await attempt(key)
     }
@@ -153,10 +184,13 @@ export function createRESTClient(options: {
       try {
         return await attempt(session)
       } catch (error) {
-        const ended = error instanceof RESTError && error.status === 401
-        if (!ended && !(isNotFound(error) && (await isGone(session, call.signal)))) throw error
+        if (!(error instanceof RESTError && LOST.has(error.status))) throw error
+        if (error.status !== 401) {
+          if (await stands(session, call.signal)) throw error
+          await end(session, call.signal)
+        }
         session = undefined
-        return await attempt(await login())
+        return await attemptAnew(attempt)
       }
     },
     async logout(signal) {
@@ -176,33 +210,32 @@ function refusesSoapSession(server: string): VCenterError {
   )
 }
 
+/** What vCenter may answer where the session has ended, or the interface is missing; but for 401, of an object, too. */
+const LOST: ReadonlySet<number> = new Set([401, 403, 404])
+
+/** Milliseconds for which a session that was seen to be there is believed to be. */
+const SEEN = 10_000
+/** The same where a new session has met the refusal, too: each further one would be a login. */
+const UNMENDED = 300_000
+
+/** Whether the call was answered, undefined where there is no such call. Throws where nobody answers. */
+async function finds(call: Promise<unknown>): Promise<boolean | undefined> {
+  try {
+    // One without a session is told of none, by some.
+    return (await call) !== null
+  } catch (error) {
+    if (!(error instanceof RESTError && LOST.has(error.status))) throw error
+    return isNotFound(error) ? undefined : false
+  }
+}
+
 /** Two thousand objects with a few tags each stay under it. */
 const MAX_BYTES = 8 << 20
 
-/** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
-interface RestInterface {
-  /** The path of a call, with its query. */
-  path(resource: string, id: string | undefined, action: string | undefined): string
-  /** The value in an answer's document. */
-  value(document: unknown): unknown
-}
-
-/** All versions of vCenter up to 8.0 have it. */
-const REST: RestInterface = {
-  path: (resource, id, action) =>
-    `/rest/com/vmware/cis/${resource}${id === undefined ? '' : `/id:${encodeURIComponent(id)}`}` +
-    (action === undefined ? '' : `?~action=${action}`),
-  value: (document) => (document instanceof Object && 'value' in document ? document.value : undefined),
-}
-
-/** From 7.0 U2 on. Sessions are at its root, and actions name their object only in the body. */
-const API: RestInterface = {
-  path(resource, id, action) {
-    if (resource === 'session') return '/api/session'
-    if (action !== undefined) return `/api/cis/${resource}?action=${action}`
-    return `/api/cis/${resource}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
-  },
-  value: (document) => document,
+const REASON_OF: Readonly<Record<number, FailureReason>> = {
+  401: 'SessionLost',
+  403: 'NoPermission',
+  504: 'TimedOut',
 }
 
 /** An answer with a status other than 2xx. */
@@ -210,10 +243,7 @@ export class RESTError extends VCenterError {
   readonly status: number
 
   constructor(server: string, resource: string, status: number) {
-    super(
-      status === 401 ? 'SessionLost' : status === 403 ? 'NoPermission' : 'Unavailable',
-      `${server} answers to ${resource} with HTTP status ${status}`,
-    )
+    super(REASON_OF[status] ?? 'Unavailable', `${server} answers to ${resource} with HTTP status ${status}`)
     this.name = 'RESTError'
     this.status = status
   }

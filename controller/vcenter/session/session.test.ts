@@ -260,3 +260,21 @@ t.test('a session manager that is not there may be asked again at once', async (
     await t.rejects(session.ensure(signal), { reason: 'SessionManagerFailed', message: 'cannot be reached' })
   t.notOk(session.pause())
 })
+
+t.test('an expired password, and a certificate that is refused, are refused logins', async (t) => {
+  for (const [name, advice] of [
+    ['PasswordExpired', /; it has expired: set a new one in vCenter, and configure it$/],
+    ['InvalidClientCertificate', /; check user and password$/],
+  ] as const) {
+    const { session, counts, signal } = setUp({ Login: () => fault(name) })
+    for (let i = 0; i < 3; i++)
+      await t.rejects(session.ensure(signal), { reason: 'InvalidLogin', message: advice }, name)
+    t.equal(counts.Login, 1)
+  }
+})
+
+t.test('requests say what they accept', async (t) => {
+  const { session, connection, signal } = setUp()
+  await session.ensure(signal)
+  for (const { headers } of connection.requests) t.equal(headers.accept, 'text/xml')
+})

@@ -115,6 +115,9 @@ function reasonOf(fault: string): FailureReason {
     case 'NotAuthenticated':
       return 'SessionLost'
     case 'InvalidLogin':
+    // They extend it (vSphere API), and count toward locking the account.
+    case 'PasswordExpired':
+    case 'InvalidClientCertificate':
       return 'InvalidLogin'
     case 'NoPermission':
       return 'NoPermission'
@@ -164,6 +167,11 @@ export function isRebuild(error: unknown): boolean {
 export function isRefusal(error: unknown): error is SoapFault {
   if (!(error instanceof SoapFault) || isSessionLost(error) || isRebuild(error)) return false
   return error.fault !== 'InvalidProperty' && error.fault !== 'VersionMismatch'
+}
+
+/** Whether the server does not know a property, such as one of a list's entries by its key. */
+export function isInvalidProperty(error: unknown): error is SoapFault {
+  return error instanceof SoapFault && error.fault === 'InvalidProperty'
 }
 
 /** Whether the fault names exactly this object. */

@@ -75,7 +75,13 @@ t.test('what is no SOAP answer', async (t) => {
   const cases: readonly [FakeAnswer, string, RegExp][] = [
     [{ status: 200, contentType: 'text/html', body: html }, 'NotVCenter', /HTML/],
     [{ status: 200, body: html }, 'NotVCenter', /HTML/],
-    [{ status: 404, contentType: 'text/html', body: html }, 'NotVCenter', /404/],
+    [
+      { status: 404, contentType: 'text/html', body: html },
+      'Unavailable',
+      /404, as a vCenter does while its services start/,
+    ],
+    [{ status: 504, contentType: 'text/html', body: html }, 'TimedOut', /504/],
+    [{ status: 400, contentType: 'text/html', body: html }, 'NotVCenter', /400/],
     [{ status: 302, contentType: '', body: '' }, 'NotVCenter', /302/],
     [{ status: 503, contentType: 'text/plain', body: 'no healthy upstream' }, 'Unavailable', /503/],
     [{ status: 502, contentType: 'text/html', body: html }, 'Unavailable', /502/],

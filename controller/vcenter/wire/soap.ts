@@ -48,6 +48,8 @@ export function createSoapClient(options: {
   async function send({ operation, target, parameters, deadline, longPoll, records, signal }: SoapCall) {
     const headers: Record<string, string> = {
       'content-type': 'text/xml; charset=utf-8',
+      // Some proxies refuse a request without it.
+      accept: 'text/xml',
       soapaction: `urn:vim25/${version}`,
     }
     if (cookie !== undefined) headers.cookie = `${COOKIE}=${cookie}`
@@ -123,6 +125,13 @@ async function readAnswer(
     throw new VCenterError(
       'Unavailable',
       `${server} answers with HTTP status ${status}; check the state of its services`,
+    )
+  }
+  if (status === 404) {
+    throw new VCenterError(
+      'Unavailable',
+      `${server} answers to /sdk with HTTP status 404, as a vCenter does while its services start; check their state, and ` +
+        'server and port if it lasts',
     )
   }
   if (status !== 200 && status !== 500) {
@@ -238,7 +247,13 @@ async function negotiateVersion(
   deadline: number,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const request = { method: 'GET', path: VERSIONS_PATH, headers: {}, deadline, signal } as const
+  const request = {
+    method: 'GET',
+    path: VERSIONS_PATH,
+    headers: { accept: 'text/xml' },
+    deadline,
+    signal,
+  } as const
   const document = await connection.request(request, async ({ status, body }) =>
     status === 200 ? await readXML(body, 'namespaces') : undefined,
   )
