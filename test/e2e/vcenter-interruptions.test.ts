@@ -110,7 +110,7 @@ t.test('the session is gone: one new login, and nobody notices', async (t) => {
   await stage.initialized('before')
   const failures = reports.versions.length
   await vcsim.resetCalls()
-  await vcsim.fault({ operation: 'RetrievePropertiesEx', kind: 'fault', fault: 'NotAuthenticated', times: 1 })
+  await vcsim.endSessions()
   await stage.initialized('after')
   await sleep(500)
   t.equal((await vcsim.calls()).operations.Login, 1)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { TIMINGS } from '../timings.ts'
-import { DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
+import { BrokenAnswerError, DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
 import { createPollWait } from './poll-wait.ts'
 
 const S = 1_000
@@ -52,6 +52,7 @@ t.test('other errors are none', (t) => {
   for (const error of [
     new SoapFault('RequestCanceled', ''),
     new DeadlineError('nothing came', true),
+    new BrokenAnswerError('half of it', {}),
     new VCenterError('MalformedAnswer', 'half'),
     new Error('a defect'),
   ])

@@ -1,6 +1,6 @@
 /** How long a poll is silent at most: less than what stands between us and vCenter allows. */
 import type { Timings } from '../timings.ts'
-import { DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
+import { BrokenAnswerError, DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
 
 /** Milliseconds. A poll that ends sooner was not ended for its silence. */
 const SHORTEST_LIMIT = 10_000
@@ -32,8 +32,8 @@ export function createPollWait({ pollWait }: Pick<Timings, 'pollWait'>): PollWai
     },
     isCut(error, took) {
       if (!(error instanceof VCenterError) || !ENDED.has(error.reason)) return false
-      // Where nothing came for too long, what changed meanwhile is to be read.
-      if (error instanceof SoapFault || error instanceof DeadlineError) return false
+      // Where nothing came for too long, or some of an answer, what changed meanwhile is to be read.
+      if (NOT_CUT.some((kind) => error instanceof kind)) return false
       cuts++
       const tells = error.reason === 'TimedOut' || cuts > 1
       if (tells && took >= SHORTEST_LIMIT) wait = Math.min(wait, Math.floor((took * SHARE) / 1_000) * 1_000)
@@ -42,4 +42,5 @@ export function createPollWait({ pollWait }: Pick<Timings, 'pollWait'>): PollWai
   }
 }
 
+const NOT_CUT = [SoapFault, DeadlineError, BrokenAnswerError]
 const ENDED: ReadonlySet<string> = new Set(['Unreachable', 'Unavailable', 'TimedOut'])

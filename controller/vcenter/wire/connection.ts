@@ -4,7 +4,7 @@ import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { DeadlineError, malformed, VCenterError } from './errors.ts'
+import { BrokenAnswerError, DeadlineError, malformed, VCenterError } from './errors.ts'
 import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
@@ -129,6 +129,14 @@ async function exchange<T>(
       cookies: [response.headers['set-cookie'] ?? []].flat(),
       body: inflate(server, response.body, encoding.trim().toLowerCase()),
     })
+  } catch (error) {
+    const code = error instanceof VCenterError ? undefined : codeOf(error)
+    if (code === undefined || signal.aborted) throw error
+    throw new BrokenAnswerError(
+      `${server} cannot be reached (${code}): the connection broke within its answer; check the state of its services, and ` +
+        'for a proxy in between',
+      { cause: error },
+    )
   } finally {
     response.body.destroy()
   }

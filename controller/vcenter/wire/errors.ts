@@ -73,6 +73,14 @@ export class DeadlineError extends VCenterError {
   }
 }
 
+/** A connection that broke within an answer: what was answered is lost. */
+export class BrokenAnswerError extends VCenterError {
+  constructor(message: string, options: ErrorOptions) {
+    super('Unreachable', message, options)
+    this.name = 'BrokenAnswerError'
+  }
+}
+
 /** An answer that is too long to read: less must be requested at once. */
 export class TooLongError extends VCenterError {
   /** Records that were read before. */
