@@ -237,7 +237,7 @@ export const ON_NODES: readonly NodeRow[] = [
   {
     what: 'An initialized Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
     cpi: 'uses the value of the beta label for both',
-    rollcall: 'leaves both',
+    rollcall: 'leaves both, and says so: `TopologyChanged`',
     because: 'Changing the zone of a running Node strands its volumes; schedulers use the label itself.',
     explains({ part, cpi, rollcall }, { case: { node = {} } }) {
       const own = node.labels ?? {}

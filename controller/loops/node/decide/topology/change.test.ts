@@ -61,3 +61,41 @@ t.test('who moves back is as before', async (t) => {
   const back = decide({ ...away, report, lookups: settled().lookups })
   t.match(topology(back), { status: 'True', reason: 'Resolved' })
 })
+
+for (const [what, labels] of [
+  ['without the label', { [ZONE]: undefined, [BETA]: 'zone-x' }],
+  ['with the label', { [ZONE]: 'zone-b', [BETA]: 'zone-x' }],
+] as const)
+  t.test(`a beta label that says something else is no secret, ${what}`, async (t) => {
+    const of = (onChange: NodeFacts['settings']['topology']['onChange']) => {
+      const facts = moved(onChange)
+      const { [ZONE]: _, ...others } = facts.node.labels
+      const { [ZONE]: standard, ...beta } = labels
+      const own = { ...others, ...beta, ...(standard === undefined ? {} : { [ZONE]: standard }) }
+      return decide({ ...facts, node: { ...facts.node, labels: own } })
+    }
+    const reported = of('report')
+    t.equal(reported.patch, undefined)
+    const lacks = labels[ZONE] === undefined ? `, so label ${ZONE} is not written` : ''
+    t.match(topology(reported), {
+      reason: 'TopologyChanged',
+      message: `label ${BETA} is zone-x, and vCenter says zone-b${lacks}`,
+    })
+    const relabeled = of('relabel')
+    t.equal(relabeled.patch?.labels?.[BETA], 'zone-b')
+    t.match(relabeled.events, [{ reason: 'Relabeled', message: `${BETA} from zone-x to zone-b` }])
+    t.same(of('ignore').events, [])
+  })
+
+t.test('so it is for region and instance type', async (t) => {
+  for (const [label, beta] of [
+    ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
+    [TYPE, 'beta.kubernetes.io/instance-type'],
+  ] as const) {
+    const facts = settled()
+    const { [label]: _, ...others } = facts.node.labels
+    const decision = decide({ ...facts, node: { ...facts.node, labels: { ...others, [beta]: 'other' } } })
+    t.equal(decision.patch, undefined)
+    t.match(topology(decision), { reason: 'TopologyChanged', message: `label ${beta} is other, ` })
+  }
+})

@@ -70,9 +70,12 @@ export function judgeLabels(
 
 /** A label of a running Node that differs from what vCenter says now. */
 interface LabelChange {
+  /** Its standard name, or the beta name where only that differs. */
   readonly label: string
   readonly from: string
   readonly to: string
+  /** The standard name, where the Node lacks that label: it is not given another value than its beta name has. */
+  readonly lacks?: string
 }
 
 /** @param wanted labels with vCenter's values; undefined where it says nothing */
@@ -80,9 +83,13 @@ function labelChanges(
   { labels }: Pick<Node, 'labels'>,
   wanted: readonly (readonly [string, string | undefined])[],
 ): readonly LabelChange[] {
-  return wanted.flatMap(([label, to]) => {
-    const from = labels[label]
-    return from === undefined || to === undefined || from === to ? [] : [{ label, from, to }]
+  return wanted.flatMap(([standard, to]) => {
+    for (const label of [standard, BETA_LABELS[standard] ?? standard]) {
+      const from = labels[label]
+      if (from === undefined || to === undefined || from === to) continue
+      return { label, from, to, ...(labels[standard] === undefined ? { lacks: standard } : {}) }
+    }
+    return []
   })
 }
 
@@ -108,7 +115,10 @@ function judgeChanges(
   }
   if (resolved.status !== 'True') return { condition: resolved, events: [] }
   const what = changes
-    .map(({ label, from, to }) => `label ${label} is ${from}, and vCenter says ${to}`)
+    .map(({ label, from, to, lacks }) => {
+      const unwritten = lacks === undefined ? '' : `, so label ${lacks} is not written`
+      return `label ${label} is ${from}, and vCenter says ${to}${unwritten}`
+    })
     .join('; ')
   return {
     condition: no(
