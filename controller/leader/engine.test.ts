@@ -76,6 +76,7 @@ async function setUp(t: Test, initializes = true) {
         failure: () => undefined,
         connected: () => true,
         datacenters: () => undefined,
+        lackingCategories: () => new Map(),
         certificateExpiry: () => undefined,
         passwordChanged: () => undefined,
         run: aborted,

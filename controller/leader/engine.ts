@@ -122,6 +122,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const vCenterRemarks = createVCenterRemarks({
     vCenters: config.vCenters,
     servers: settings.servers,
+    labels: settings.labels,
     inventories,
     clock,
     random,

@@ -50,6 +50,7 @@ async function open(t: Test) {
       failure: () => stub.failure,
       connected: () => true,
       datacenters: () => undefined,
+      lackingCategories: () => new Map(),
       certificateExpiry: () => undefined,
       passwordChanged: () => void told.push('password'),
       async run(signal) {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
+import type { TagLack } from '../types/virtual-machine.ts'
 import { createVCenterRemarks } from './vcenter-remarks.ts'
 
 t.test(
@@ -26,9 +27,15 @@ t.test(
         { name: 'all', datacenters: [] },
       ],
       servers: {},
+      labels: { zone: undefined, region: undefined },
       inventories: [
-        { vCenter: 'main', instanceUUID: () => '', datacenters: () => seen },
-        { vCenter: 'all', instanceUUID: () => '', datacenters: () => [] },
+        {
+          vCenter: 'main',
+          instanceUUID: () => '',
+          datacenters: () => seen,
+          lackingCategories: () => new Map(),
+        },
+        { vCenter: 'all', instanceUUID: () => '', datacenters: () => [], lackingCategories: () => new Map() },
       ],
       clock,
       random: () => 0.5,
@@ -65,11 +72,13 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
   const ids = new Map<string, string>()
   const twins = createVCenterRemarks({
     vCenters: [],
+    labels: { zone: undefined, region: undefined },
     servers: { main: 'a 443', tenant: 'a 443', other: 'b 443', third: 'c 443' },
     inventories: ['main', 'tenant', 'other', 'third'].map((vCenter) => ({
       vCenter,
       instanceUUID: () => ids.get(vCenter) ?? '',
       datacenters: () => undefined,
+      lackingCategories: () => new Map(),
     })),
     clock,
     random: () => 0.5,
@@ -89,6 +98,53 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
   t.match(lines, [{ level: 40, vCenters: ['main', 'tenant', 'other'] }])
   t.equal(lines.length, 1)
   t.match(twins.remarks(), [/^vCenters main, tenant, other say that they are one/])
+  ending.abort()
+  await running
+})
+
+t.test('categories without tags are told by what the configuration calls them', async (t) => {
+  const clock = createHandClock()
+  const { logger, lines } = createLogLines()
+  let lacking: ReadonlyMap<string, TagLack> = new Map()
+  const remarks = createVCenterRemarks({
+    vCenters: [],
+    servers: {},
+    labels: { zone: 'k8s-zonk', region: 'k8s-region' },
+    inventories: [
+      {
+        vCenter: 'main',
+        instanceUUID: () => '',
+        datacenters: () => undefined,
+        lackingCategories: () => lacking,
+      },
+    ],
+    clock,
+    random: () => 0.5,
+    logger,
+  })
+  const ending = new AbortController()
+  const running = remarks.run(ending.signal)
+  await clock.turn(2_000)
+  t.same(remarks.remarks(), [])
+  lacking = new Map([['k8s-zonk', 'category']])
+  await clock.turn(4_000)
+  t.match(lines, [
+    {
+      level: 40,
+      vCenter: 'main',
+      zone: 'k8s-zonk',
+      msg: /^labels.zone names a tag category that vCenter does not show/,
+    },
+  ])
+  t.equal(lines.length, 1)
+  t.match(remarks.remarks(), [
+    /^vCenter main: labels.zone .* category that vCenter does not show, so no Node gets a zone/,
+  ])
+  lacking = new Map([
+    ['k8s-zonk', 'categories'],
+    ['k8s-region', 'categories'],
+  ])
+  t.match(remarks.remarks(), [/labels.zone .* none at all/, /labels.region .* none at all/])
   ending.abort()
   await running
 })

@@ -3,12 +3,17 @@ import { type DatacenterPath, matchesDatacenter } from '../config/datacenter-pat
 import { listed } from '../lib/listed.ts'
 import { type Basics, every } from '../lib/tasks.ts'
 import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
+import type { TagLack } from '../types/virtual-machine.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 export interface VCenterRemarksOptions extends Basics {
   readonly vCenters: readonly Pick<VCenterConfig, 'name' | 'datacenters'>[]
   readonly servers: DecisionConfig['servers']
-  readonly inventories: readonly Pick<RunningInventory, 'vCenter' | 'instanceUUID' | 'datacenters'>[]
+  readonly labels: DecisionConfig['labels']
+  readonly inventories: readonly Pick<
+    RunningInventory,
+    'vCenter' | 'instanceUUID' | 'datacenters' | 'lackingCategories'
+  >[]
 }
 
 interface Finding {
@@ -26,7 +31,11 @@ const INTERVAL = 2_000
 /** What the vCenters' answers say about the configuration. It does not make the leader unready; `run` logs each once. */
 export function createVCenterRemarks(options: VCenterRemarksOptions) {
   const { clock, random, logger } = options
-  const look = () => [...unmatchedDatacenters(options), ...twinIdentities(options)]
+  const look = () => [
+    ...unmatchedDatacenters(options),
+    ...lackingCategories(options),
+    ...twinIdentities(options),
+  ]
   let logged = new Set<string>()
 
   async function log(): Promise<void> {
@@ -59,6 +68,31 @@ function unmatchedDatacenters({ vCenters, inventories }: VCenterRemarksOptions):
 
 function pathOf({ path }: DatacenterPath): string {
   return `/${path.join('/')}`
+}
+
+/** Settings under `labels` that name a category without tags: no Node of that vCenter gets the label. */
+function lackingCategories({ labels, inventories }: VCenterRemarksOptions): readonly Finding[] {
+  return inventories.flatMap((inventory) => {
+    const lacking = inventory.lackingCategories()
+    return (['zone', 'region'] as const).flatMap((label) => {
+      const category = labels[label]
+      const lack = category === undefined ? undefined : lacking.get(category)
+      if (lack === undefined) return []
+      const { vCenter } = inventory
+      return {
+        key: JSON.stringify([vCenter, label, category, lack]),
+        remark: `vCenter ${vCenter}: labels.${label} in the configuration names a tag category ${LACKS[lack]}, so no Node gets a ${label}; the log names it`,
+        facts: { vCenter, [label]: category },
+        message: `labels.${label} names a tag category ${LACKS[lack]}, so no Node gets a ${label}; create it, correct the name, or give the account Read-only as a global permission`,
+      }
+    })
+  })
+}
+
+const LACKS: Readonly<Record<TagLack, string>> = {
+  categories: 'in a vCenter that shows the account none at all',
+  category: 'that vCenter does not show',
+  tags: 'of which vCenter shows no tag',
 }
 
 /**

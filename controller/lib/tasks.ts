@@ -39,6 +39,33 @@ export async function runTogether(tasks: readonly Task[], signal: AbortSignal): 
   if (failures.length > 0) throw failures[0]
 }
 
+/**
+ * Does the work for each item, `atOnce` of them side by side. After a failure no further one is begun, and those under way
+ * are awaited.
+ *
+ * @throws the first failure
+ */
+export async function eachOf<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<unknown>,
+  { atOnce }: { readonly atOnce: number },
+): Promise<void> {
+  const left = items.values()
+  const failures: unknown[] = []
+  async function worker(): Promise<void> {
+    for (const item of left) {
+      if (failures.length > 0) return
+      try {
+        await work(item)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+  if (failures.length > 0) throw failures[0]
+}
+
 /** Between two looks whether what goes on has an answer, milliseconds. */
 const POLL_INTERVAL = 50
 

@@ -15,6 +15,18 @@ export interface VCenterIdentity {
 export interface Tag {
   readonly category: string
   readonly name: string
+  /** The names of other tags of its category that would give the same label: none where the name is a label's value. */
+  readonly alike?: readonly string[]
+}
+
+/** Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags. */
+export type TagLack = 'categories' | 'category' | 'tags'
+
+/** Tags that could not be read. */
+export interface UnreadTags {
+  readonly why: string
+  /** The category that they belong to; without it, any. */
+  readonly category?: string
 }
 
 /** A managed object above a VM. */
@@ -24,7 +36,13 @@ export interface Ancestor {
   readonly moref: string
   readonly name: string
   readonly tags: readonly Tag[]
+  /** What could not be read of its tags, or of an object right below it. */
+  readonly unread?: readonly UnreadTags[]
 }
+
+/** The three ways up from a VM, in the order in which the CPI looks for tags. */
+export const WAYS = ['compute', 'resourcePool', 'folder'] as const
+export type Way = (typeof WAYS)[number]
 
 /**
  * The three ways up from a VM, each nearest first, in the order in which the CPI looks for zone and region tags:
@@ -38,6 +56,10 @@ export interface Ancestry {
   readonly unreadableAbove?: Pick<Ancestor, 'type' | 'moref'>
   /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
   readonly unreadable: readonly string[]
+  /** What could not be read above the last object of a way. */
+  readonly unreadAbove?: Partial<Readonly<Record<Way, readonly UnreadTags[]>>>
+  /** Categories that the configuration names and that have no tag in this vCenter. */
+  readonly lacking?: ReadonlyMap<string, TagLack>
 }
 
 export interface VirtualNIC {

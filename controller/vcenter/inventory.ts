@@ -285,6 +285,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     failure: () => health.failure(),
     connected: () => health.connected(),
     datacenters: () => datacenters,
+    lackingCategories: locations.lacking,
     certificateExpiry: () => certificateExpiry,
   }
 }

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { aborted } from '../lib/tasks.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/pace.ts'
@@ -12,7 +13,7 @@ import { VCenterError } from './wire/errors.ts'
 import { keyOf } from './wire/managed-object-reference.ts'
 
 /** Tags kept read for VMs that come one by one, by a reader that does as told. */
-function setUp(read: TagReader['read']) {
+function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
   const clock = createHandClock()
   const end = new AbortController()
   const changed: string[] = []
@@ -26,7 +27,13 @@ function setUp(read: TagReader['read']) {
   const trigger = createDebounce(TIMINGS.tags, clock)
   const running = keepTagsRead(
     {
-      tagReader: { read },
+      tagReader: {
+        read,
+        refreshNames: () => undefined,
+        lastAnswer: () => 0,
+        lacking: () => new Map(),
+        ...more,
+      },
       trigger,
       store,
       locations,
@@ -132,5 +139,34 @@ t.test('a tag that is attached later is told of by the next resync', async (t) =
   await clock.turn(2 * TIMINGS.resync)
   t.match(ancestry('vm-0'), { folder: [{ tags: [{ name: 'z' }] }] })
   t.same(changed, ['vm-0'], 'its Node is looked at again, once')
+  await end()
+})
+
+t.test('a service that answers call after call is waited for, until it falls silent', async (t) => {
+  let lastAnswer = 0
+  let renewed = 0
+  const { clock, follow, ancestry, end } = setUp((_objects, _take, signal) => aborted(signal), {
+    lastAnswer: () => lastAnswer,
+    refreshNames: () => void renewed++,
+  })
+  follow('vm-0')
+  for (let i = 0; i < 60; i++) {
+    await clock.turn(4_000)
+    lastAnswer = clock.monotonic()
+    t.equal(ancestry('vm-0'), undefined)
+  }
+  await clock.turn(TIMINGS.callDeadline)
+  t.match(ancestry('vm-0')?.unreadable, [/tag service has not answered for 15 s/])
+  await clock.turn(2 * TIMINGS.resync)
+  t.ok(renewed > 0, 'all names are asked for again with each resync')
+  await end()
+})
+
+t.test('why a category has no tag is said of each VM', async (t) => {
+  const lacking = new Map([['zone', 'category']] as const)
+  const { clock, follow, ancestry, end } = setUp(giveTags, { lacking: () => lacking })
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  t.same(ancestry('vm-0')?.lacking, lacking)
   await end()
 })

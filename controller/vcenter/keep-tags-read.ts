@@ -17,7 +17,8 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
 /**
  * Reads unknown tags when triggered, and all tags at the interval of a resync, until the signal aborts. A failure of the
  * tag service is not a failure of vCenter: known tags stay, and unknown ones count as unreadable meanwhile. The same goes
- * while the service does not answer, because Nodes wait until the tags are known.
+ * while the service does not answer a call, because Nodes wait until the tags are known. They wait on while it answers, however
+ * many calls it takes.
  */
 export async function keepTagsRead(
   options: {
@@ -58,9 +59,9 @@ export async function keepTagsRead(
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
     if (signal.aborted) return 'idle'
     const objects = taggedObjects(store, locations)
-    const answered = new AbortController()
-    const overdue = clock.sleep(timings.callDeadline, answered.signal).then(() => {
-      if (!answered.signal.aborted && !signal.aborted) suffer(slow(timings.callDeadline))
+    const ended = new AbortController()
+    const overdue = waitForSilence(AbortSignal.any([ended.signal, signal])).then((silent) => {
+      if (silent) suffer(slow(timings.callDeadline))
     })
     try {
       await tagReader.read(unreadOf(objects), put, signal)
@@ -74,10 +75,23 @@ export async function keepTagsRead(
       suffer(error)
       reading.trigger()
     } finally {
-      answered.abort()
+      ended.abort()
       await overdue
     }
     return 'done'
+  }
+
+  /** Waits until the tag service has not answered for the time of a call; false if the signal aborts before. */
+  async function waitForSilence(signal: AbortSignal): Promise<boolean> {
+    let heard = clock.monotonic()
+    let left = timings.callDeadline
+    for (;;) {
+      await clock.sleep(left, signal)
+      if (signal.aborted) return false
+      if (tagReader.lastAnswer() <= heard) return true
+      heard = tagReader.lastAnswer()
+      left = heard + timings.callDeadline - clock.monotonic()
+    }
   }
 
   function unreadOf(objects: readonly ManagedObjectReference[]): ManagedObjectReference[] {
@@ -86,6 +100,7 @@ export async function keepTagsRead(
 
   function put(tags: Map<string, ObjectTags>): void {
     locations.putTags(tags)
+    locations.putLacking(tagReader.lacking())
     for (const key of tags.keys()) failed.delete(key)
     store.refresh()
   }
@@ -107,6 +122,7 @@ export async function keepTagsRead(
 
   const refresh = async () => {
     all = true
+    tagReader.refreshNames()
     trigger.trigger()
   }
   trigger.trigger()
@@ -129,7 +145,7 @@ function taggedObjects(store: VMStore, locations: VMLocations): ManagedObjectRef
 }
 
 function unreadable(error: VCenterError): ObjectTags {
-  return { tags: [], problems: [error.message] }
+  return { tags: [], problems: [{ why: error.message }] }
 }
 
 function slow(ms: number): VCenterError {

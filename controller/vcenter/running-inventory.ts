@@ -5,6 +5,7 @@ import { aborted } from '../lib/tasks.ts'
 import type { Inventory } from '../types/inventory.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import type { Proof } from '../types/vcenter-probe.ts'
+import type { TagLack } from '../types/virtual-machine.ts'
 
 /** An inventory and its main loop. */
 export interface RunningInventory extends Inventory {
@@ -21,6 +22,8 @@ export interface RunningInventory extends Inventory {
   provableEverywhere(): Proof | undefined
   /** As the account sees them; undefined before they were read, and where they may not be. */
   datacenters(): readonly DatacenterPath[] | undefined
+  /** Why there are no tags of a configured category, as far as is known. */
+  lackingCategories(): ReadonlyMap<string, TagLack>
   /** When the last seen certificate expires, milliseconds since the epoch; undefined before the first. */
   certificateExpiry(): number | undefined
 }
@@ -73,6 +76,7 @@ export function withoutCredential(
     failure: () => failure,
     connected: () => false,
     datacenters: nothing,
+    lackingCategories: () => new Map(),
     certificateExpiry: nothing,
   }
 }

@@ -41,8 +41,6 @@ export interface Timings {
   readonly members: Pace
   /** How new objects above VMs are collected, to check whether the account may read them: not urgent. */
   readonly provability: Pace
-  /** Names of tags and categories are read again after this time. */
-  readonly tagNamesAge: number
   /**
    * How long vCenter may fail before lookups say so; shorter failures go unnoticed. A small call that times out takes longer
    * than this.
@@ -76,7 +74,6 @@ export const TIMINGS: Timings = {
   tags: { quiet: 50, max: 200, spacing: 1_000 },
   members: { quiet: 3_000, max: 8_000, longest: 60_000, spacing: 2_000 },
   provability: { quiet: 500, max: 2_000, spacing: 5_000 },
-  tagNamesAge: 3_600_000,
   failureGrace: 10_000,
   logout: 2_500,
   backoff: { base: 500, max: 60_000 },

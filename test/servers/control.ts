@@ -58,7 +58,7 @@ export interface TagAttachment {
 export interface VcsimFault {
   /** A SOAP operation, "REST <METHOD> <path>", or "*" for every call. */
   operation: string
-  /** A reference's value that must occur in the request; for `spoiled` in the answer. */
+  /** A reference's value that must occur in the request, or an identifier in its path; for `spoiled` in the answer. */
   object?: string
   /**
    * - status: this HTTP `status`

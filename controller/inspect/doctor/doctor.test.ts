@@ -230,6 +230,18 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
     /no tags in the category/,
   ],
   [
+    {
+      categories: seen({
+        wanted: ['k8s-zone'],
+        found: new Map(),
+        lacking: new Map([['k8s-zone', 'categories']]),
+      }),
+    },
+    'tag categories',
+    'fail',
+    /no tag category at all; give it Read-only as a global permission, or create k8s-zone/,
+  ],
+  [
     { categories: noPermission('vc answers to tagging/category with HTTP status 403') },
     'tag categories',
     'fail',

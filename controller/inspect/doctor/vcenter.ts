@@ -14,7 +14,7 @@ import {
   propertySpec,
 } from '../../vcenter/collect/retrieve-properties.ts'
 import { createCollectors } from '../../vcenter/collect/session-objects.ts'
-import { createTagNames } from '../../vcenter/collect/tags.ts'
+import { createTagNames } from '../../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
 import { createTicketRequests } from '../../vcenter/session/clone-ticket.ts'
 import { serverOf } from '../../vcenter/session/login-accounts.ts'
@@ -211,18 +211,23 @@ const VCENTER = {
     name: 'tag categories',
     after: 'login',
     /** Those that there are, with the number of their tags. */
-    async look({ enter, wanted, timings, clock }, signal) {
+    async look({ enter, wanted }, signal) {
       if (wanted.length === 0) return { wanted, found: new Map<string, number>() }
       const { rest } = await enter()
-      const names = createTagNames({ rest, categories: new Set(wanted), timings, clock })
-      return { wanted, found: await names.categories(signal) }
+      const names = createTagNames({ rest, categories: new Set(wanted) })
+      const found = await names.categories(signal)
+      return { wanted, found, lacking: names.lacking() }
     },
     forbidden: (message) =>
       fail(
-        `the vCenter account may not read tags, so Nodes get no zone and no region: ${message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
+        `the vCenter account may not read tags, so Nodes may get no zone and no region: ${message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
       ),
-    judge({ wanted, found }) {
+    judge({ wanted, found, lacking }) {
       if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')
+      if (wanted.some((name) => lacking?.get(name) === 'categories'))
+        return fail(
+          `vCenter shows the account no tag category at all; give it Read-only as a global permission, or create ${listed(wanted)}`,
+        )
       const missing = wanted.filter((name) => !found.has(name))
       if (missing.length > 0)
         return fail(

@@ -46,3 +46,13 @@ t.test('an object above a VM that may not be read is named, and asked for in a p
     },
   })
 })
+
+t.test('nothing is said of where a VM is before the object above it was read', async (t) => {
+  const locations = createVMLocations({ tagging: false })
+  t.equal(locations.place(MACHINE).ancestry, undefined)
+  locations.tree.putUnreadable(FOLDER)
+  t.match(locations.place(MACHINE).ancestry, {
+    folder: [{ type: 'VirtualMachine' }],
+    unreadAbove: { folder: [{ why: 'Folder group-v3 is not readable' }] },
+  })
+})

@@ -1,7 +1,16 @@
 /** The managed objects above the VMs, one tree for all, and where that puts a VM: host, cluster, datacenter and tags. */
 
-import type { Ancestor, Ancestry, VirtualMachine } from '../../types/virtual-machine.ts'
-import { unreadablePlace } from '../collect/refusals.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Ancestor,
+  type Ancestry,
+  type TagLack,
+  type UnreadTags,
+  type VirtualMachine,
+  WAYS,
+  type Way,
+} from '../../types/virtual-machine.ts'
+import { unreadableSteps } from '../collect/refusals.ts'
 import {
   lenientFilterSpec,
   type ObjectContent,
@@ -98,6 +107,9 @@ export interface VMLocations {
   replaceTree(tree: AncestorTree): void
   /** Sets the tags of these objects. */
   putTags(tags: ReadonlyMap<string, ObjectTags>): void
+  /** Sets which categories have no tag. */
+  putLacking(lacking: ReadonlyMap<string, TagLack>): void
+  lacking(): ReadonlyMap<string, TagLack>
   /** Drops the tags of all other objects. */
   keepTags(objects: readonly ManagedObjectReference[]): void
   hasTags(object: ManagedObjectReference): boolean
@@ -114,6 +126,7 @@ const NO_TAGS: ObjectTags = { tags: [], problems: [] }
 export function createVMLocations({ tagging }: { readonly tagging: boolean }): VMLocations {
   let tree = createAncestorTree()
   let tags = new Map<string, ObjectTags>()
+  let lacking: ReadonlyMap<string, TagLack> = new Map()
   // VMs with the same ancestors share one path in memory.
   let paths = new Map<string, ReturnType<typeof join>>()
 
@@ -142,6 +155,11 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
       for (const [key, value] of more) tags.set(key, value)
       paths = new Map()
     },
+    putLacking(now) {
+      // Views are compared: an equal map would be looked through for each VM.
+      if (!isDeepStrictEqual(lacking, now)) lacking = now
+    },
+    lacking: () => lacking,
     keepTags(objects) {
       const kept = objects.map(keyOf).flatMap((key) => {
         const value = tags.get(key)
@@ -154,7 +172,7 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
     hasProblems: (object) => (tagsOf(object)?.problems ?? []).length > 0,
     tagged(machine) {
       const objects = new Map([[machine.moref, self(machine).reference]])
-      for (const start of [machine.host, machine.resourcePool, machine.parent, machine.vApp]) {
+      for (const start of startsOf(machine)) {
         for (const { reference, readable } of tree.chain(start))
           if (readable) objects.set(keyOf(reference), reference)
       }
@@ -167,27 +185,56 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
       // A VM in a vApp has no folder of its own.
       const above = path(machine.parent ?? machine.vApp)
       const all = [compute, resourcePool, own, above]
+      const folder = {
+        ancestors: [...own.ancestors, ...above.ancestors],
+        unreadAbove: above.unreadAbove,
+      }
       const datacenter = [...above.ancestors, ...compute.ancestors].find((each) => each.type === 'Datacenter')
       return {
         host: compute.ancestors.find((each) => each.type === 'HostSystem')?.name,
         cluster: compute.ancestors.find((each) => each.type === 'ClusterComputeResource')?.name,
         datacenter: datacenter?.name,
-        ancestry: all.every((each) => each.complete)
-          ? {
-              compute: compute.ancestors,
-              resourcePool: resourcePool.ancestors,
-              folder: [...own.ancestors, ...above.ancestors],
-              ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
-              unreadable: [...unreadablePlace(machine), ...new Set(all.flatMap((each) => each.unreadable))],
-            }
-          : undefined,
+        // A host that was just pushed is not known before it is read, and a farther tag must not count until then.
+        ancestry:
+          startsOf(machine).every(tree.has) && all.every((each) => each.complete)
+            ? {
+                compute: compute.ancestors,
+                resourcePool: resourcePool.ancestors,
+                folder: folder.ancestors,
+                ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
+                unreadable: [
+                  ...WAYS.flatMap((way) => unreadableSteps(machine, way)),
+                  ...new Set(all.flatMap((each) => each.unreadable)),
+                ],
+                ...unreadAbove(machine, { compute, resourcePool, folder }),
+                ...(lacking.size > 0 ? { lacking } : {}),
+              }
+            : undefined,
       }
     },
   }
 }
 
+/** Where the ways up from a VM begin. */
+function startsOf({ host, resourcePool, parent, vApp }: VMProperties): readonly ManagedObjectReference[] {
+  return [host, resourcePool, parent, vApp].filter((start) => start !== undefined)
+}
+
 function self({ moref, name, parent }: VMProperties): AncestorNode {
   return { reference: vmReference(moref), name, parent, readable: true }
+}
+
+/** What could not be read above the last object of each way, where there is any. */
+function unreadAbove(
+  machine: VMProperties,
+  ways: Readonly<Record<Way, Pick<ReturnType<typeof join>, 'unreadAbove'>>>,
+): Pick<Ancestry, 'unreadAbove'> {
+  const unread = WAYS.flatMap((way) => {
+    const steps = unreadableSteps(machine, way).map((why) => ({ why }))
+    const all = [...steps, ...ways[way].unreadAbove]
+    return all.length === 0 ? [] : [[way, all] as const]
+  })
+  return unread.length === 0 ? {} : { unreadAbove: Object.fromEntries(unread) }
 }
 
 /** The readable objects of a path, with their tags; `complete` where the tags of all are known. */
@@ -199,16 +246,31 @@ function join(
   const unreadable: string[] = []
   let unreadableAbove: Ancestry['unreadableAbove']
   let complete = true
+  /** What could not be read above the last of the ancestors so far. */
+  let unread: UnreadTags[] = []
   for (const { reference, name, readable } of nodes) {
     if (!readable) {
-      unreadable.push(`${reference.type} ${reference.value} is not readable`)
+      const why = `${reference.type} ${reference.value} is not readable`
+      unreadable.push(why)
+      unread.push({ why })
       unreadableAbove ??= { type: reference.type, moref: reference.value }
       continue
     }
     const known = tagsOf(reference)
     complete &&= known !== undefined
-    for (const problem of known?.problems ?? []) unreadable.push(`${reference.type} ${name}: ${problem}`)
-    ancestors.push({ type: reference.type, moref: reference.value, name, tags: known?.tags ?? [] })
+    for (const problem of known?.problems ?? []) {
+      const why = `${reference.type} ${name}: ${problem.why}`
+      unreadable.push(why)
+      unread.push({ ...problem, why })
+    }
+    ancestors.push({
+      type: reference.type,
+      moref: reference.value,
+      name,
+      tags: known?.tags ?? [],
+      ...(unread.length > 0 ? { unread } : {}),
+    })
+    unread = []
   }
-  return { ancestors, unreadable, unreadableAbove, complete }
+  return { ancestors, unreadable, unreadableAbove, unreadAbove: unread, complete }
 }

@@ -3,7 +3,7 @@
  * read.
  */
 
-import type { UnreadableProperty } from '../../types/virtual-machine.ts'
+import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { isGone, isRefusal, namesObject, type SoapFault, VCenterError } from '../wire/errors.ts'
@@ -132,11 +132,16 @@ export function unreadableFacts(paths: readonly string[]): readonly UnreadablePr
 }
 
 /** Paths that tell where a VM is. */
-const PLACE = ['runtime.host', 'resourcePool', 'parent', 'parentVApp']
+/** The properties of a VM with which the ways up from it begin. */
+const FIRST_STEPS: Readonly<Record<Way, readonly string[]>> = {
+  compute: ['runtime.host'],
+  resourcePool: ['resourcePool'],
+  folder: ['parent', 'parentVApp'],
+}
 
-/** Which of a VM's properties that say where it is may not be read, in words. */
-export function unreadablePlace({ moref, name, unreadable }: VMProperties): readonly string[] {
-  return PLACE.filter((path) => unreadable.includes(path)).map(
-    (path) => `${path} of VirtualMachine ${name} (${moref})`,
-  )
+/** Which of the properties with which this way up from the VM begins may not be read, in words. */
+export function unreadableSteps({ moref, name, unreadable }: VMProperties, way: Way): readonly string[] {
+  return FIRST_STEPS[way]
+    .filter((path) => unreadable.includes(path))
+    .map((path) => `${path} of VirtualMachine ${name} (${moref})`)
 }

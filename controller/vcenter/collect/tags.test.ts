@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { type RESTCall, type RESTClient, RESTError } from '../session/rest.ts'
 import { TIMINGS } from '../timings.ts'
@@ -45,15 +44,15 @@ function setUp(
     },
     logout: () => Promise.resolve(),
   }
-  const clock = createHandClock()
-  return { read: readerOf(rest, clock), calls, clock }
+  return { ...readerOf(rest), calls }
 }
 
 /** Reads and resolves with all that was handed over. */
-function readerOf(rest: RESTClient, clock: Clock = createHandClock()) {
+function readerOf(rest: RESTClient) {
+  const clock = createHandClock()
   const categories = new Set(['zone', 'region'])
   const reader = createTagReader({ rest, categories, timings: TIMINGS, clock })
-  return async (objects: readonly ManagedObjectReference[]) => {
+  const read = async (objects: readonly ManagedObjectReference[]) => {
     const read = new Map<string, ObjectTags>()
     await reader.read(
       objects,
@@ -64,10 +63,11 @@ function readerOf(rest: RESTClient, clock: Clock = createHandClock()) {
     )
     return read
   }
+  return { reader, read, clock }
 }
 
 t.test('tags of the categories of interest, each name read once', async (t) => {
-  const { read: readTags, calls, clock } = setUp({ a: ['zone/z1', 'owner/me'], b: ['zone/z1', 'region/r1'] })
+  const { read: readTags, reader, calls } = setUp({ a: ['zone/z1', 'owner/me'], b: ['zone/z1', 'region/r1'] })
   const objects = ['a', 'b', 'c'].map(object)
   const read = await readTags(objects)
   t.same(read.get(keyOf(object('a'))), { tags: [{ category: 'zone', name: 'z1' }], problems: [] })
@@ -79,15 +79,15 @@ t.test('tags of the categories of interest, each name read once', async (t) => {
   t.equal(calls.length, 1 + (1 + 3) + 2 + 2, 'attachments, categories, their tags, names')
   await readTags(objects)
   t.equal(calls.length, 10, 'names are remembered')
-  await clock.turn(TIMINGS.tagNamesAge)
+  reader.refreshNames()
   await readTags(objects)
-  t.equal(calls.length, 19, 'but not for ever')
+  t.equal(calls.length, 15, 'but not for ever; only what is in use is asked for again')
 })
 
 t.test('two thousand objects a call', async (t) => {
   const { read: readTags, calls } = setUp({})
   await readTags(Array.from({ length: 4_001 }, (_, i) => object(`g-${i}`)))
-  t.equal(calls.length, 3)
+  t.equal(calls.filter((call) => call.startsWith('tagging/tag-association')).length, 3)
 })
 
 t.test('one object that is refused does not spoil the others', async (t) => {
@@ -97,7 +97,7 @@ t.test('one object that is refused does not spoil the others', async (t) => {
   const read = await readTags(['a', 'bad', 'b', 'd'].map(object))
   t.equal(read.get(keyOf(object('a')))?.tags[0]?.name, 'z1')
   t.equal(read.get(keyOf(object('b')))?.tags[0]?.name, 'z2')
-  t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [/403/] })
+  t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [{ why: /403/ }] })
 })
 
 t.test('without any privilege the calls stay few', async (t) => {
@@ -115,7 +115,10 @@ t.test('a tag that is refused is asked for again the next time', async (t) => {
       : undefined,
   )
   const first = await readTags([object('a')])
-  t.match(first.get(keyOf(object('a'))), { tags: [{ name: 'r1' }], problems: [/tag zone\/z1: .*404/] })
+  t.match(first.get(keyOf(object('a'))), {
+    tags: [{ name: 'r1' }],
+    problems: [{ why: /tag zone\/z1: .*404/, category: 'zone' }],
+  })
   refused = false
   t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 2)
 })
@@ -124,7 +127,9 @@ t.test('what is wrong with the service is thrown', async (t) => {
   const { read: readTags } = setUp({}, () => 503)
   await t.rejects(readTags([object('a')]), { reason: 'Unavailable', message: /503/ })
   const rest: RESTClient = { call: async () => [{ object_id: 'x' }], logout: () => Promise.resolve() }
-  const error = await readerOf(rest)([object('a')]).catch((error: unknown) => error)
+  const error = await readerOf(rest)
+    .read([object('a')])
+    .catch((error: unknown) => error)
   t.ok(error instanceof VCenterError)
   t.match(error, { reason: 'MalformedAnswer' })
 })
@@ -160,7 +165,7 @@ t.test('categories that are refused leave the unknown tags in doubt', async (t) 
     refused && call.resource === 'tagging/category' ? 403 : undefined,
   )
   const read = await readTags([object('a'), object('b')])
-  t.match(read.get(keyOf(object('a'))), { tags: [], problems: [/categories: .*403/] })
+  t.match(read.get(keyOf(object('a'))), { tags: [], problems: [{ why: /categories: .*403/ }] })
   t.same(read.get(keyOf(object('b'))), { tags: [], problems: [] })
   refused = false
   t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 1)
@@ -180,4 +185,148 @@ t.test('names by the thousand take several reads', async (t) => {
     t.equal(calls.length, 2_001)
   }
   t.equal((await readTags([object('a')])).get(keyOf(object('a')))?.tags.length, 5_000)
+})
+
+const BAD = 'id of bad'
+for (const status of [403, 404])
+  t.test(`a category that answers ${status} hides no other`, async (t) => {
+    let refused = false
+    const { read: readTags, reader } = setUp(
+      { a: ['bad/x', 'zone/z1', 'region/r1'], b: ['bad/x'] },
+      (call) => (refused && call.id === BAD ? status : undefined),
+    )
+    const objects = [object('a'), object('b')]
+    for (const now of [true, false, true]) {
+      refused = now
+      const read = await readTags(objects)
+      t.match(read.get(keyOf(object('a'))), { tags: [{ name: 'r1' }, { name: 'z1' }], problems: [] })
+      t.same(read.get(keyOf(object('b'))), { tags: [], problems: [] })
+      reader.refreshNames()
+    }
+  })
+
+t.test('one that may be the missing category leaves in doubt what could be its tags', async (t) => {
+  const { read: readTags, reader } = setUp({ a: ['bad/x', 'region/r1'], b: ['region/r1'], c: [] }, (call) =>
+    call.id === BAD ? 403 : undefined,
+  )
+  const read = await readTags(['a', 'b', 'c'].map(object))
+  const problems = [{ why: /tag categories: .*403/, category: 'zone' }]
+  t.match(read.get(keyOf(object('a'))), { tags: [{ name: 'r1' }], problems })
+  for (const other of ['b', 'c']) t.same(read.get(keyOf(object(other)))?.problems, [])
+  t.same(reader.lacking(), new Map(), 'nobody knows whether there is one')
+})
+
+t.test('what was read once stays when it may not be read again, unless it is gone', async (t) => {
+  let refuse: (call: RESTCall) => number | undefined = () => undefined
+  const { read: readTags, reader } = setUp({ a: ['zone/z1', 'region/r1'] }, (call) => refuse(call))
+  const tagsAgain = async () => {
+    reader.refreshNames()
+    return (await readTags([object('a')])).get(keyOf(object('a')))
+  }
+  const first = await tagsAgain()
+  t.equal(first?.tags.length, 2)
+  const isNamed = ({ resource }: RESTCall) => resource !== 'tagging/tag-association'
+  refuse = (call) => (isNamed(call) ? 403 : undefined)
+  t.same(await tagsAgain(), first)
+  refuse = (call) => (isNamed(call) && call.id?.includes('zone') ? 404 : undefined)
+  t.match((await tagsAgain())?.tags, [{ name: 'r1' }])
+  refuse = () => undefined
+  t.same(await tagsAgain(), first)
+})
+
+t.test('categories and names are asked for side by side', async (t) => {
+  let [open, most] = [0, 0]
+  const attached = { a: Array.from({ length: 62 }, (_, i) => `category ${i}/x`) }
+  const { read: readTags, calls } = setUp(attached, () => undefined)
+  const rest: RESTClient = {
+    async call(call) {
+      most = Math.max(most, ++open)
+      await new Promise((resolve) => setImmediate(resolve))
+      open--
+      if (call.resource === 'tagging/category' && call.id === undefined) return attached.a
+      if (call.resource === 'tagging/category') return { name: call.id }
+      return []
+    },
+    logout: () => Promise.resolve(),
+  }
+  await readerOf(rest).read([object('a')])
+  t.equal(most, 4)
+  await readTags([object('a')])
+  t.equal(calls.length, 1 + 1 + 62, 'each of them once')
+})
+
+t.test('when the service last answered, also with a refusal', async (t) => {
+  const { reader, read: readTags, clock } = setUp({}, (call) => (call.method === 'GET' ? 503 : 403))
+  await clock.turn(100)
+  t.equal(reader.lastAnswer(), 0)
+  await readTags([object('a')]).catch(() => undefined)
+  t.equal(reader.lastAnswer(), 100)
+})
+
+t.test('why a category has no tag', async (t) => {
+  const lacks = async (attached: Record<string, string[]>, rest?: RESTClient) => {
+    const { reader, read: readTags } = rest === undefined ? setUp(attached) : readerOf(rest)
+    await readTags([object('a')])
+    return Object.fromEntries(reader.lacking())
+  }
+  t.same(await lacks({}), { zone: 'categories', region: 'categories' })
+  t.same(await lacks({ a: ['owner/me'] }), { zone: 'category', region: 'category' })
+  t.same(await lacks({ b: ['zone/z1', 'region/r1'] }), {}, 'whether or not this object has one')
+  const empty: RESTClient = {
+    async call({ resource, id }) {
+      if (resource !== 'tagging/category') return []
+      return id === undefined ? ['zone', 'region'] : { name: id }
+    },
+    logout: () => Promise.resolve(),
+  }
+  t.same(await lacks({}, empty), { zone: 'tags', region: 'tags' })
+  const { reader } = setUp({})
+  t.same(reader.lacking(), new Map(), 'before anything was read')
+})
+
+t.test('tags and categories that are renamed', async (t) => {
+  const categories = new Map([
+    ['c1', 'zone'],
+    ['c2', 'region'],
+    ['c3', 'other'],
+  ])
+  const names = new Map([
+    ['t1', 'z1'],
+    ['t3', 'z3'],
+  ])
+  const tagsOf: Readonly<Record<string, string[]>> = { c1: ['t1'], c3: ['t3'] }
+  const rest: RESTClient = {
+    async call({ resource, method, id = '' }) {
+      if (resource === 'tagging/tag-association')
+        return [{ object_id: { type: 'Folder', id: 'a' }, tag_ids: ['t1', 't3'] }]
+      if (resource === 'tagging/category')
+        return id === '' ? [...categories.keys()] : { name: categories.get(id) }
+      return method === 'POST' ? tagsOf[id] : { name: names.get(id) }
+    },
+    logout: () => Promise.resolve(),
+  }
+  const { reader, read } = readerOf(rest)
+  const zones = async () => {
+    reader.refreshNames()
+    return (await read([object('a')])).get(keyOf(object('a')))?.tags.map(({ name }) => name)
+  }
+  t.same(await zones(), ['z1'])
+  names.set('t1', 'z2')
+  t.same(await zones(), ['z2'])
+  categories.set('c1', 'former')
+  categories.set('c3', 'zone')
+  t.same(await zones(), ['z3'])
+  categories.set('c3', 'other')
+  t.same(await zones(), [])
+  t.equal(reader.lacking().get('zone'), 'category')
+})
+
+t.test('other tags of a category that give the same label', async (t) => {
+  const attached = { a: ['zone/z 1'], b: ['zone/z-1', 'zone/z(1)', 'region/z 1', 'zone/z 2', 'zone/北京-1'] }
+  const { read: readTags, calls } = setUp(attached)
+  const read = await readTags([object('a')])
+  t.same(read.get(keyOf(object('a')))?.tags, [{ category: 'zone', name: 'z 1', alike: ['z(1)', 'z-1'] }])
+  t.equal(calls.filter((call) => call.startsWith('tagging/tag ') && call.endsWith(' ')).length, 5)
+  const plain = setUp({ a: ['zone/z1'], b: ['zone/z 1'] })
+  t.same((await plain.read([object('a')])).get(keyOf(object('a')))?.tags, [{ category: 'zone', name: 'z1' }])
 })

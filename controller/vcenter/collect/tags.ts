@@ -1,11 +1,11 @@
 /** Reads the tags of many objects in few calls, for the categories of interest. */
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { Tag } from '../../types/virtual-machine.ts'
-import { type RESTClient, RESTError } from '../session/rest.ts'
+import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
+import { isRESTRefusal, type RESTClient, RESTError } from '../session/rest.ts'
 import type { Timings } from '../timings.ts'
-import { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { createTagNames, parseTagAnswer } from './tag-names.ts'
 
 /** Objects per call. */
 const BATCH = 2_000
@@ -15,7 +15,7 @@ const MAX_SPLITS = 32
 /** The tags of one object, and which could not be read. */
 export interface ObjectTags {
   readonly tags: readonly Tag[]
-  readonly problems: readonly string[]
+  readonly problems: readonly UnreadTags[]
 }
 
 export interface TagReader {
@@ -29,6 +29,12 @@ export interface TagReader {
     take: (tags: Map<string, ObjectTags>) => void,
     signal: AbortSignal,
   ): Promise<void>
+  /** Lets the next read ask for all names again: tags and categories may have been renamed. */
+  refreshNames(): void
+  /** When the tag service has last answered, also with a refusal; monotonic. */
+  lastAnswer(): number
+  /** Why there is no tag of a category of interest, as of the last read. Those that have tags are not among them. */
+  lacking(): ReadonlyMap<string, TagLack>
 }
 
 /** What reads tags: `categories` are the names of those of interest. */
@@ -47,8 +53,12 @@ const Attached = v.array(
   }),
 )
 
-export function createTagReader({ rest, categories, timings, clock }: TagReaderOptions): TagReader {
-  const names = createTagNames({ rest, categories, timings, clock })
+export function createTagReader({ categories, timings, clock, ...options }: TagReaderOptions): TagReader {
+  let lastAnswer = clock.monotonic()
+  const rest = noteAnswers(options.rest, () => {
+    lastAnswer = clock.monotonic()
+  })
+  const names = createTagNames({ rest, categories })
   let splits = 0
 
   /** Tag IDs by object, or the reason why the object cannot be read. */
@@ -67,7 +77,7 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
         signal,
       })
       for (const object of objects) into.set(keyOf(object), [])
-      for (const { object_id, tag_ids } of parse(Attached, answer ?? [])) {
+      for (const { object_id, tag_ids } of parseTagAnswer(Attached, answer ?? [])) {
         into.set(keyOf({ type: object_id.type, value: object_id.id }), tag_ids ?? [])
       }
     } catch (error) {
@@ -84,16 +94,18 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
   }
 
   function tagsOf(found: readonly string[] | string): ObjectTags {
-    if (typeof found === 'string') return { tags: [], problems: [found] }
+    if (typeof found === 'string') return { tags: [], problems: [{ why: found }] }
     const tags: Tag[] = []
-    const problems = new Set<string>()
+    const problems = new Map<string, UnreadTags>()
     for (const id of [...found].sort()) {
-      const tag = names.tag(id)
-      if (tag === undefined) continue
-      if ('problem' in tag) problems.add(tag.problem)
-      else tags.push(tag)
+      const { tag, unread } = names.tag(id)
+      if (tag !== undefined) tags.push(tag)
+      for (const { why, category } of unread) {
+        const isOfMore = problems.has(why) && problems.get(why)?.category !== category
+        problems.set(why, isOfMore || category === undefined ? { why } : { why, category })
+      }
     }
-    return { tags, problems: [...problems] }
+    return { tags, problems: [...problems.values()] }
   }
 
   return {
@@ -109,156 +121,25 @@ export function createTagReader({ rest, categories, timings, clock }: TagReaderO
         take(new Map(batch.map(keyOf).map((key) => [key, tagsOf(found.get(key) ?? [])])))
       }
     },
+    refreshNames: names.refresh,
+    lastAnswer: () => lastAnswer,
+    lacking: names.lacking,
   }
 }
 
-/**
- * Most calls for names in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time,
- * not by this.
- */
-const MAX_CALLS = 2_000
-/** Most tags of other categories that are remembered. */
-const MAX_FOREIGN = 100_000
-
-const Named = v.object({ name: v.string() })
-/** Some servers write null for an empty list. */
-const IDs = v.nullish(v.array(v.string()))
-
-/** Names of the tags of some categories, by ID. Other tags cost no calls of their own. */
-export function createTagNames({ rest, categories, timings, clock }: TagReaderOptions) {
-  /** Names of all categories seen, and the tags of those of interest, by ID. */
-  let categoryNames = new Map<string, string>()
-  let members = new Map<string, string>()
-  let foreign = new Set<string>()
-  let names = new Map<string, string>()
-  let read = clock.monotonic()
-  let problems = new Map<string, string>()
-  /** Why it is unknown whether other tags are of interest. */
-  let unsure: string | undefined
-  let calls = 0
-
-  async function call(method: 'GET' | 'POST', resource: string, id: string | undefined, signal: AbortSignal) {
-    if (++calls > MAX_CALLS) {
-      throw new VCenterError(
-        'Unavailable',
-        `the names of tags take more than ${MAX_CALLS} calls; the rest is read later`,
-      )
-    }
-    const about = { resource, ...(id === undefined ? {} : { id }), signal }
-    if (method === 'GET') return await rest.call({ method, ...about })
-    return await rest.call({
-      method,
-      ...about,
-      action: 'list-tags-for-category',
-      body: { category_id: id },
-    })
-  }
-
-  /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
-  async function findCategories(signal: AbortSignal): Promise<void> {
-    const missing = new Set(categories)
-    for (const name of categoryNames.values()) missing.delete(name)
-    if (missing.size === 0) return
-    for (const id of parse(IDs, await call('GET', 'tagging/category', undefined, signal)) ?? []) {
-      if (missing.size === 0) return
-      if (categoryNames.has(id)) continue
-      const { name } = parse(Named, await call('GET', 'tagging/category', id, signal))
-      categoryNames.set(id, name)
-      missing.delete(name)
-    }
-  }
-
-  async function listMembers(signal: AbortSignal): Promise<void> {
-    for (const [id, name] of categoryNames) {
-      if (!categories.has(name)) continue
-      for (const tag of parse(IDs, await call('POST', 'tagging/tag', id, signal)) ?? [])
-        members.set(tag, name)
-    }
-  }
-
-  async function name(id: string, signal: AbortSignal): Promise<void> {
-    try {
-      names.set(id, parse(Named, await call('GET', 'tagging/tag', id, signal)).name)
-    } catch (error) {
-      if (!isRESTRefusal(error)) throw error
-      problems.set(id, `tag ${id}: ${error.message}`)
-    }
-  }
-
+/** The same client; tells of each answer, also of one that refuses. */
+function noteAnswers(rest: RESTClient, answered: () => void): RESTClient {
   return {
-    /** To be called before each read: forgets old names and earlier failures. */
-    begin(): void {
-      calls = 0
-      problems = new Map()
-      unsure = undefined
-      if (foreign.size > MAX_FOREIGN) foreign = new Set()
-      if (clock.monotonic() - read < timings.tagNamesAge) return
-      categoryNames = new Map()
-      members = new Map()
-      foreign = new Set()
-      names = new Map()
-      read = clock.monotonic()
-    },
-    /**
-     * Looks up those of these tags that belong to the categories of interest. Throws a VCenterError when vCenter fails as a
-     * whole or this takes too many calls: what was found is kept, and the next read continues from there.
-     */
-    async learn(ids: readonly string[], signal: AbortSignal): Promise<void> {
-      const unknown = ids.filter((id) => !members.has(id) && !foreign.has(id))
-      // A new tag may be of interest, and its category may be new too.
-      if (unknown.length > 0 && unsure === undefined) {
-        try {
-          await findCategories(signal)
-          await listMembers(signal)
-          for (const id of unknown) if (!members.has(id)) foreign.add(id)
-        } catch (error) {
-          if (!isRESTRefusal(error)) throw error
-          unsure = `tag categories: ${error.message}`
-        }
+    ...rest,
+    async call(call) {
+      try {
+        const answer = await rest.call(call)
+        answered()
+        return answer
+      } catch (error) {
+        if (error instanceof RESTError) answered()
+        throw error
       }
-      for (const id of ids) {
-        if (members.has(id) && !names.has(id) && !problems.has(id)) await name(id, signal)
-      }
-    },
-    /** A known tag, undefined for a tag of another category, or why it is unknown. */
-    tag(id: string): Tag | undefined | { readonly problem: string } {
-      const category = members.get(id)
-      if (category === undefined) {
-        return unsure === undefined || foreign.has(id) ? undefined : { problem: unsure }
-      }
-      const name = names.get(id)
-      return name === undefined
-        ? { problem: problems.get(id) ?? `tag ${id} was not read` }
-        : { category, name }
-    },
-    /** Those categories of interest that there are, with the number of their tags. Throws a VCenterError. */
-    async categories(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
-      await findCategories(signal)
-      await listMembers(signal)
-      const found = [...categoryNames.values()].filter((name) => categories.has(name))
-      const tags = [...members.values()]
-      return new Map(found.map((name) => [name, tags.filter((category) => category === name).length]))
     },
   }
-}
-
-/** Whether the error is about the requested objects or tags, not about the state of vCenter. */
-function isRESTRefusal(error: unknown): error is RESTError {
-  return (
-    error instanceof RESTError &&
-    error.status >= 400 &&
-    error.status < 500 &&
-    ![401, 408, 429].includes(error.status)
-  )
-}
-
-/** The answer of the tag service. Throws a VCenterError for a value of another shape. */
-function parse<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, value)
-  if (result.success) return result.output
-  const [issue] = result.issues
-  throw new VCenterError(
-    'MalformedAnswer',
-    `vCenter answers about tags in an unknown form: ${issue.message.slice(0, 200)}`,
-  )
 }

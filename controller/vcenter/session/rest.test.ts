@@ -193,3 +193,39 @@ t.test('a session that ends after other refusals is replaced when it is next loo
   t.match(await read('own'), { name: 'own' })
   t.equal(count('POST session'), 2)
 })
+
+t.test('calls that come together share a login, and a change of the interface', async (t) => {
+  let session = 0
+  let served = 'rest'
+  const connection = fakeConnection(({ path, method, headers }) => {
+    const [, name = ''] = path.split('/')
+    if (name !== served) return { status: 404, body: '' }
+    const isLogin = method === 'POST' && path.endsWith('session')
+    if (isLogin) session++
+    else if (headers['vmware-api-session-id'] !== `s${session}`) return { status: 401, body: '' }
+    const value = isLogin ? `s${session}` : 'ok'
+    return { body: JSON.stringify(name === 'rest' ? { value } : value) }
+  })
+  const rest = client(connection)
+  const four = async () =>
+    await Promise.all(
+      Array.from({ length: 4 }, () => rest.call({ method: 'GET', resource: 'tagging/category', signal })),
+    )
+  t.same(await four(), ['ok', 'ok', 'ok', 'ok'])
+  t.equal(session, 1)
+  session = 2
+  t.same(await four(), ['ok', 'ok', 'ok', 'ok'], 'it was ended')
+  t.equal(session, 3)
+  served = 'api'
+  t.same(await four(), ['ok', 'ok', 'ok', 'ok'], 'vCenter was upgraded')
+  t.equal(session, 4)
+})
+
+t.test('calls that come together in the SOAP session change the interface once', async (t) => {
+  const connection = fakeConnection(({ path }) =>
+    path.startsWith('/rest/') ? { status: 404, body: '' } : { body: '"ok"' },
+  )
+  const rest = client(connection, { user: '', sessionManager: 'https://m/s' }, () => 'one')
+  const call = async () => await rest.call({ method: 'GET', resource: 'tagging/category', signal })
+  t.same(await Promise.all([call(), call()]), ['ok', 'ok'])
+})

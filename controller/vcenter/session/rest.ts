@@ -23,8 +23,6 @@ export interface RESTClient {
 /**
  * With a session manager there is nothing to log in with: the cloned SOAP session is sent, as the CPI does (its function
  * withTagsClient, v1.36.0). It is SOAP's to end.
- *
- * Not for concurrent calls: they would log in more than once.
  */
 export function createRESTClient(options: {
   readonly connection: Connection
@@ -45,6 +43,8 @@ export function createRESTClient(options: {
   let session: string | undefined
   /** Until when session and interface are believed to be there. Monotonic. */
   let standsUntil = -Infinity
+  /** A login under way: calls that come meanwhile wait for it. */
+  let opening: Promise<string> | undefined
 
   /** Sends once and returns the answer. Throws a VCenterError. */
   async function send(
@@ -128,10 +128,10 @@ export function createRESTClient(options: {
     })
   }
 
-  /** In a new session; what it does not mend was not about the session. */
+  /** In a new session, maybe another call's; what it does not mend was not about the session. */
   async function attemptAnew(attempt: (key: string) => Promise<unknown>): Promise<unknown> {
     try {
-      return await attempt(await login())
+      return await attempt(session ?? (await open()))
     } catch (error) {
       if (error instanceof RESTError && LOST.has(error.status)) standsUntil = clock.monotonic() + UNMENDED
       throw error
@@ -147,6 +147,13 @@ export function createRESTClient(options: {
     )
   }
 
+  async function open(): Promise<string> {
+    opening ??= login().finally(() => {
+      opening = undefined
+    })
+    return await opening
+  }
+
   function toSession(value: unknown): string {
     if (typeof value === 'string' && SESSION_ID.test(value)) return value
     throw new VCenterError(
@@ -159,6 +166,7 @@ export function createRESTClient(options: {
     attempt: (key: string) => Promise<unknown>,
     signal: AbortSignal,
   ): Promise<unknown> {
+    const asked = spoken
     const key = soapSession()
     if (key === undefined) {
       throw new VCenterError('SessionLost', `${connection.server} has ended the session; a new clone is made`)
@@ -168,7 +176,8 @@ export function createRESTClient(options: {
     } catch (error) {
       if (error instanceof RESTError && error.status === 401) throw refusesSoapSession(connection.server)
       if (!isNotFound(error) || (await stands(key, signal))) throw error
-      switchInterface()
+      // Another call may have found the same.
+      if (spoken === asked) switchInterface()
       return await attempt(key)
     }
   }
@@ -180,16 +189,17 @@ export function createRESTClient(options: {
         return send(method, resource, { ...call, headers })
       }
       if (config.sessionManager !== undefined) return await callInSoapSession(attempt, call.signal)
-      if (session === undefined) return await attempt(await login())
+      const key = session
+      if (key === undefined) return await attempt(await open())
       try {
-        return await attempt(session)
+        return await attempt(key)
       } catch (error) {
         if (!(error instanceof RESTError && LOST.has(error.status))) throw error
-        if (error.status !== 401) {
-          if (await stands(session, call.signal)) throw error
-          await end(session, call.signal)
+        if (session === key && error.status !== 401) {
+          if (await stands(key, call.signal)) throw error
+          await end(key, call.signal)
         }
-        session = undefined
+        if (session === key) session = undefined
         return await attemptAnew(attempt)
       }
     },
@@ -247,6 +257,16 @@ export class RESTError extends VCenterError {
     this.name = 'RESTError'
     this.status = status
   }
+}
+
+/** Whether the error is about the requested objects or tags, not about the state of vCenter. */
+export function isRESTRefusal(error: unknown): error is RESTError {
+  return (
+    error instanceof RESTError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    ![401, 408, 429].includes(error.status)
+  )
 }
 
 export interface RESTCall {

@@ -8,10 +8,10 @@ import { BrokenAnswerError, DeadlineError, malformed, VCenterError } from './err
 import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
- * The most that is done at once (locating and a resync, with two reads each, a sweep, a change of the watched list, tags,
- * what can be proven, datacenters, four probes), and one to check whether vCenter is alive: that one must never wait.
+ * The most that is done at once (locating and a resync, with two reads each, a sweep, a change of the watched list, four calls
+ * for tags, what can be proven, datacenters, four probes), and one to check whether vCenter is alive: that one must never wait.
  */
-const CONNECTIONS = 14
+const CONNECTIONS = 17
 
 export interface HTTPRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'

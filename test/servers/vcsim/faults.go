@@ -13,7 +13,8 @@ type fault struct {
 	ID int `json:"id"`
 	// Operation as the counter names it; "*" is every call.
 	Operation string `json:"operation"`
-	// Object is a reference's value, such as "vm-52", that must occur in the request; for kind "spoiled" in the answer.
+	// Object is a reference's value, such as "vm-52", that must occur in the request or its path; for kind "spoiled" in the
+	// answer.
 	Object string `json:"object,omitempty"`
 	// Kind is one of the keys of answers.
 	Kind string `json:"kind"`
@@ -60,7 +61,10 @@ func (f *fault) matches(c *call) bool {
 	if f.Times > 0 && f.Hits >= f.Times {
 		return false
 	}
-	return f.Object == "" || f.Kind == "spoiled" || mentions(c.body, f.Object)
+	if f.Object == "" || f.Kind == "spoiled" {
+		return true
+	}
+	return mentions(c.body, f.Object) || mentions([]byte(c.request.URL.Path), f.Object)
 }
 
 // mentions tells whether the object occurs as a whole word: vm-5 is not in vm-52.

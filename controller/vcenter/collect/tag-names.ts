@@ -1,0 +1,297 @@
+/** The names of tags and categories, by ID. Tags of other categories cost no calls of their own. */
+import * as v from 'valibot'
+import { eachOf } from '../../lib/tasks.ts'
+import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
+import { isLabelValue, nearestLabelValue } from '../../types/well-known.ts'
+import { isRESTRefusal, type RESTClient, type RESTError } from '../session/rest.ts'
+import { VCenterError } from '../wire/errors.ts'
+
+/**
+ * Most calls for names in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time,
+ * not by this.
+ */
+const MAX_CALLS = 2_000
+/** Most tags of other categories that are remembered. */
+const MAX_FOREIGN = 100_000
+/** Calls that are made side by side: at a site that is far away, each takes seconds. */
+const AT_ONCE = 4
+
+const Named = v.object({ name: v.string() })
+/** Some servers write null for an empty list. */
+const IDs = v.nullish(v.array(v.string()))
+
+interface TagNamesOptions {
+  readonly rest: RESTClient
+  /** The names of those of interest. */
+  readonly categories: ReadonlySet<string>
+}
+
+/** Why it is unknown which tags a category has. */
+interface Doubt {
+  readonly why: string
+  readonly error: RESTError
+}
+
+export function createTagNames({ rest, categories }: TagNamesOptions) {
+  /** Names of all categories seen, and the tags of those of interest, by ID. */
+  const categoryNames = new Map<string, string>()
+  const members = new Map<string, string>()
+  const names = new Map<string, string>()
+  let foreign = new Set<string>()
+  /** Tags that need not be asked for their names until the next refresh. */
+  let fresh = new Set<string>()
+  /** Whether the categories are to be read again. */
+  let isDue = false
+  /** Whether this read has looked for categories and their tags. */
+  let hasLooked = false
+  /** The categories of interest whose tags `members` has: see {@link known}. */
+  let membersOf = '[]'
+  /** How many categories vCenter has shown. */
+  let shown: number | undefined
+  /** Why tags have no name, and why unknown tags may belong to a category of interest. */
+  let problems = new Map<string, string>()
+  let doubts = new Map<string, Doubt>()
+  let alikes = new Map<string, readonly string[]>()
+  let calls = 0
+
+  async function call(method: 'GET' | 'POST', resource: string, id: string | undefined, signal: AbortSignal) {
+    if (++calls > MAX_CALLS) {
+      throw new VCenterError(
+        'Unavailable',
+        `the names of tags take more than ${MAX_CALLS} calls; the rest is read later`,
+      )
+    }
+    const about = { resource, ...(id === undefined ? {} : { id }), signal }
+    if (method === 'GET') return await rest.call({ method, ...about })
+    return await rest.call({
+      method,
+      ...about,
+      action: 'list-tags-for-category',
+      body: { category_id: id },
+    })
+  }
+
+  function idsOfInterest(): string[] {
+    return [...categoryNames].flatMap(([id, name]) => (categories.has(name) ? id : []))
+  }
+
+  /** The categories of interest as far as they are known, as text that can be compared. */
+  function known(): string {
+    return JSON.stringify([...categoryNames].filter(([, name]) => categories.has(name)))
+  }
+
+  function hasEmptyCategory(): boolean {
+    const used = new Set(members.values())
+    return idsOfInterest().some((id) => !used.has(categoryNames.get(id) ?? ''))
+  }
+
+  function missing(): string[] {
+    const present = new Set(categoryNames.values())
+    return [...categories].filter((name) => !present.has(name))
+  }
+
+  /** Reads the name of a category. Returns why that is refused; a category that no longer exists is forgotten. */
+  async function nameCategory(id: string, signal: AbortSignal): Promise<RESTError | undefined> {
+    try {
+      categoryNames.set(id, parseTagAnswer(Named, await call('GET', 'tagging/category', id, signal)).name)
+    } catch (error) {
+      if (!isRESTRefusal(error)) throw error
+      if (error.status !== 404) return error
+      categoryNames.delete(id)
+    }
+    return undefined
+  }
+
+  /** Finds what was renamed or deleted. A category that may not be read any more keeps its name. */
+  async function refreshCategories(signal: AbortSignal): Promise<void> {
+    await sideBySide(idsOfInterest(), (id) => nameCategory(id, signal))
+    if (missing().length === 0) return
+    // Another one may have the missing name now.
+    for (const [id, name] of categoryNames) if (!categories.has(name)) categoryNames.delete(id)
+  }
+
+  /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
+  async function findCategories(signal: AbortSignal): Promise<void> {
+    if (missing().length === 0) return
+    const refused: RESTError[] = []
+    try {
+      const ids = parseTagAnswer(IDs, await call('GET', 'tagging/category', undefined, signal)) ?? []
+      shown = ids.length
+      const unread = ids.filter((id) => !categoryNames.has(id))
+      await sideBySide(unread, async (id) => {
+        const error = missing().length === 0 ? undefined : await nameCategory(id, signal)
+        if (error !== undefined) refused.push(error)
+      })
+    } catch (error) {
+      if (!isRESTRefusal(error)) throw error
+      refused.push(error)
+    }
+    const [error] = refused
+    if (error === undefined) return
+    for (const name of missing()) doubts.set(name, { why: `tag categories: ${error.message}`, error })
+  }
+
+  async function listMembers(signal: AbortSignal): Promise<void> {
+    const absent = new Set(missing())
+    for (const [tag, category] of members) if (absent.has(category)) members.delete(tag)
+    await sideBySide(idsOfInterest(), async (id) => {
+      const name = categoryNames.get(id) ?? ''
+      try {
+        const tags = parseTagAnswer(IDs, await call('POST', 'tagging/tag', id, signal)) ?? []
+        for (const [tag, category] of members) if (category === name) members.delete(tag)
+        for (const tag of tags) members.set(tag, name)
+      } catch (error) {
+        if (!isRESTRefusal(error)) throw error
+        doubts.set(name, { why: `the tags of category "${name}": ${error.message}`, error })
+        // It was just deleted; another one may have its name.
+        if (error.status === 404) categoryNames.delete(id)
+      }
+    })
+    membersOf = known()
+  }
+
+  /** Learns which tags belong to the categories of interest. */
+  async function look(ids: readonly string[], signal: AbortSignal): Promise<void> {
+    const refreshes = isDue
+    isDue = false
+    try {
+      if (refreshes) await refreshCategories(signal)
+      await findCategories(signal)
+      const haveChanged = known() !== membersOf
+      if (haveChanged) foreign = new Set()
+      const unknown = ids.filter(isUnknown)
+      if (haveChanged || unknown.length > 0 || hasEmptyCategory()) await listMembers(signal)
+      if (doubts.size === 0) for (const id of unknown) if (!members.has(id)) foreign.add(id)
+      hasLooked = true
+    } catch (error) {
+      isDue ||= refreshes
+      throw error
+    }
+  }
+
+  function isUnknown(id: string): boolean {
+    return !members.has(id) && !foreign.has(id)
+  }
+
+  /** Whether {@link look} may find more than is known: a new tag may be of interest, and its category may be new too. */
+  function mayFindMore(ids: readonly string[]): boolean {
+    if (!hasLooked && (isDue || missing().length > 0)) return true
+    return doubts.size === 0 && ids.some(isUnknown)
+  }
+
+  /** Reads the name of a tag. One that may not be read any more keeps its name. */
+  async function nameTag(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      names.set(id, parseTagAnswer(Named, await call('GET', 'tagging/tag', id, signal)).name)
+    } catch (error) {
+      if (!isRESTRefusal(error)) throw error
+      if (error.status === 404) names.delete(id)
+      if (!names.has(id)) problems.set(id, `tag ${id}: ${error.message}`)
+    }
+    fresh.add(id)
+  }
+
+  async function nameTags(ids: readonly string[], signal: AbortSignal): Promise<void> {
+    const unread = ids.filter((id) => members.has(id) && !fresh.has(id))
+    if (unread.length > 0) alikes = new Map()
+    await sideBySide(unread, (id) => nameTag(id, signal))
+  }
+
+  /** The names of other tags of its category that would give the same label as this one, whose name has to be changed. */
+  function alike(id: string, name: string): readonly string[] {
+    const before = alikes.get(id)
+    if (before !== undefined) return before
+    const [value, category] = [nearestLabelValue(name), members.get(id)]
+    const others = [...members].flatMap(([other, of]) => (of === category && other !== id ? other : []))
+    const found = others
+      .flatMap((other) => names.get(other) ?? [])
+      .filter((other) => value !== undefined && nearestLabelValue(other) === value)
+      .sort()
+    alikes.set(id, found)
+    return found
+  }
+
+  return {
+    /** To be called before each read: forgets earlier failures. */
+    begin(): void {
+      calls = 0
+      for (const id of problems.keys()) fresh.delete(id)
+      problems = new Map()
+      doubts = new Map()
+      hasLooked = false
+      if (foreign.size > MAX_FOREIGN) foreign = new Set()
+    },
+    /** Lets all names be asked for again when they are needed. What is known counts until then. */
+    refresh(): void {
+      isDue = true
+      fresh = new Set()
+    },
+    /**
+     * Looks up those of these tags that belong to the categories of interest. Throws a VCenterError when vCenter fails as a
+     * whole or this takes too many calls: what was found is kept, and the next read continues from there.
+     */
+    async learn(ids: readonly string[], signal: AbortSignal): Promise<void> {
+      if (mayFindMore(ids)) await look(ids, signal)
+      await nameTags(ids, signal)
+      // The others of a category count where a name has to be changed to be a label's value: two may become one.
+      const changed = ids.filter((id) => !isLabelValue(names.get(id) ?? ''))
+      const affected = new Set(changed.flatMap((id) => members.get(id) ?? []))
+      if (affected.size === 0) return
+      await nameTags(
+        [...members].flatMap(([id, category]) => (affected.has(category) ? id : [])),
+        signal,
+      )
+    },
+    /** What is known of a tag: nothing where it is of another category. */
+    tag(id: string): { readonly tag?: Tag; readonly unread: readonly UnreadTags[] } {
+      const category = members.get(id)
+      if (category === undefined) {
+        if (foreign.has(id)) return { unread: [] }
+        return { unread: Array.from(doubts, ([category, { why }]) => ({ why, category })) }
+      }
+      const name = names.get(id)
+      if (name === undefined)
+        return { unread: [{ why: problems.get(id) ?? `tag ${id} was not read`, category }] }
+      const others = isLabelValue(name) ? [] : alike(id, name)
+      return { tag: { category, name, ...(others.length > 0 ? { alike: others } : {}) }, unread: [] }
+    },
+    /** Why there is no tag of a category of interest. What could not be read is not told of. */
+    lacking(): ReadonlyMap<string, TagLack> {
+      const [absent, used] = [missing(), new Set(members.values())]
+      const without = (name: string): TagLack | undefined => {
+        if (doubts.has(name) || (shown === undefined && absent.length > 0)) return undefined
+        if (absent.includes(name)) return shown === 0 ? 'categories' : 'category'
+        return used.has(name) ? undefined : 'tags'
+      }
+      return new Map(
+        [...categories].flatMap((name) => {
+          const lack = without(name)
+          return lack === undefined ? [] : [[name, lack] as const]
+        }),
+      )
+    },
+    /** Those categories of interest that there are, with the number of their tags. Throws a VCenterError. */
+    async categories(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+      await look([], signal)
+      for (const { error } of doubts.values()) throw error
+      const found = [...categoryNames.values()].filter((name) => categories.has(name))
+      const tags = [...members.values()]
+      return new Map(found.map((name) => [name, tags.filter((category) => category === name).length]))
+    },
+  }
+}
+
+async function sideBySide(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<void> {
+  await eachOf(ids, work, { atOnce: AT_ONCE })
+}
+
+/** The answer of the tag service. Throws a VCenterError for a value of another shape. */
+export function parseTagAnswer<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, value)
+  if (result.success) return result.output
+  const [issue] = result.issues
+  throw new VCenterError(
+    'MalformedAnswer',
+    `vCenter answers about tags in an unknown form: ${issue.message.slice(0, 200)}`,
+  )
+}
