@@ -93,6 +93,7 @@ export const REASONS = [
   'StatusRefused',
   'Synced',
   'TagMissing',
+  'TagsAmbiguous',
   'TagsUnreadable',
   'TopologyChanged',
   'UUIDOfAnotherVM',

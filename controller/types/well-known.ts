@@ -44,14 +44,15 @@ export const LABEL_IDENTITY_LEVEL = 'rollcall.node-restriction.kubernetes.io/ide
 export const PROVIDER_SCHEME = 'vsphere://'
 
 /**
- * The nearest text that a label may have as its value: without accents, with "-" for each run of other characters, cut to 63.
- * Undefined where no letter or digit is left.
+ * The nearest text that a label may have as its value: without accents, with "-" for each run of other characters. Undefined
+ * where a letter or digit would be lost, since two names that differ in it would become one.
  */
 export function nearestLabelValue(text: string): string | undefined {
   if (isLabelValue(text)) return text
   const plain = text.normalize('NFKD').replace(/\p{M}/gu, '')
-  const value = trimmed(trimmed(plain.replace(/[^A-Za-z0-9_.-]+/g, '-')).slice(0, 63))
-  return value === '' ? undefined : value
+  if (/[\p{L}\p{N}]/u.test(plain.replace(/[A-Za-z0-9]/g, ''))) return undefined
+  const value = trimmed(plain.replace(/[^A-Za-z0-9_.-]+/g, '-'))
+  return value === '' || value.length > 63 ? undefined : value
 }
 
 /** Without what a label's value may neither begin nor end with. */

@@ -214,10 +214,11 @@ export const ON_NODES: readonly NodeRow[] = [
       cpi === node.labels?.[part.slice('label '.length)],
   },
   {
-    what: 'A tag whose name is not a valid label value: `zone 1 / left`, or more than 63 characters',
+    what: 'A tag whose name is not a valid label value: `zone 1 / left`, `北京-1`, or more than 63 characters',
     cpi: 'the Node stays uninitialized, because the API server refuses the label',
-    rollcall: 'uses the nearest valid value: `zone-1-left`',
-    because: 'The tag was set on purpose.',
+    rollcall:
+      'uses the nearest valid value, `zone-1-left`, unless that would lose letters or digits or be the value of another tag of the category; then the Node has no label, and `TopologyResolved` says why',
+    because: 'The tag was set on purpose, and two zones must not become one.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
       cpi === false &&

@@ -100,6 +100,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
     { kind: 'workers-replaced' },
   ],
   [{ kind: 'rolling-replacement' }],
+  [{ kind: 'host-tags-denied' }, { kind: 'rolling-replacement' }],
   [{ kind: 'scaled-down' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'replica-killed', at: 0.5 }],

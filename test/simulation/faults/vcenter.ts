@@ -1,5 +1,5 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
-import { ROOT } from '../model/values.ts'
+import { hostOf, ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
 import { isCloned } from './clones.ts'
@@ -149,6 +149,15 @@ export const VCENTER_FAULTS: Faults = {
     return () => {
       vCenter.reticent.delete(moref)
       vCenter.changedAll()
+    }
+  },
+  'host-tags-denied'(_, { vCenter, machine }) {
+    const vm = machine.vm ?? machine.lastVM
+    if (vm === undefined) return undefined
+    const host = hostOf(vm).value
+    vCenter.tagsDenied.add(host)
+    return () => {
+      vCenter.tagsDenied.delete(host)
     }
   },
   'root-denied': (_, { vCenter }) => denyRoot([vCenter]),

@@ -13,6 +13,8 @@ const PREFIX = '/rest/com/vmware/cis/'
 const CATEGORY_OF: Readonly<Record<string, string>> = {
   ...Object.fromEntries([0, 1, 2, 3].map((number) => [zoneOf(`host-${number}`), CATEGORIES.zone])),
   ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [regionOf(name), CATEGORIES.region])),
+  // The zone of what has none of its own: no host is in it.
+  ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [zoneOf(name), CATEGORIES.zone])),
   nightly: 'backup',
 }
 
@@ -55,6 +57,8 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
   }
   // The tag service starts late.
   if (vCenter.loaded !== undefined) return { status: 503 }
+  const isDenied = ({ id }: { readonly id: string }) => vCenter.tagsDenied.has(id)
+  if (resource === 'tagging/tag-association' && objectsOf(body).some(isDenied)) return { status: 403 }
   return { status: 200, value: tagAnswer(resource, query, body) }
 }
 
@@ -62,7 +66,7 @@ function tagAnswer(resource: string, query: string, body = ''): unknown {
   const [, service = '', , id = ''] = /^tagging\/([\w-]+)(\/id:(.+))?$/.exec(resource) ?? []
   switch (service) {
     case 'tag-association':
-      return v.parse(Objects, JSON.parse(body)).object_ids.map((object) => ({
+      return objectsOf(body).map((object) => ({
         object_id: object,
         tag_ids: tagsOf(object),
       }))
@@ -76,7 +80,11 @@ function tagAnswer(resource: string, query: string, body = ''): unknown {
   }
 }
 
+function objectsOf(body = '') {
+  return v.parse(Objects, JSON.parse(body)).object_ids
+}
+
 function tagsOf({ type, id }: { readonly type: string; readonly id: string }): readonly string[] {
   if (type === 'HostSystem') return [zoneOf(id.split('.')[0] ?? ''), 'nightly']
-  return type === 'Datacenter' ? [regionOf(id)] : []
+  return type === 'Datacenter' ? [regionOf(id), zoneOf(id)] : []
 }

@@ -84,7 +84,7 @@ const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
 }
 
 /** Each datacenter has hosts of its own. */
-function hostOf({ host, folder }: VM): ManagedObjectReference {
+export function hostOf({ host, folder }: VM): ManagedObjectReference {
   return { type: 'HostSystem', value: `${host}.${folder.datacenter}` }
 }
 

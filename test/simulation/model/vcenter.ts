@@ -45,6 +45,8 @@ export interface VCenterModel {
   readonly denied: Set<string>
   /** VMs, by reference, of which the account may read everything but what is essential. */
   readonly reticent: Set<string>
+  /** Hosts, by reference, whose tags the account may not read. */
+  readonly tagsDenied: Set<string>
   /** Share of updates that are not pushed. */
   pushLost: number
   /** Another vCenter that answers at the address. */
@@ -180,6 +182,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     withoutPropagation: false,
     denied: new Set(),
     reticent: new Set(),
+    tagsDenied: new Set(),
     pushLost: 0,
     impostor: undefined,
     loaded: undefined,

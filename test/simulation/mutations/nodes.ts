@@ -21,6 +21,13 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     edits: [edit('controller/loops/node/decide/decide.ts', ', ...judgeDepartingNode(facts) }', ' }')],
   },
   {
+    name: 'topology: a farther tag does not count where a nearer one may be unread',
+    edits: [
+      edit('controller/loops/node/decide/topology/nearest-tag.ts', 'unread.push(each.why)', 'continue'),
+    ],
+    about: ['host-tags-denied'],
+  },
+  {
     name: 'slow lane: a Node whose writes are slow holds up nobody',
     edits: [edit('controller/loops/node/loop.ts', 'has: (name) => slowLane.has(name)', 'has: () => false')],
   },

@@ -1,4 +1,5 @@
 import type { NodeAddress } from '../../../../agent/shared/node-report.ts'
+import { LABEL_REGION, LABEL_ZONE } from '../../../types/well-known.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { chooseAddresses } from './addresses/choose-addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
@@ -36,8 +37,12 @@ export function judgeInstanceMetadata(
   { writes }: { readonly writes: boolean },
 ): InstanceMetadata {
   const { node, previous, settings, interlock, addressHolder } = facts
-  const insists = settings.topology.required && needsInitialization(node) && writes
-  const topology = resolveTopology(ancestry, settings.labels, insists)
+  const isNew = needsInitialization(node)
+  const insists = settings.topology.required && isNew && writes
+  const { [LABEL_ZONE]: zone, [LABEL_REGION]: region } = node.labels
+  // A new Node's labels are its kubelet's word.
+  const present = isNew ? undefined : { zone, region }
+  const topology = resolveTopology(ancestry, settings.labels, insists, present)
   const type = instanceType(vm)
   const { labels, condition: placed, events } = judgeLabels({ topology, instanceType: type, writes }, facts)
   const { identityLevel, addresses: before = [] } = previous

@@ -8,9 +8,14 @@ t.test('the nearest value that a label may have', async (t) => {
     ['zone 1 / left', 'zone-1-left'],
     ['Zürich (Süd)', 'Zurich-Sud'],
     ['-_.a.', 'a'],
-    ['a'.repeat(64), 'a'.repeat(63)],
-    [`${'a'.repeat(62)}- b`, 'a'.repeat(62)],
+    ['a'.repeat(64), undefined],
+    [`${'a'.repeat(62)}- b`, undefined],
+    [`${'a'.repeat(63)} /`, 'a'.repeat(63)],
     ['东京', undefined],
+    ['北京-1', undefined],
+    ['Зона-1', undefined],
+    ['Straße', undefined],
+    ['zone ٣', undefined],
     [' / ', undefined],
   ] as const) {
     const value = nearestLabelValue(text)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ancestor } from '../../../../../test/fixtures/facts.ts'
+import { ancestor, decide, settled, vm } from '../../../../../test/fixtures/facts.ts'
 import type { Ancestry } from '../../../../types/virtual-machine.ts'
 import { resolveTopology } from './zone-from-tags.ts'
 
@@ -94,4 +94,142 @@ t.test('each category may be left out', async (t) => {
     true,
   )
   t.match(onlyRegion, { zone: undefined, region: 'r', awaitsTags: false, condition: { status: 'True' } })
+})
+
+const HOST = ancestor('HostSystem', 'h')
+const FAR = ancestor('Datacenter', 'd', [...zone('far'), ...region('r')])
+const WHY = 'HostSystem h: HTTP status 403'
+
+const UNREAD: { name: string; ancestry: Ancestry; zone?: string; region?: string }[] = [
+  {
+    name: 'below it on the same side',
+    ancestry: ancestry({ compute: [{ ...HOST, unread: [{ why: WHY }] }, FAR] }),
+  },
+  {
+    name: 'of that category alone',
+    ancestry: ancestry({ compute: [{ ...HOST, unread: [{ why: WHY, category: 'k8s-zone' }] }, FAR] }),
+    region: 'r',
+  },
+  {
+    name: 'on the same object',
+    ancestry: ancestry({ compute: [{ ...FAR, unread: [{ why: WHY, category: 'k8s-zone' }] }] }),
+    region: 'r',
+  },
+  {
+    name: 'on a side that comes before',
+    ancestry: ancestry({ compute: [HOST], folder: [FAR], unreadAbove: { compute: [{ why: WHY }] } }),
+  },
+  {
+    name: 'farther away, so that it does not matter',
+    ancestry: ancestry({ compute: [FAR], unreadAbove: { compute: [{ why: WHY }] } }),
+    zone: 'far',
+    region: 'r',
+  },
+]
+
+for (const row of UNREAD)
+  t.test(`a tag counts unless a nearer one may be unread: ${row.name}`, async (t) => {
+    const topology = resolveTopology({ ...row.ancestry, unreadable: [WHY] }, CATEGORIES, true)
+    t.equal(topology.zone, row.zone)
+    t.equal(topology.region, row.region)
+    t.equal(topology.awaitsTags, row.zone === undefined)
+    if (row.zone === undefined)
+      t.match(topology.condition, {
+        reason: 'TagsUnreadable',
+        message:
+          /the zone is unknown: "far" on Datacenter "d" counts only .*not readable: HostSystem h: .*403/,
+      })
+  })
+
+t.test('the labels of a Node stay while a nearer tag is unread, also with relabel', async (t) => {
+  const { ancestry: whole, ...rest } = vm()
+  const compute = whole?.compute.map((each) =>
+    each.type === 'ClusterComputeResource'
+      ? { ...each, tags: [], unread: [{ why: WHY }] }
+      : { ...each, tags: [...each.tags, ...(each.type === 'Datacenter' ? zone('far') : [])] },
+  )
+  const away = { ...rest, ancestry: ancestry({ ...whole, compute: compute ?? [], unreadable: [WHY] }) }
+  const facts = settled({ vms: [away] })
+  const decision = decide({
+    ...facts,
+    settings: { ...facts.settings, topology: { required: true, onChange: 'relabel' } },
+  })
+  t.equal(decision.patch, undefined)
+  t.match(
+    decision.status?.conditions?.find(({ type }) => type === 'TopologyResolved'),
+    { status: 'False', reason: 'TagsUnreadable', message: WHY },
+  )
+})
+
+const NAMES: { name: string; alike?: readonly string[]; zone?: string; says?: RegExp }[] = [
+  { name: 'zone-1', alike: ['zone 1'], zone: 'zone-1' },
+  { name: 'zone 1', zone: 'zone-1' },
+  {
+    name: 'zone 1',
+    alike: ['zone(1)', 'zone-1'],
+    says: /the zone tag "zone 1" on Datacenter "d" gives no label: its label value would be zone-1, .* of "zone\(1\)", "zone-1"; .*: rename it; /,
+  },
+  {
+    name: '北京-1',
+    says: /"北京-1" .* without losing letters or digits; a label may have at most 63 of A-Z, .*: rename it; /,
+  },
+  { name: 'z'.repeat(64), says: /without losing letters or digits/ },
+]
+
+for (const { name, alike = [], zone: expected, says } of NAMES)
+  t.test(`two zones never become one: ${name}${alike.length > 0 ? `, ${alike}` : ''}`, async (t) => {
+    const tags = [{ category: 'k8s-zone', name, ...(alike.length > 0 ? { alike } : {}) }, ...region('r')]
+    const topology = resolveTopology(
+      ancestry({ compute: [ancestor('Datacenter', 'd', tags)] }),
+      CATEGORIES,
+      true,
+    )
+    t.equal(topology.zone, expected)
+    t.equal(topology.awaitsTags, expected === undefined)
+    if (says === undefined) t.equal(topology.condition.reason, 'Resolved')
+    else t.match(topology.condition, { status: 'False', reason: 'TagMissing', message: says })
+  })
+
+t.test('of several tags on one object the first by name counts, or the one that the Node has', async (t) => {
+  const compute = [ancestor('HostSystem', 'h', [...zone('b'), ...zone('a'), ...region('r')])]
+  const of = (present?: string) =>
+    resolveTopology(ancestry({ compute }), CATEGORIES, true, { zone: present, region: undefined })
+  for (const [present, expected] of [
+    [undefined, 'a'],
+    ['b', 'b'],
+    ['gone', 'a'],
+  ] as const) {
+    t.match(of(present), {
+      zone: expected,
+      awaitsTags: false,
+      condition: {
+        status: 'False',
+        reason: 'TagsAmbiguous',
+        message: `2 tags of category "k8s-zone" (zone) are on HostSystem "h": "a", "b"; ${expected} counts until only one is left; detach the others in vCenter`,
+      },
+    })
+  }
+})
+
+t.test('why there is no tag decides what is to be done', async (t) => {
+  const said = (lack?: 'categories' | 'category' | 'tags') => {
+    const lacking = lack === undefined ? {} : { lacking: new Map([['k8s-zone', lack]]) }
+    return resolveTopology(
+      ancestry({ compute: [ancestor('Datacenter', 'd', region('r'))], ...lacking }),
+      CATEGORIES,
+      false,
+    ).condition
+  }
+  t.match(said(), {
+    reason: 'TagMissing',
+    message: /; attach a tag in vCenter; the label follows by itself$/,
+  })
+  t.match(said('category'), { reason: 'TagMissing', message: /no such category: create it, correct "zone"/ })
+  t.match(said('categories'), {
+    reason: 'TagMissing',
+    message: /no tag category at all: give the account Read-only as a/,
+  })
+  t.match(said('tags'), { reason: 'TagMissing', message: /no tag in this category: create one/ })
+  for (const lack of ['categories', 'category', 'tags'] as const)
+    t.notMatch(said(lack).message, 'attach a tag in')
 })

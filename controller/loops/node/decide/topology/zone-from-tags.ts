@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../../../config/config.ts'
-import type { Ancestor, Ancestry } from '../../../../types/virtual-machine.ts'
-import { nearestLabelValue } from '../../../../types/well-known.ts'
+import type { Ancestor, Ancestry, TagLack } from '../../../../types/virtual-machine.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
+import { labelOf, nearestTag } from './nearest-tag.ts'
 
 export interface NodeTopology {
   readonly zone: string | undefined
@@ -16,91 +16,143 @@ interface Labels {
   region?: string
 }
 
+/** What is to be told of one label, and what it means for the label. */
+interface Remark {
+  /**
+   * - missing: vCenter has no value for it
+   * - unread: it has no value because something could not be read
+   * - ambiguous: it has one of several values
+   * - renamed: it has a value that is not the tag's name
+   */
+  readonly kind: 'missing' | 'unread' | 'ambiguous' | 'renamed'
+  readonly message: string
+  /** What to do. */
+  readonly next?: string
+  /** What could not be read. */
+  readonly unread?: readonly string[]
+}
+
 /**
  * Zone and region from the tags on a VM's ancestors, in the CPI's order: first upwards from the host, then from the
- * resource pool, then from the VM itself through its folders; the nearest tag wins. Unlike in the CPI, each label is
- * independent, and a missing tag does not stop the initialization (kubernetes/kubernetes#73002). A name that no label can have
- * becomes the nearest that one can; the CPI's Node would be refused by the API server.
+ * resource pool, then from the VM itself through its folders; the nearest tag wins, and where a nearer one may be unread,
+ * none does. Unlike in the CPI, each label is independent, and a missing tag does not stop the initialization
+ * (kubernetes/kubernetes#73002).
  *
  * @param insists whether the Node has to wait for what is missing
+ * @param present the labels of an initialized Node: of several tags on one object, theirs counts
  */
 export function resolveTopology(
   ancestry: Ancestry,
   categories: DecisionConfig['labels'],
   insists: boolean,
+  present: Readonly<Record<keyof Labels, string | undefined>> = { zone: undefined, region: undefined },
 ): NodeTopology {
   const labels: Labels = {}
-  const problems: string[] = []
-  const renamed: string[] = []
+  const remarks: Remark[] = []
   for (const label of ['zone', 'region'] as const) {
     const category = categories[label]
     if (category === undefined) continue
-    const found = nearestTag(ancestry, category)
-    if (found === undefined) {
-      problems.push(`no tag of category "${category}" (${label}) on ${describeWay(ancestry)}`)
-      continue
-    }
-    const value = nearestLabelValue(found)
-    if (value === undefined)
-      problems.push(
-        `the ${label} tag "${found}" has no letter or digit, so no label value can be made from it; rename it`,
-      )
-    else {
-      labels[label] = value
-      if (value !== found) renamed.push(`the ${label} tag is "${found}", which is not a valid label value`)
-    }
+    const { value, remark } = resolveLabel(ancestry, { label, category, present: present[label] })
+    if (value !== undefined) labels[label] = value
+    if (remark !== undefined) remarks.push(remark)
   }
-  const awaitsTags = insists && problems.length > 0
+  const awaitsTags = insists && remarks.some(({ kind }) => kind === 'missing' || kind === 'unread')
   return {
     zone: labels.zone,
     region: labels.region,
     awaitsTags,
-    condition: judge(labels, { problems, renamed, awaitsTags }, ancestry, categories),
+    condition: judge({ labels, remarks, awaitsTags }, categories),
   }
+}
+
+function resolveLabel(
+  ancestry: Ancestry,
+  {
+    label,
+    category,
+    present,
+  }: { readonly label: keyof Labels; readonly category: string; readonly present: string | undefined },
+): { readonly value?: string; readonly remark?: Remark } {
+  const { tags, on, unread } = nearestTag(ancestry, category)
+  const [tag] = tags
+  if (tag === undefined || on === undefined) return { remark: notFound(ancestry, label, category) }
+  const where = `${on.type} "${on.name}"`
+  if (unread.length > 0) {
+    const message = `the ${label} is unknown: "${tag.name}" on ${where} counts only if nothing nearer has a tag of category "${category}"`
+    return { remark: { kind: 'unread', message, unread } }
+  }
+  const given = tags.map((each) => ({ name: each.name, ...labelOf(each) }))
+  const values = new Set(given.flatMap((each) => ('value' in each ? each.value : [])))
+  const [first] = values
+  if (first === undefined) {
+    const problem = given.flatMap((each) => ('problem' in each ? each.problem : []))[0] ?? ''
+    const message = `the ${label} tag "${tag.name}" on ${where} gives no label: ${problem}`
+    const next = 'a label may have at most 63 of A-Z, a-z, 0-9, "-", "_" and ".": rename it'
+    return { remark: { kind: 'missing', message, next } }
+  }
+  if (tags.length > 1) {
+    const value = present !== undefined && values.has(present) ? present : first
+    const names = tags.slice(0, 4).map(({ name }) => `"${name}"`)
+    const message = `${tags.length} tags of category "${category}" (${label}) are on ${where}: ${names.join(', ')}; ${value} counts until only one is left`
+    return { value, remark: { kind: 'ambiguous', message } }
+  }
+  if (first === tag.name) return { value: first }
+  const message = `the ${label} tag is "${tag.name}", which is not a valid label value`
+  return { value: first, remark: { kind: 'renamed', message } }
+}
+
+/** What to do where vCenter has no tag of a category. Without rights on tags its lists are empty: it refuses nothing. */
+const NEXT: Readonly<Record<TagLack, string>> = {
+  categories:
+    'vCenter shows no tag category at all: give the account Read-only as a global permission, or create the category',
+  category:
+    'vCenter shows no such category: create it, correct "zone" and "region" under "labels" in the configuration, or give the account Read-only as a global permission',
+  tags: 'vCenter shows no tag in this category: create one and attach it, or give the account Read-only as a global permission',
+}
+
+function notFound(ancestry: Ancestry, label: keyof Labels, category: string): Remark {
+  const message = `no tag of category "${category}" (${label}) on ${describeWay(ancestry)}`
+  const lack = ancestry.lacking?.get(category)
+  if (lack !== undefined) return { kind: 'missing', message, next: NEXT[lack] }
+  const { unreadable: unread } = ancestry
+  return unread.length > 0 ? { kind: 'unread', message, unread } : { kind: 'missing', message }
 }
 
 const UNTIL = 'topology.required is true, so the Node stays uninitialized until'
 
 function judge(
-  { zone, region }: Labels,
   {
-    problems,
-    renamed,
+    labels: { zone, region },
+    remarks,
     awaitsTags,
-  }: Record<'problems' | 'renamed', readonly string[]> & Pick<NodeTopology, 'awaitsTags'>,
-  ancestry: Ancestry,
+  }: Pick<NodeTopology, 'awaitsTags'> & { readonly labels: Labels; readonly remarks: readonly Remark[] },
   categories: DecisionConfig['labels'],
 ): ConditionValue {
   if (categories.zone === undefined && categories.region === undefined) {
     return yes('NotConfigured', 'the configuration names no tag category for zone or region')
   }
+  const is = (kind: Remark['kind']) => remarks.some((remark) => remark.kind === kind)
+  const resolved = `zone ${zone ?? 'not configured'}, region ${region ?? 'not configured'}`
+  const problems = remarks.filter(({ kind }) => kind !== 'renamed').map(({ message }) => message)
   if (problems.length === 0) {
-    const resolved = `zone ${zone ?? 'not configured'}, region ${region ?? 'not configured'}`
-    return yes('Resolved', [resolved, ...renamed].join('; '))
+    return yes('Resolved', [resolved, ...remarks.map(({ message }) => message)].join('; '))
   }
-  if (ancestry.unreadable.length > 0) {
+  if (is('unread')) {
     const next = awaitsTags
       ? `; ${UNTIL} they are read: fix that in vCenter, or set topology.required to false`
       : ''
+    const unread = [...new Set(remarks.flatMap((remark) => remark.unread ?? []))]
     return no(
       'TagsUnreadable',
-      `${problems.join('; ')}; not readable: ${ancestry.unreadable.slice(0, 4).join(', ')}${next}`,
+      `${problems.join('; ')}; not readable: ${unread.slice(0, 4).join(', ')}${next}`,
     )
   }
-  const next = awaitsTags
-    ? `${UNTIL} that is fixed in vCenter (tags are read every five minutes); or set topology.required to false`
-    : 'attach a tag in vCenter; the label follows by itself'
-  return no('TagMissing', `${problems.join('; ')}; ${next}`)
-}
-
-function nearestTag(ancestry: Ancestry, category: string): string | undefined {
-  for (const way of [ancestry.compute, ancestry.resourcePool, ancestry.folder]) {
-    for (const ancestor of way) {
-      const tag = ancestor.tags.find((candidate) => candidate.category === category)
-      if (tag !== undefined) return tag.name
-    }
-  }
-  return undefined
+  if (!is('missing')) return no('TagsAmbiguous', `${problems.join('; ')}; detach the others in vCenter`)
+  const steps = [...new Set(remarks.flatMap(({ next }) => next ?? []))]
+  const wait = `${UNTIL} that is fixed in vCenter (tags are read every five minutes); or set topology.required to false`
+  const next =
+    steps.length > 0 ? steps : awaitsTags ? [] : ['attach a tag in vCenter; the label follows by itself']
+  return no('TagMissing', [...problems, ...next, ...(awaitsTags ? [wait] : [])].join('; '))
 }
 
 function describeWay({ compute }: Ancestry): string {
