@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { resolveToBothFamilies } from '../../test/fixtures/dual-stack.ts'
+import { openSlowLink } from '../../test/fixtures/slow-link.ts'
 import { createCertificateAuthority } from '../../test/servers/pki.ts'
 import { explainFailure } from '../failure.ts'
 import { withApiClient } from './client.ts'
@@ -94,6 +96,29 @@ t.test('a name for the certificate', async (t) => {
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     },
   )
+})
+
+t.test('a name of both families, of which only the far one leads there', async (t) => {
+  const link = await openSlowLink(port)
+  t.teardown(() => link.close())
+  t.teardown(resolveToBothFamilies())
+  await link.fill()
+  const there = new URL(`https://api.example:${link.port}`)
+  t.same(await ask((_, response) => response.end('{}'), { server: there }), {})
+})
+
+t.test('an authority that is not a root, and the certificate itself', async (t) => {
+  const below = await ca.intermediate(t.testdir())
+  const its = await below.serving('below', ['api.example'])
+  const given = server as unknown as { setSecureContext(options: object): void }
+  const show = async ({ certificateFile, keyFile }: typeof its) =>
+    given.setSecureContext({ cert: await readFile(certificateFile), key: await readFile(keyFile) })
+  await show(its)
+  t.teardown(() => show(files))
+  const answer = (from: Partial<Credential>) => ask((_, response) => response.end('{}'), from)
+  t.same(await answer({ ca: await readFile(below.caFile, 'utf8') }), {})
+  t.same(await answer({ ca: await readFile(its.certificateFile, 'utf8') }), {})
+  await t.rejects(answer({ ca: await readFile(stranger.caFile, 'utf8') }), { name: 'ConnectionError' })
 })
 
 t.test('refusals', async (t) => {

@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { isIP } from 'node:net'
 import { ApiError } from '../shared/api-error.ts'
+import { CONNECTING } from '../shared/connecting.ts'
 import type { Credential } from './credential.ts'
 
 interface ApiRequest {
@@ -69,6 +70,7 @@ function send(
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(explain(error, server, deadline.aborted, timeout))
     const settings: RequestOptions = {
+      ...CONNECTING,
       agent,
       method: one.method,
       hostname,

@@ -1,8 +1,13 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { mock } from 'node:test'
+import { connect as connectTLS } from 'node:tls'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
+import { resolveToBothFamilies } from '../../test/fixtures/dual-stack.ts'
+import { openSlowLink } from '../../test/fixtures/slow-link.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
@@ -77,12 +82,43 @@ t.test('a service account whose token is renewed', async (t) => {
   t.equal(await whoAmI(client), 'system:serviceaccount:default:after')
 })
 
-function kubeconfigWith(dir: string, user: object): string {
+t.test('a name of both families, far away, whose certificate is the only authority', async (t) => {
+  const { port, hostname: host } = new URL(cluster.url)
+  const shown = connectTLS({ host, port: Number(port), rejectUnauthorized: false })
+  await once(shown, 'secureConnect')
+  const { raw } = shown.getPeerCertificate()
+  shown.destroy()
+  const link = await openSlowLink(Number(port))
+  t.teardown(() => link.close())
+  const files = await cluster.clientCertificate({ user: 'far', groups: [] })
+  const dir = t.testdir({ 'api.crt': new X509Certificate(raw).toString() })
+  const user = { 'client-certificate': files.certificateFile, 'client-key': files.keyFile }
+  const path = kubeconfigWith(dir, user, {
+    server: `https://api.example:${link.port}`,
+    'certificate-authority': 'api.crt',
+    'tls-server-name': 'localhost',
+  })
+  const client = createKubeClient({
+    credentials: { kind: 'kubeconfig', path },
+    clock: systemClock,
+    userAgent: 'test',
+  })
+  t.teardown(() => client.close())
+  t.teardown(resolveToBothFamilies())
+  await link.fill()
+  t.equal(await whoAmI(client), 'far')
+})
+
+function kubeconfigWith(
+  dir: string,
+  user: object,
+  to: object = { server: cluster.url, 'certificate-authority': cluster.caFile },
+): string {
   const path = `${dir}/kubeconfig`
   writeFileSync(
     path,
     JSON.stringify({
-      clusters: [{ name: 'c', cluster: { server: cluster.url, 'certificate-authority': cluster.caFile } }],
+      clusters: [{ name: 'c', cluster: to }],
       users: [{ name: 'u', user }],
       contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
       'current-context': 'x',

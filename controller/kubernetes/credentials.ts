@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
 import { Agent } from 'undici'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { CONNECTING } from '../../agent/shared/connecting.ts'
 import { SERVICE_ACCOUNT_FOLDER } from '../../agent/shared/program.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { createExecPlugin, type ExecPlugin } from './exec-plugin.ts'
@@ -144,7 +145,7 @@ function createAgent(tls: Identity): Agent {
     // Several HTTP/1.1 connections: a request past its deadline takes its own connection with it. On one shared HTTP/2
     // connection a dead path would hold every request, the lease's too, until the kernel gives up after minutes.
     allowH2: false,
-    connect: { ...tls, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 },
+    connect: { ...tls, ...CONNECTING, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 },
     // The API server closes an idle connection after 90 s; the client must be the first.
     keepAliveTimeout: 60_000,
     // Deadlines are the client's own; a watch may be silent for longer than undici's default.

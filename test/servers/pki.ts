@@ -39,6 +39,8 @@ export interface CertificateAuthority {
   /** A serving certificate for 127.0.0.1 and localhost, and `names` besides, of which some may be IP addresses. */
   serving(name: string, names?: string[]): Promise<CertificateFiles>
   client(identity: CertificateIdentity, validFor?: number): Promise<CertificateFiles>
+  /** An authority that this one has signed, whose files lie in `dir`; its certificates come without it. */
+  intermediate(dir: string): Promise<CertificateAuthority>
 }
 
 /** Creates a certificate authority whose files, and those of the certificates it signs, lie in `dir`. */
@@ -49,16 +51,28 @@ export async function createCertificateAuthority(dir: string): Promise<Certifica
     keys,
     signingAlgorithm: algorithm,
     ...validity(),
-    extensions: [
-      new BasicConstraintsExtension(true, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
+    extensions: await authorityExtensions(keys.publicKey),
   })
+  return writeAuthority(dir, ca, keys.privateKey)
+}
+
+async function authorityExtensions(publicKey: webcrypto.CryptoKey) {
+  return [
+    new BasicConstraintsExtension(true, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    await SubjectKeyIdentifierExtension.create(publicKey),
+  ]
+}
+
+async function writeAuthority(
+  dir: string,
+  ca: X509Certificate,
+  key: webcrypto.CryptoKey,
+): Promise<CertificateAuthority> {
   const files = { caFile: join(dir, 'ca.crt'), caKeyFile: join(dir, 'ca.key') }
   await writeFile(files.caFile, ca.toString('pem'))
-  await writeFile(files.caKeyFile, await privatePem(keys.privateKey), { mode: 0o600 })
-  return authority(files, dir, ca, keys.privateKey)
+  await writeFile(files.caKeyFile, await privatePem(key), { mode: 0o600 })
+  return authority(files, dir, ca, key)
 }
 
 /** Opens an authority that exists already; the files of the certificates that it signs from here on lie in `dir`. */
@@ -94,6 +108,22 @@ function authority(
       issued += 1
       const subject = [{ CN: [user] }, ...groups.map((group) => ({ O: [group] }))]
       return sign(`client-${issued}`, subject, ExtendedKeyUsage.clientAuth, validFor ? { validFor } : {})
+    },
+    async intermediate(below) {
+      const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+      const signed = await X509CertificateGenerator.create({
+        subject: 'CN=test-intermediate-ca',
+        issuer: ca.subject,
+        publicKey: keys.publicKey,
+        signingKey: key,
+        signingAlgorithm: algorithm,
+        ...validity(),
+        extensions: [
+          ...(await authorityExtensions(keys.publicKey)),
+          await AuthorityKeyIdentifierExtension.create(ca.publicKey),
+        ],
+      })
+      return writeAuthority(below, signed, keys.privateKey)
     },
   }
 }
