@@ -39,7 +39,7 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
   }),
   caFile: row(text, {
     meaning:
-      'PEM file of CA certificates, or several separated by `:`; a relative path starts at the folder of `vsphere.conf`.',
+      'PEM file of CA certificates, or several separated by `:`, [which may be intermediate CAs](#trust); a relative path starts at the folder of `vsphere.conf`.',
   }),
   // Written like the other lists, but read where it is known whether it has an effect.
   thumbprint: row(

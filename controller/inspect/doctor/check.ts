@@ -1,6 +1,5 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { type CheckResult, chain, fail, type Line, skip } from '../../../agent/shared/diagnosis.ts'
-import { attempt, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
+import { attempt, messageOf, type Result } from '../../../agent/shared/result.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import { VCenterError } from '../../vcenter/wire/errors.ts'
 
@@ -112,26 +111,4 @@ function judgeOne<Seen, Given>(
 export function once<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
   return () => (reading ??= read())
-}
-
-/**
- * @param work cannot be aborted: where it takes longer, it is no longer waited for
- * @throws what it throws, or an Error where it takes longer
- */
-export async function within<T>(
-  milliseconds: number,
-  what: string,
-  work: Promise<T>,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<T> {
-  const over = new AbortController()
-  const late = clock.sleep(milliseconds, AbortSignal.any([signal, over.signal])).then(() => undefined)
-  try {
-    const first = await Promise.race([work.then(ok), late])
-    if (first === undefined) throw new Error(`${what} took longer than ${milliseconds / 1000} s`)
-    return first.value
-  } finally {
-    over.abort()
-  }
 }

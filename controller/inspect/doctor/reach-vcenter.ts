@@ -1,15 +1,14 @@
 /** The way to a vCenter, step by step, so that a failure names the step: its clients take all of them at once. */
-import { lookup } from 'node:dns/promises'
 import { connect, isIP } from 'node:net'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { CONNECTING } from '../../../agent/shared/connecting.ts'
 import { fine, warn } from '../../../agent/shared/diagnosis.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
+import { createNames } from '../../vcenter/wire/names.ts'
 import { trustConnector } from '../../vcenter/wire/trust.ts'
-import { checkOf, within } from './check.ts'
+import { checkOf } from './check.ts'
 
-/** Milliseconds: more than a resolver with three servers, of which two are dead, takes. */
-const DNS_TIMEOUT = 12_000
 const TCP_TIMEOUT = 10_000
 const DAY = 24 * 3_600_000
 /** Days before its expiry that a certificate should be renewed. */
@@ -32,11 +31,11 @@ const check = checkOf<
 export const REACH = {
   dns: check({
     name: 'DNS',
-    /** The addresses of its name, as the system resolves it; those of an IP address are itself. */
+    /** The addresses of its name, as a controller finds them; those of an IP address are itself. */
     async look({ config: { server }, clock }, signal): Promise<readonly string[]> {
       if (isIP(server) !== 0) return [server]
       try {
-        const found = await within(DNS_TIMEOUT, 'DNS', lookup(server, { all: true }), clock, signal)
+        const found = await createNames({ clock, signal }).addressesOf(server)
         return found.map(({ address }) => address)
       } catch (cause) {
         throw new Error(
@@ -55,9 +54,10 @@ export const REACH = {
   tcp: check({
     name: 'TCP',
     after: 'dns',
-    async look({ config: { server, port } }, signal): Promise<undefined> {
+    async look({ config: { server, port }, clock }, signal): Promise<undefined> {
+      const { lookup } = createNames({ clock, signal })
       const failure = await new Promise<string | undefined>((resolve) => {
-        const socket = connect({ host: server, port, timeout: TCP_TIMEOUT, signal })
+        const socket = connect({ ...CONNECTING, host: server, port, lookup, timeout: TCP_TIMEOUT, signal })
         const settle = (code: string | undefined) => {
           socket.destroy()
           resolve(code)
@@ -80,12 +80,18 @@ export const REACH = {
     name: 'TLS',
     after: 'tcp',
     /** Makes the handshake and judges the certificate as every connection to vCenter does. */
-    async look({ config: { server, port, trust }, server: authority }, signal) {
+    async look({ config: { server, port, trust }, server: authority, clock }, signal) {
       let expiresAt: number | undefined
       const onCertificate = (at: number) => {
         expiresAt = at
       }
-      const open = trustConnector({ trust, server: authority, signal, onCertificate })
+      const open = trustConnector({
+        trust,
+        server: authority,
+        names: createNames({ clock, signal }),
+        signal,
+        onCertificate,
+      })
       await new Promise<void>((resolve, reject) => {
         open({ hostname: server, port: String(port), protocol: 'https:' }, (error, socket) => {
           socket?.destroy()

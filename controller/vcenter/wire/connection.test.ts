@@ -1,8 +1,16 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
-import { inflate, openConnection } from './connection.ts'
+import { startNameServer, type Zone } from '../../../test/fixtures/name-server.ts'
+import { openSlowLink } from '../../../test/fixtures/slow-link.ts'
+import { createCertificateAuthority } from '../../../test/servers/pki.ts'
+import { type ConnectionOptions, inflate, openConnection } from './connection.ts'
+import { createNames } from './names.ts'
 import { readXML } from './xml.ts'
 
 t.test('the port that was configured is connected to, 443 too', async (t) => {
@@ -24,6 +32,104 @@ t.test('the port that was configured is connected to, 443 too', async (t) => {
     await t.rejects(answer, { reason: 'Unreachable', cause: { code: 'ECONNREFUSED', address, port } })
     await connection.close()
   }
+})
+
+/** A server on 127.0.0.1 whose certificate a CA below `root` has signed, and how many connections were made to it. */
+async function serve(t: Test) {
+  const [folder, below] = [t.testdir({ below: {} }), `${t.testdirName}/below`]
+  const root = await createCertificateAuthority(folder)
+  const intermediate = await root.intermediate(below)
+  const files = await intermediate.serving('vc', ['vc.example'])
+  const read = async (path: string) => await readFile(path, 'utf8')
+  const [cert, key] = [await read(files.certificateFile), await read(files.keyFile)]
+  let connections = 0
+  const server: Server = createServer({ cert, key, keepAliveTimeout: 60_000 }, (_, response) => {
+    response.end('here')
+  }).on('secureConnection', () => connections++)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { port, cert, intermediate: await read(intermediate.caFile), connections: () => connections }
+}
+
+/** Asks a server, by its name and through that name server alone. */
+function openTo(
+  t: Test,
+  servers: readonly string[],
+  options: Pick<ConnectionOptions, 'port' | 'trust'>,
+  server = 'vc.example',
+) {
+  const { signal } = new AbortController()
+  const sources = { hostsFile: '/nowhere', resolverFile: '/nowhere', servers }
+  const names = createNames({ clock: systemClock, signal, sources })
+  const always = { server, userAgent: 'test', clock: systemClock, names }
+  const connection = openConnection({ ...options, ...always })
+  t.teardown(() => connection.close())
+  const request = { method: 'GET', path: '/', headers: {}, deadline: 60_000, signal } as const
+  return async () => await connection.request(request, async ({ body }) => await textOf(body))
+}
+
+async function resolving(t: Test, zone: Zone) {
+  const server = await startNameServer(zone)
+  t.teardown(() => server.close())
+  return [server.address]
+}
+
+t.test('a name of both families, of which only the far one leads there', async (t) => {
+  const { port } = await serve(t)
+  const link = await openSlowLink(port)
+  t.teardown(() => link.close())
+  const servers = await resolving(t, new Map([['vc.example', ['127.0.0.1', '::1']]]))
+  const ask = openTo(t, servers, { port: link.port, trust: { kind: 'insecure' } })
+  await link.fill()
+  t.equal(await ask(), 'here')
+})
+
+t.test('a name for which nobody answers is what is told', async (t) => {
+  const servers = await resolving(t, new Map([['vc.example', 'silent']]))
+  const ask = openTo(t, servers, { port: 443, trust: { kind: 'insecure' } })
+  await t.rejects(ask(), {
+    reason: 'Unreachable',
+    message:
+      'vc.example:443 has a name for which DNS does not answer (EAI_AGAIN); check the name servers of this machine or Pod',
+  })
+})
+
+t.test('an authority that is not a root, and the certificate itself, are trusted as in Go', async (t) => {
+  const { port, cert, intermediate } = await serve(t)
+  const servers = await resolving(
+    t,
+    new Map([
+      ['vc.example', ['127.0.0.1']],
+      ['other.example', ['127.0.0.1']],
+    ]),
+  )
+  for (const pem of [intermediate, cert])
+    t.equal(await openTo(t, servers, { port, trust: { kind: 'ca', pem } })(), 'here')
+  const elsewhere = openTo(t, servers, { port, trust: { kind: 'ca', pem: cert } }, 'other.example')
+  await t.rejects(elsewhere(), {
+    reason: 'CertificateNotTrusted',
+    message: /for another name: write server as it is in the certificate$/,
+  })
+  const stranger = await serve(t)
+  for (const pem of [stranger.intermediate, stranger.cert])
+    await t.rejects(openTo(t, servers, { port, trust: { kind: 'ca', pem } })(), {
+      reason: 'CertificateNotTrusted',
+      message: /not trusted by the configured CA/,
+    })
+})
+
+t.test('a connection outlives some seconds without a request', async (t) => {
+  const { port, connections } = await serve(t)
+  const servers = await resolving(t, new Map([['vc.example', ['127.0.0.1']]]))
+  const ask = openTo(t, servers, { port, trust: { kind: 'insecure' } })
+  await ask()
+  await sleep(6_000)
+  await ask()
+  t.equal(connections(), 1)
 })
 
 async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {

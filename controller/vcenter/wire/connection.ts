@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { BrokenAnswerError, DeadlineError, malformed, VCenterError } from './errors.ts'
+import { createNames, type Names } from './names.ts'
 import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
@@ -12,6 +13,12 @@ import { type ServerTrust, trustConnector } from './trust.ts'
  * for tags, what can be proven, datacenters, four probes), and one to check whether vCenter is alive: that one must never wait.
  */
 const CONNECTIONS = 17
+
+/**
+ * Milliseconds for which a connection is kept without a request: less than a proxy in between keeps it (HAProxy 50 s, nginx and
+ * load balancers 60 s), because a call on one that ends at this moment fails.
+ */
+const IDLE = 40_000
 
 export interface HTTPRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -55,6 +62,8 @@ export interface ConnectionOptions {
   readonly clock: Clock
   /** Called with the expiry of the server's certificate, milliseconds since the epoch. */
   readonly onCertificate?: (expiresAt: number) => void
+  /** By default the system's. */
+  readonly names?: Names
 }
 
 export function openConnection(options: ConnectionOptions): Connection {
@@ -63,8 +72,10 @@ export function openConnection(options: ConnectionOptions): Connection {
   const origin = `https://${authority}`
   // We set deadlines ourselves: undici's 300 s would be too short for a long poll or too long for a call.
   const closed = new AbortController()
-  const connect = trustConnector({ trust, server: authority, signal: closed.signal, onCertificate })
-  const settings = { connect, headersTimeout: 0, bodyTimeout: 0 }
+  const { signal } = closed
+  const { names = createNames({ clock, signal }) } = options
+  const connect = trustConnector({ trust, server: authority, names, signal, onCertificate })
+  const settings = { connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: IDLE }
   const calls = new Pool(origin, { ...settings, connections: CONNECTIONS })
   const longPoll = new Client(origin, settings)
   const always = { 'user-agent': userAgent, 'accept-encoding': ACCEPT_ENCODING }
@@ -151,7 +162,11 @@ function timedOut(server: string, { path, deadline, longPoll }: HTTPRequest): VC
 }
 
 const NOT_TLS = new Set(['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'])
-const NO_SUCH_NAME = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA'])
+/** By the codes of a NameError. */
+const UNRESOLVED: Readonly<Record<string, readonly [string, string]>> = {
+  ENOTFOUND: ['has a name that DNS does not know', 'correct server, or the DNS of this machine or Pod'],
+  EAI_AGAIN: ['has a name for which DNS does not answer', 'check the name servers of this machine or Pod'],
+}
 
 function asVCenterError(server: string, error: unknown): unknown {
   if (error instanceof VCenterError) return error
@@ -162,12 +177,8 @@ function asVCenterError(server: string, error: unknown): unknown {
       cause: error,
     })
   }
-  const what = NO_SUCH_NAME.has(code) ? 'has a name that DNS cannot resolve' : 'cannot be reached'
-  return new VCenterError(
-    'Unreachable',
-    `${server} ${what} (${code}); check server, port, routes and firewalls`,
-    { cause: error },
-  )
+  const [what, next] = UNRESOLVED[code] ?? ['cannot be reached', 'check server, port, routes and firewalls']
+  return new VCenterError('Unreachable', `${server} ${what} (${code}); ${next}`, { cause: error })
 }
 
 /** The error code of Node or undici for a failed connection; an AggregateError covers several addresses. */

@@ -2,8 +2,10 @@
 import { isIP } from 'node:net'
 import { connect, getCACertificates, type PeerCertificate, type TLSSocket } from 'node:tls'
 import type { buildConnector } from 'undici'
+import { CONNECTING } from '../../../agent/shared/connecting.ts'
 import type { Trust } from '../../config/config.ts'
 import { VCenterError } from './errors.ts'
+import type { Names } from './names.ts'
 
 /** Milliseconds of silence while a connection is made. */
 const CONNECT_TIMEOUT = 10_000
@@ -24,16 +26,19 @@ export function trustConnector(options: {
   readonly trust: ServerTrust
   /** Name of the vCenter for messages. */
   readonly server: string
+  readonly names: Pick<Names, 'lookup'>
   /** Aborts connections that are still being opened. */
   readonly signal: AbortSignal
   /** Called with the certificate's expiry, milliseconds since the epoch, whether or not it is trusted. */
   readonly onCertificate?: ((expiresAt: number) => void) | undefined
 }): buildConnector.connector {
-  const { trust, server, signal, onCertificate } = options
+  const { trust, server, names, signal, onCertificate } = options
   const ca = authorities(trust)
   return ({ hostname, port }, callback) => {
     const socket = connect({
+      ...CONNECTING,
       host: hostname,
+      lookup: names.lookup,
       // A URL does not keep its scheme's own port, which is vCenter's: undici hands on nothing then.
       port: port === '' ? 443 : Number(port),
       servername: isIP(hostname) === 0 ? hostname : '',
@@ -115,13 +120,20 @@ function judge(
       if (socket.authorized) return undefined
       const { by, advice } = WORDS[trust.kind]
       // Node's types say Error, but at run time it is the code, such as SELF_SIGNED_CERT_IN_CHAIN.
+      const code = String(socket.authorizationError)
       return new VCenterError(
         'CertificateNotTrusted',
-        `the certificate of ${server} is not trusted by ${by} (${String(socket.authorizationError)}, SHA-256 thumbprint ` +
-          `${sha256}); ${advice}`,
+        `the certificate of ${server} is not trusted by ${by} (${code}, SHA-256 thumbprint ${sha256}); ${NOT_ITS_CA[code] ?? advice}`,
       )
     }
   }
+}
+
+/** What another CA would not mend. */
+const NOT_ITS_CA: Readonly<Record<string, string>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another name: write server as it is in the certificate',
+  CERT_HAS_EXPIRED: 'it has expired: renew it in vCenter, or set the clock of this machine',
+  CERT_NOT_YET_VALID: 'it is not valid yet: set the clock of this machine',
 }
 
 const THIS = 'configure the CA that signed it or this thumbprint'
