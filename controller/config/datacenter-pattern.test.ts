@@ -1,5 +1,5 @@
 import t from 'tap'
-import { matchesDatacenter } from './datacenter-pattern.ts'
+import { matchesDatacenter, pathOf } from './datacenter-pattern.ts'
 
 t.test('names, paths, references and wildcards', async (t) => {
   const nested = { moref: 'datacenter-3', path: ['europe', 'dc-1'] }
@@ -44,6 +44,29 @@ t.test('a name with the characters of wildcards is itself as well', async (t) =>
   )
   t.notOk(matchesDatacenter('[z-a]', { moref: 'datacenter-1', path: ['b'] }))
   t.ok(matchesDatacenter('[a^]', { moref: 'datacenter-1', path: ['^'] }))
+})
+
+t.test('a name with a slash, backslash or percent sign, as vCenter, govc and the CPI show it', async (t) => {
+  const path = ['eu/west', String.raw`DC\East 100%`]
+  const shown = '/eu%2fwest/DC%5cEast 100%25'
+  const one = { moref: 'datacenter-1', path }
+  t.equal(pathOf(one), shown, 'what messages show can be written')
+  for (const [pattern, expected] of [
+    [shown, true],
+    ['DC%5cEast 100%25', true],
+    ['DC%5CEast 100%25', true],
+    [String.raw`DC\East 100%`, true],
+    ['DC%5c*', true],
+    ['/*%2F*/DC%5c*', true],
+    ['/eu%2fwest/*', true],
+    [String.raw`/eu%2fwest/DC\East 100%`, true],
+    ['/eu%2feast/*', false],
+    ['/eu/west/*', false],
+    ['DC%2fEast 100%25', false],
+    ['DC%5cEast 100%2525', false],
+  ] as const)
+    t.equal(matchesDatacenter(pattern, one), expected, pattern)
+  t.ok(matchesDatacenter('%252f', { moref: 'datacenter-1', path: ['%2f'] }), 'a name that looks escaped')
 })
 
 t.test('several stars, and a dozen of them on a name that nearly fits', async (t) => {

@@ -1,14 +1,14 @@
 /** A datacenter and its place in the inventory. */
 export interface DatacenterPath {
   readonly moref: string
-  /** Names from below the root folder down to the datacenter itself; at least one. */
+  /** Names from below the root folder down to the datacenter itself, without vCenter's escapes; at least one. */
   readonly path: readonly string[]
 }
 
 /**
  * Whether an entry of `datacenters` means this one: a name (`dc-1`), an inventory path (`/europe/dc-1`), a managed object
  * reference (`Datacenter:datacenter-3`), or a name or path with wildcards. As in the CPI: the finder of govmomi takes the
- * wildcards of Go's `path.Match` for each part of a path.
+ * wildcards of Go's `path.Match` for each part of a path. Each name may have vCenter's escapes, or not.
  */
 export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPath): boolean {
   if (pattern === `Datacenter:${moref}`) return true
@@ -22,8 +22,31 @@ export function isPath(pattern: string): boolean {
   return pattern.includes('/')
 }
 
+/** The inventory path as vCenter, govc and the CPI show it: an entry of `datacenters` that means this one. */
+export function pathOf({ path }: Pick<DatacenterPath, 'path'>): string {
+  return `/${path.map(escaped).join('/')}`
+}
+
+/** Whether a name, as an entry of `datacenters`, is this one, wildcards aside. */
+export function isNameOf(written: string, name: string): boolean {
+  return written === name || inLowerCase(written) === escaped(name)
+}
+
 function matchesName(pattern: string, name: string): boolean {
-  return pattern === name || wildcards(pattern)?.test(name) === true
+  if (isNameOf(pattern, name)) return true
+  return [
+    [pattern, name],
+    [inLowerCase(pattern), escaped(name)],
+  ].some(([wanted = '', each = '']) => wildcards(wanted)?.test(each) === true)
+}
+
+/** With the escapes that vCenter writes in the names of objects. */
+function escaped(name: string): string {
+  return name.replace(/[%/\\]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
+}
+
+function inLowerCase(pattern: string): string {
+  return pattern.replace(/%(2f|5c|25)/gi, (code) => code.toLowerCase())
 }
 
 /** `*`, `?`, `[a-z]`, `[^a-z]`, and `\` before any of them. Undefined where there is none, or a bracket is left open. */

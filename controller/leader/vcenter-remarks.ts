@@ -1,5 +1,5 @@
 import type { DecisionConfig, VCenterConfig } from '../config/config.ts'
-import { type DatacenterPath, matchesDatacenter } from '../config/datacenter-pattern.ts'
+import { matchesDatacenter, pathOf } from '../config/datacenter-pattern.ts'
 import { listed } from '../lib/listed.ts'
 import { type Basics, every } from '../lib/tasks.ts'
 import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
@@ -64,10 +64,6 @@ function unmatchedDatacenters({ vCenters, inventories }: VCenterRemarksOptions):
         'datacenters in the configuration match none that the account can see, and no VM in them is found; correct the names, or give the account Read-only there',
     }
   })
-}
-
-function pathOf({ path }: DatacenterPath): string {
-  return `/${path.join('/')}`
 }
 
 /** Settings under `labels` that name a category without tags: no Node of that vCenter gets the label. */

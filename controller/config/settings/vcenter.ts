@@ -55,7 +55,7 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
   }),
   datacenters: row(names, {
     meaning:
-      'List, or text separated by commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). Other VMs are refused (`DatacenterOutOfScope`).',
+      'List, or text separated by commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). `/`, `\\` and `%` in a name are written as vCenter and govc show them: `%2f`, `%5c`, `%25`. Other VMs are refused (`DatacenterOutOfScope`).',
     otherwise: 'all',
   }),
   ipFamily: row(listOf(parseFamilies), {

@@ -3,7 +3,7 @@ import { fail, fine, judgeClock, type Line, skip, warn } from '../../../agent/sh
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { type Config, serverKey, type VCenterConfig } from '../../config/config.ts'
-import { isPath, matchesDatacenter } from '../../config/datacenter-pattern.ts'
+import { isNameOf, isPath, matchesDatacenter, pathOf } from '../../config/datacenter-pattern.ts'
 import { count, listed } from '../../lib/listed.ts'
 import type { Basics } from '../../lib/tasks.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
@@ -187,7 +187,7 @@ const VCENTER = {
         `datacenters cannot be read, so a wrong name under "datacenters" goes unnoticed: ${message}; give the account Read-only on the root folder, with propagation`,
       ),
     judge({ wanted, seen }) {
-      const paths = seen.map(({ path }) => `/${path.join('/')}`)
+      const paths = seen.map(pathOf)
       if (seen.length === 0)
         return fail('the account sees no datacenter; give it Read-only on the root folder, with propagation')
       const lost = wanted.filter((each) => !seen.some((one) => matchesDatacenter(each, one)))
@@ -195,12 +195,11 @@ const VCENTER = {
         return fail(
           `${listed(lost)} under "datacenters" match none that the account can see (${listed(paths)}); correct the names, or give the account Read-only there`,
         )
-      const [twice] = wanted.filter(
-        (each) => !isPath(each) && seen.filter(({ path }) => path.at(-1) === each).length > 1,
-      )
+      const named = (each: string) => seen.filter(({ path }) => isNameOf(each, path.at(-1) ?? ''))
+      const [twice] = wanted.filter((each) => !isPath(each) && named(each).length > 1)
       if (twice !== undefined)
         return warn(
-          `${twice} under "datacenters" is ambiguous: ${listed(paths.filter((path) => path.endsWith(`/${twice}`)))}; write the path of the one you mean`,
+          `${twice} under "datacenters" is ambiguous: ${listed(named(twice).map(pathOf))}; write the path of the one you mean`,
         )
       return fine(
         wanted.length === 0 ? `all that the account sees: ${listed(paths)}` : `found: ${listed(wanted)}`,

@@ -1,4 +1,9 @@
-import { type DatacenterPath, isPath, matchesDatacenter } from '../../../../config/datacenter-pattern.ts'
+import {
+  type DatacenterPath,
+  isPath,
+  matchesDatacenter,
+  pathOf,
+} from '../../../../config/datacenter-pattern.ts'
 import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
@@ -24,12 +29,12 @@ export function outOfScope(
   if (ancestry.unreadableAbove !== undefined && datacenters.some(isPath)) {
     return no(
       'DatacenterUnreadable',
-      `what is above datacenter "${datacenter.path.join('/')}" of ${describeVM(vm)} cannot be read, and the configuration lists datacenters by their paths; give the vCenter account System.Read on the folders above it, or write names`,
+      `what is above datacenter "${pathOf(datacenter).slice(1)}" of ${describeVM(vm)} cannot be read, and the configuration lists datacenters by their paths; give the vCenter account System.Read on the folders above it, or write names`,
     )
   }
   return no(
     'DatacenterOutOfScope',
-    `${describeVM(vm)} is in datacenter /${datacenter.path.join('/')}, which the configuration does not list; add it under datacenters, or move the VM back`,
+    `${describeVM(vm)} is in datacenter ${pathOf(datacenter)}, which the configuration does not list; add it under datacenters, or move the VM back`,
   )
 }
 
