@@ -178,6 +178,59 @@ t.test("the CPI's values become the file, the Secret and the right to it", async
   t.notOk(provided.some(({ kind, metadata }) => kind === 'Secret' && metadata.name === 'own'))
 })
 
+t.test(
+  "values as people write them for the CPI's chart, which puts them into YAML as they are",
+  async (t) => {
+    const written = async (config: Values) => {
+      const all = { ...CPI, ...config }
+      const [own, conf] = chartObjects({ values: { config: all } })
+        .filter(
+          ({ kind, metadata }) =>
+            kind === 'Secret' && /^(vsphere-cloud-secret|rollcall-config)$/.test(metadata.name),
+        )
+        .map(
+          (object) =>
+            v.parse(v.looseObject({ stringData: v.record(v.string(), v.string()) }), object).stringData,
+        )
+        .toSorted((one) => ('vsphere.conf' in one ? 1 : -1))
+      const { config: read } = await load(conf?.['vsphere.conf'] ?? '')
+      const [vCenter] = read.vCenters
+      const { 'vc.example.com.username': user, 'vc.example.com.password': password } = own ?? {}
+      const { nodes, labels } = read
+      return {
+        user,
+        password,
+        datacenters: vCenter?.datacenters,
+        labels,
+        network: nodes.internalVmNetworkName,
+      }
+    }
+    const quoted = {
+      username: "'a@b'",
+      password: '"12\\"3"',
+      datacenter: "'My DC'",
+      zone: '"k8s: zone"',
+      region: "'it''s'",
+      nodes: { internalVmNetworkName: "'VM Network'" },
+    }
+    t.strictSame(await written(quoted), {
+      user: 'a@b',
+      password: '12"3',
+      datacenters: ['My DC'],
+      labels: { zone: 'k8s: zone', region: "it's" },
+      network: 'VM Network',
+    })
+    const numbers = { datacenter: 1234567, zone: 7, region: 0.5, nodes: { internalVmNetworkName: 100 } }
+    t.match(await written(numbers), {
+      datacenters: ['1234567'],
+      labels: { zone: '7', region: '0.5' },
+      network: '100',
+    })
+    const plain = { password: `'a'b"`, username: '"', datacenter: "D'C" }
+    t.match(await written(plain), { password: `'a'b"`, user: '"', datacenters: ["D'C"] })
+  },
+)
+
 t.test('no thumbprint is carried over as insecureFlag', async (t) => {
   t.match(JSON.stringify(chartObjects({ values: { config: CPI } })), /insecureFlag: true/)
 })
@@ -213,6 +266,9 @@ const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
     { values: { config: { ...CPI, password: '' } } },
     /config\.password: is empty; give it, or set config\.secret\.create=false/,
   ],
+  [{ values: { config: { ...CPI, password: 5349 } } }, /config\.password: is not text; put it in quotes/],
+  [{ values: { global: { config: { username: 1 } }, config: CPI } }, /config\.username: is not text/],
+  [{ values: { config: { ...CPI, zone: false } } }, /config\.zone: is not text; put it in quotes/],
   [{ values: { agent: { mode: 'systemd' } } }, /agent[./]mode/],
   [{ values: { controller: { replicas: 0 } } }, /controller[./]replicas/],
   [{ values: { imagePullSecrets: ['mine'] } }, /imagePullSecrets[./]0/],

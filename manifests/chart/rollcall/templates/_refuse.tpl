@@ -43,7 +43,33 @@
 
 {{/* "config" with "global.config" over it, as the CPI's chart reads them. */}}
 {{- define "rollcall.config" -}}
-{{- mergeOverwrite (deepCopy .Values.config) (dig "config" dict (.Values.global | default dict)) | toYaml }}
+{{- $config := mergeOverwrite (deepCopy .Values.config) (dig "config" dict (.Values.global | default dict)) }}
+{{- range $group := list $config ($config.nodes | default dict) }}
+{{- range $key, $value := omit $group "enabled" "secret" "nodes" "requireAllFamilies" }}
+{{- /* YAML reads 0123 as 83, and no as false. */}}
+{{- if or (kindIs "bool" $value) (and (has $key (list "username" "password")) (not (kindIs "string" $value))) }}
+{{- fail (printf "config.%s: is not text; put it in quotes" $key) }}
+{{- end }}
+{{- $_ := set $group $key (include "rollcall.text" $value) }}
+{{- end }}
+{{- end }}
+{{- $config | toYaml }}
+{{- end }}
+
+{{/*
+A value as the text that the CPI's chart makes of it, by putting it into YAML as it is: without the quotes around it, and of a
+number its digits.
+*/}}
+{{- define "rollcall.text" -}}
+{{- if kindIs "invalid" . }}
+{{- else if not (kindIs "string" .) }}
+{{- toJson . }}
+{{- else if regexMatch `^('[^']*(''[^']*)*'|"([^"\\]|\\.)*")$` . }}
+{{- $read := fromYaml (printf "text: %s" .) }}
+{{- if hasKey $read "text" }}{{ $read.text }}{{ else }}{{ . }}{{ end }}
+{{- else }}
+{{- . }}
+{{- end }}
 {{- end }}
 
 {{/* The objects of a file of Rollcall's manifests, which are the chart's own: .file. */}}
