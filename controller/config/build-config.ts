@@ -89,8 +89,11 @@ async function checkVCenter(
   const credentials = sourceOf(wanted, global, common, options)
   const required = (key: 'server' | 'user' | 'password', found: Given<string> | undefined, hint: string) => {
     // Only the server is not inherited from `global`: there it defines a vCenter of its own.
-    const above = key === 'server' ? [] : [`global.${key}`, 'global']
-    const refused = [`${path}.${key}`, ...above].some((each) => findings.refused(each))
+    const sections = key === 'server' ? [path] : [path, 'global']
+    const settings = key === 'server' ? [key] : [key, 'secretName', 'secretNamespace', 'secretsDirectory']
+    const refused =
+      (key !== 'server' && findings.refused('global')) ||
+      sections.some((section) => settings.some((each) => findings.refusedSetting(section, each)))
     if (found !== undefined || refused) return
     findings.refuse(`${path}.${key}`, at, `is missing: ${hint}`)
   }

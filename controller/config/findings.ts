@@ -1,4 +1,6 @@
 import { printable } from '../../agent/shared/printable.ts'
+import { invisibleIn } from './invisible.ts'
+import { spelling } from './settings/row.ts'
 
 /** A place in the file; both count from 1. */
 export interface SourcePosition {
@@ -65,13 +67,33 @@ export class Findings {
     return this.problems.length > 0
   }
 
+  /** Adds to the problems of each line what a person does not see there. */
+  nameInvisible(text: string): void {
+    const lines = text.split('\n')
+    for (const [index, problem] of this.problems.entries()) {
+      const found = invisibleIn(lines[(problem.line ?? 0) - 1] ?? '')
+      if (found === undefined) continue
+      const message = `${problem.message}; this line has ${found}: type a space there, or nothing`
+      this.problems[index] = { ...problem, message }
+    }
+  }
+
   /** Refuses an unknown key that is probably a misspelling of the one at the path `meant`. */
   refuseMisspelled(path: string, at: Place | undefined, message: string, meant: string): void {
     this.refuse(path, at, message)
     this.#misspelled.add(meant)
   }
 
-  /** Whether this setting was refused already, under its name or a misspelled one, so that it is not called missing as well. */
+  /** Whether this setting of a section was refused already, in the file or where the environment or an argument gives it. */
+  refusedSetting(section: string, name: string): boolean {
+    const outside = this.problems.filter((problem) => problem.outside !== undefined)
+    return (
+      this.refused(`${section}.${name}`) ||
+      outside.some(({ path }) => spelling(path).endsWith(spelling(name)))
+    )
+  }
+
+  /** Whether this path was refused already, under its name or a misspelled one, so that it is not called missing as well. */
   refused(path: string): boolean {
     return this.#misspelled.has(path) || this.problems.some((problem) => problem.path === path)
   }

@@ -92,8 +92,19 @@ export async function parseConfig(
   text: string,
   environment: Environment,
   options: ParseOptions,
-  { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
+  said: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
 ): Promise<Pick<LoadedConfig, 'config' | 'requireGiven'> | undefined> {
+  const parsed = await parse(text, environment, options, said)
+  options.findings.nameInvisible(text)
+  return parsed
+}
+
+async function parse(
+  text: string,
+  environment: Environment,
+  options: ParseOptions,
+  { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'>,
+): ReturnType<typeof parseConfig> {
   const { findings } = options
   if (refuseControl(text, findings)) return undefined
   const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)

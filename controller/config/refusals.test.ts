@@ -330,3 +330,59 @@ await t.test('hostile files end', async (t) => {
     t.ok(lines.length > 0 && lines.length <= 21, `${name}: ${lines.length} lines`)
   }
 })
+
+t.test('what looks like a space and is none is named where it is in the way', async (t) => {
+  const space = '\u00a0'
+  const named = /; this line has a no-break space \(U\+00A0\): type a space there, or nothing$/
+  for (const text of [
+    file(`    port:${space}443`),
+    file(`    port${space}: 443`),
+    file(`${space}   port: 443`),
+    file(`    port: 443${space}`),
+    `[Global]\n${space}user = u`,
+    `[Global]\nuser${space}= u`,
+    `[Global]${space}\nuser = u`,
+  ])
+    t.match((await refusal(text)).join('\n'), named, JSON.stringify(text))
+  t.match(await refusal(file('    port: \u200b443')), [/this line has an invisible character \(U\+200B\)/])
+})
+
+t.test('at the edge of a text it is a part of it, and told', async (t) => {
+  const { vCenter, warnings } = await loaded(file().replace('pw', 'pw\u00a0'))
+  t.equal(vCenter?.password, 'pw\u00a0')
+  t.strictSame(warnings, [
+    'vsphere.conf:5:15: vcenter.vc1.password: begins or ends with a no-break space (U+00A0), which is a part of it: remove it unless you want that',
+  ])
+})
+
+t.test('where the source of a credential is refused, user and password are not called missing', async (t) => {
+  const secret = (name: string, namespace: string) => `secretName: ${name}\n  secretNamespace: ${namespace}\n`
+  const vCenter = 'vcenter:\n  vc1:\n    server: vc.example.com\n'
+  for (const [text, path] of [
+    [`${vCenter}    ${secret('Bad_Name', 'a').replace('\n ', '\n   ')}`, 'vcenter.vc1.secretName'],
+    [`global:\n  ${secret('Bad_Name', 'a')}${vCenter}`, 'global.secretName'],
+    [`global:\n  ${secret('a', 'Bad_Name')}${vCenter}`, 'global.secretNamespace'],
+    [`global:\n  ${secret('a', 'b').replace('space:', 'spce:')}${vCenter}`, 'global.secretNamespce'],
+  ] as const) {
+    const lines = await refusal(text)
+    t.equal(lines.length, 1, lines.join('\n'))
+    t.match(lines, [new RegExp(`: ${path}: `)])
+  }
+  for (const environment of [
+    { VSPHERE_VCENTER: 'vc.example.com', VSPHERE_SECRET_NAME: 'Bad_Name', VSPHERE_SECRET_NAMESPACE: 'a' },
+    { VSPHERE_VCENTER: 'vc.example.com', VSPHERE_USER: '-----BEGIN', VSPHERE_PASSWORD: 'a' },
+  ]) {
+    const lines = await refusal('global: {port: 443}', {}, environment)
+    t.equal(lines.length, 1, lines.join('\n'))
+  }
+})
+
+t.test("settings of the in-tree provider's section Workspace under Global have no effect", async (t) => {
+  const text = '[Global]\nuser = u\npassword = p\ndefault-datastore = ds\nfolder = f\nresourcepool-path = r\n'
+  const { warnings } = await loaded(`${text}[VirtualCenter "vc.example.com"]`)
+  t.match(warnings, [
+    /global\.defaultDatastore: has no effect because it is for the former in-tree provider/,
+    /folder/,
+    /resourcepoolPath/,
+  ])
+})

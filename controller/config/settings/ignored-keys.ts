@@ -47,10 +47,18 @@ export const GLOBAL_OTHERS: Others = {
     meaning: 'The Pod names its account.',
   },
   ...Object.fromEntries(
-    ['datacenter', 'datastore', 'workingDir', 'vmUUID', 'vmName', 'secretNotManaged'].map((key) => [
-      key,
-      IN_TREE,
-    ]),
+    [
+      'datacenter',
+      'datastore',
+      'workingDir',
+      'vmUUID',
+      'vmName',
+      'secretNotManaged',
+      // Those of its section Workspace are often written here.
+      'defaultDatastore',
+      'folder',
+      'resourcepoolPath',
+    ].map((key) => [key, IN_TREE]),
   ),
   ...Object.fromEntries(
     [
