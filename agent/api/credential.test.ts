@@ -94,6 +94,11 @@ t.test('what is wrong is said without quoting', async (t) => {
       /name the CA/,
     ],
     [
+      'a proxy',
+      config({ 'proxy-url': `http://u:${SECRET}@proxy` }, { token: SECRET }),
+      /proxy-url is not supported: name the API server directly$/,
+    ],
+    [
       'a program',
       config({}, { exec: { command: SECRET } }),
       /exec is not supported: use a client certificate/,

@@ -81,7 +81,7 @@ export function inClusterCredential(options: {
  *
  * Supported: `server`, `certificate-authority(-data)`, `tls-server-name`, `client-certificate(-data)`, `client-key(-data)`,
  * `token`, `tokenFile`. Refused: what would run a program (`exec`, `auth-provider`), what would not check the server
- * (`insecure-skip-tls-verify`), and `http`.
+ * (`insecure-skip-tls-verify`), what would go another way (`proxy-url`), and `http`.
  */
 export function kubeconfigCredential(paths: readonly string[]): CredentialSource {
   let parsed: { readonly path: string; readonly text: string; readonly parts: Parts } | undefined
@@ -138,6 +138,7 @@ function refuse(path: string, server: URL, cluster: Fields, user: Fields): void 
   if (cluster['insecure-skip-tls-verify'] === true) {
     throw why('insecure-skip-tls-verify is not supported: name the CA in certificate-authority')
   }
+  if (cluster['proxy-url']) throw why('proxy-url is not supported: name the API server directly')
   if (server.protocol !== 'https:') throw why('server is not an https address')
 }
 

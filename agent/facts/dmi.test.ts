@@ -93,6 +93,11 @@ t.test('vendor and serial', (t) => {
   for (const [vendor, serial, expected] of [
     ['VMware, Inc.', `VMware-${BYTES}`, UUID],
     ['VMware, Inc.', SECRET, /^NotVMware: the vendor is VMware, but .*serialNumber\.reflectHost/],
+    [
+      'VMware, Inc.',
+      'VMVJK4SQ9NV1',
+      /^NotVMware: .* has 12 characters: .*SMBIOS\.use12CharSerialNumber out of the VM's settings/,
+    ],
     // SMBIOS.reflectHost shows the maker of the host, and the serial still proves the VM.
     ['Dell Inc.', `VMware-${BYTES}`, UUID],
     [

@@ -15,6 +15,8 @@ export interface DMIFacts {
 /** Longest text of a DMI field in a report. */
 const MAX_TEXT = 128
 const DIGITS = 32
+/** What `SMBIOS.use12CharSerialNumber` makes of a serial, for guests that take no longer one: the UUID is not in it. */
+const SHORT_SERIAL = 12
 
 /**
  * Reads `sys/class/dmi/id`. The serial and the UUID are of mode 0400, so this needs root. The vendor only affects error
@@ -49,6 +51,11 @@ function parseSerial(
     )
   }
   if (isPlaceholder(text)) return notSet(path, 'a placeholder')
+  if (vendor.ok && text.length === SHORT_SERIAL)
+    return unreadable(
+      'NotVMware',
+      `the vendor is VMware, but ${path} has ${SHORT_SERIAL} characters: take SMBIOS.use12CharSerialNumber out of the VM's settings, and serialNumber where it is set`,
+    )
   return unreadable(
     'NotVMware',
     vendor.ok

@@ -48,7 +48,33 @@ t.test('answers', async (t) => {
       { ok: false, reason: 'Failed', message: /opens no channel/ },
     ],
     // What open-vm-tools prints where the host opens no channel: the null pointer.
-    ['no channel', 'echo NULL >&2; exit 1', { ok: false, reason: 'Failed', message: /code 1/ }],
+    ['no channel', 'echo NULL >&2; exit 1', { ok: false, reason: 'Failed', message: /opens no channel/ }],
+    ...[
+      'RpcOut: Unable to open the communication channel',
+      'RpcChannel: Unable to open the communication channel',
+      'RpcChannel: Unable to create the RpcChannel object',
+    ].map(
+      (said) =>
+        [
+          said,
+          `echo "${said}" >&2; exit 1`,
+          { ok: false, reason: 'Failed', message: /opens no channel/ },
+        ] as const,
+    ),
+    ...[
+      'RpcOut: Unable to send the RPCI command',
+      'RpcOut: Unable to receive the result of the RPCI command',
+      'VSockOut: Unable to send data for the RPCI command',
+      'VSockOut: Unable to receive the result of the RPCI command',
+      'VSockOut: Invalid format for the result of the RPCI command',
+    ].map(
+      (said) =>
+        [
+          said,
+          `echo "${said}" >&2; exit 1`,
+          { ok: false, reason: 'Failed', message: /channel .* broke.*tries again/ },
+        ] as const,
+    ),
     ['another failure', 'echo secret >&2; exit 3', { ok: false, reason: 'Failed', message: /code 3/ }],
     ['a crash', 'kill -SEGV $$', { ok: false, reason: 'Failed', message: /SIGSEGV/ }],
     ['too much', 'head -c 200000 /dev/zero', { ok: false, reason: 'Failed', message: /more than/ }],
