@@ -104,6 +104,59 @@ t.test('which interfaces', (t) => {
   t.end()
 })
 
+t.test('addresses with a label are those of their interface', (t) => {
+  const head = 'Iface Destination Gateway Flags RefCnt Use Metric Mask\n'
+  const connected = (name: string, destination: string, mask: string) =>
+    `${name} ${destination} 00000000 0001 0 0 0 ${mask} 0 0 0\n`
+  const table = [
+    connected('eth0', '0008000A', '00FFFFFF'), // 10.0.8.0/24
+    `eth1 0008000A 0100000A 0003 0 0 0 00FFFFFF 0 0 0\n`, // the same by a gateway
+    connected('eth0', '0009000A', '00FFFFFF'), // 10.0.9.0/24, on both
+    connected('eth1', '0009000A', '00FFFFFF'),
+    connected('cni0', '0000F40A', '00FFFFFF'), // 10.244.0.0/24
+  ]
+  const root = makeRoot(t, {
+    ...nic('eth0', MAC),
+    ...nic('eth1', OTHER),
+    ...nic('enp11s0f15.4000', MAC, false),
+    ...nic('cni0', '6a:01:02:03:04:06', false),
+    'proc/net/route': head + table.join(''),
+  })
+  for (const [name, addresses, expected] of [
+    [
+      'as ifupdown writes them',
+      { eth0: on('10.0.0.5/24'), 'eth0:0': on('10.1.0.5/24'), 'eth0:1': on('10.1.0.6/24') },
+      ['eth0 10.0.0.5/24 10.1.0.5/24 10.1.0.6/24:secondary', 'eth1'],
+    ],
+    [
+      'also where the first one has a label, as with netplan',
+      { 'eth0:node': on('10.0.0.5/24'), eth0: on('10.0.0.9/24', '2001:db8::5/64') },
+      ['eth0 10.0.0.5/24 2001:db8::5/64 10.0.0.9/24:secondary', 'eth1'],
+    ],
+    ['with two colons', { 'eth0:0:1': on('10.1.0.5/24') }, ['eth0 10.1.0.5/24', 'eth1']],
+    [
+      'of any form, by the network',
+      { management: on('10.0.8.5/24'), 'e:0': on('10.0.8.6/24') },
+      ['eth0 10.0.8.5/24 10.0.8.6/24:secondary', 'eth1'],
+    ],
+    ['not where two interfaces are in the network', { management: on('10.0.9.5/24') }, ['eth0', 'eth1']],
+    ['nor where it is nowhere', { vip: on('10.7.0.5/32'), v6: on('2001:db8::5/64') }, ['eth0', 'eth1']],
+    [
+      'of a container interface or loopback',
+      { 'cni0:0': on('10.1.0.5/24'), pods: on('10.244.0.1/24'), 'lo:0': on('10.1.0.6/32') },
+      ['eth0', 'eth1'],
+    ],
+    [
+      'with the longest name',
+      { 'enp11s0f15.4000': on('10.1.0.5/24') },
+      ['enp11s0f15.4000 10.1.0.5/24', 'eth0', 'eth1'],
+    ],
+  ] as [string, AddressTable, string[]][]) {
+    t.same(read(root, addresses), expected, name)
+  }
+  t.end()
+})
+
 t.test('the members of a bond have their own MAC addresses', (t) => {
   const root = makeRoot(t, {
     ...nic('eth0', MAC),

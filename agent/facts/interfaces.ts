@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import type { InterfaceAddress, NetworkInterface } from '../shared/node-report.ts'
 import { messageOf, ok, type Result } from '../shared/result.ts'
 import { readLine, readSmallFile, type Unreadable, unreadable } from './files.ts'
+import { interfaceOfNetwork } from './kernel.ts'
 
 /**
  * The machine's NICs (interfaces with a device) and interfaces on top of them with the same MAC address: bonds, VLANs,
@@ -28,6 +29,7 @@ export function readInterfaces(
   const nics = names.flatMap((name) => readNic(folder, name))
   const macs = new Set(nics.filter((nic) => nic.physical).map((nic) => nic.mac))
   const flags = readIPv6Flags(root)
+  const byInterface = withoutLabels(root, addresses, new Set(names))
   const interfaces = nics
     .filter((nic) => macs.has(nic.mac))
     .map((nic) => ({
@@ -36,7 +38,7 @@ export function readInterfaces(
         name: nic.name,
         mac: nic.mac,
         defaultRoute: defaultRoutes.has(nic.name),
-        addresses: selectAddresses(nic.name, own(addresses, nic.name), flags),
+        addresses: selectAddresses(nic.name, byInterface.get(nic.name) ?? [], flags),
       },
     }))
     .filter(({ nic, report }) => nic.physical || report.addresses.length > 0)
@@ -44,9 +46,33 @@ export function readInterfaces(
   return ok(interfaces.sort(byImportance))
 }
 
-/** An interface may be called `constructor`, which is a property of every object. */
-function own(addresses: AddressTable, name: string): readonly RawAddress[] {
-  return (Object.hasOwn(addresses, name) ? addresses[name] : undefined) ?? []
+/**
+ * The addresses by interface. The system lists an IPv4 address under its label, where it has one (`ip-address(8)`): ifupdown
+ * and netplan write the interface's name, a colon and more, which no interface's own name may have. Of any other label the
+ * route tells whose it is, which the kernel adds with the address.
+ */
+function withoutLabels(
+  root: string,
+  addresses: AddressTable,
+  names: ReadonlySet<string>,
+): ReadonlyMap<string, readonly RawAddress[]> {
+  const found = new Map<string, RawAddress[]>()
+  for (const [label, list] of Object.entries(addresses)) {
+    const [before = ''] = label.split(':')
+    const name = [label, before].find((each) => names.has(each))
+    for (const raw of list ?? []) {
+      const owner = name ?? ownerByRoute(root, raw)
+      if (owner !== undefined) found.set(owner, [...(found.get(owner) ?? []), raw])
+    }
+  }
+  return found
+}
+
+function ownerByRoute(root: string, { address, cidr }: RawAddress): string | undefined {
+  const prefixLength = isIPv4(address) ? prefixOf(cidr, 32) : undefined
+  return prefixLength === undefined
+    ? undefined
+    : interfaceOfNetwork(root, ipv4Network(address, prefixLength), prefixLength)
 }
 
 function readNic(folder: string, name: string) {
@@ -160,8 +186,13 @@ function selectAddresses(
 
 /** The kernel calls an IPv4 address secondary when one of the same mask and subnet came before (`inet_insert_ifa`). */
 function ipv4Subnet(address: string, prefixLength: number): string {
+  return `${ipv4Network(address, prefixLength)}/${prefixLength}`
+}
+
+/** The first address of its network, as a number. */
+function ipv4Network(address: string, prefixLength: number): number {
   const value = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
-  return `${Math.floor(value / 2 ** (32 - prefixLength))}/${prefixLength}`
+  return value - (value % 2 ** (32 - prefixLength))
 }
 
 function prefixOf(cidr: string | null, max: number): number | undefined {

@@ -54,6 +54,34 @@ export function readDefaultRoutes(root: string): {
   }
 }
 
+/** Flag of a route that leads over a gateway. */
+const RTF_GATEWAY = 0x2
+
+/**
+ * The interface by which the kernel reaches this IPv4 network directly, as the kernel adds such a route with each address.
+ * Undefined where none does, or where two do.
+ */
+export function interfaceOfNetwork(root: string, network: number, prefixLength: number): string | undefined {
+  const names = new Set<string>()
+  const destination = kernelHex(network)
+  const mask = kernelHex(2 ** 32 - 2 ** (32 - prefixLength))
+  scanLines(join(root, 'proc/net/route'), MAX_TABLE, (line) => {
+    if (!line.includes(destination)) return
+    const [name = '', to, , flags, , , , of] = fields(line)
+    const isDirect = usable(flags) && (Number.parseInt(flags ?? '', 16) & RTF_GATEWAY) === 0
+    if (to === destination && of === mask && isDirect) names.add(name)
+  })
+  const [name, second] = names
+  return second === undefined ? name : undefined
+}
+
+/** As the table shows a number in network byte order on the little-endian machines that vSphere has. */
+function kernelHex(value: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes.toString('hex').toUpperCase()
+}
+
 function fields(line: string): string[] {
   return line.trim().split(/\s+/)
 }
