@@ -46,8 +46,13 @@ t.test('shapes', async (t) => {
     ['ethernets of other shapes', 'network: {ethernets: [1], bonds: {a: 1, b: {addresses: x}}}', {}],
     [
       'no addresses',
-      'network: {ethernets: {a: {addresses: [10.0.0.5/33, x, 7, "fe80::1%eth0/64", 1/2/3]}}}',
+      'network: {ethernets: {a: {addresses: [10.0.0/24, x, 7, "fe80::1%eth0/64", 1/2/3, "/", ""]}}}',
       {},
+    ],
+    [
+      'impossible prefix lengths',
+      'network: {ethernets: {a: {addresses: [10.0.0.5/64, 10.0.0.6/255.255.255.0, 10.0.0.7/, "fd00::5/129", fd00::6/64/1, 10.0.0.5]}}}',
+      { addresses: ['10.0.0.5', '10.0.0.6', '10.0.0.7', 'fd00::5', 'fd00::6'] },
     ],
     ['control characters', 'instance-id: "a\\u0000b"', {}],
     ['a long one', `instance-id: ${'x'.repeat(129)}`, {}],

@@ -11,7 +11,7 @@ interface Undecodable {
   readonly message: string
 }
 
-/** The static addresses of a version 2 network configuration, as written there, each once. */
+/** The static addresses of a version 2 network configuration, each once. */
 export function staticAddresses(network: unknown): string[] {
   const found: string[] = []
   for (const kind of ['ethernets', 'bonds', 'bridges', 'vlans']) {
@@ -20,19 +20,20 @@ export function staticAddresses(network: unknown): string[] {
       for (const entry of Array.isArray(list) ? list : []) {
         // An entry is a text, or a map with one entry from the address to its options.
         const address: unknown = typeof entry === 'string' ? entry : Object.keys(asObject(entry) ?? {})[0]
-        if (typeof address === 'string' && isAddress(address) && !found.includes(address)) found.push(address)
+        const usable = typeof address === 'string' ? usableAddress(address) : undefined
+        if (usable !== undefined && !found.includes(usable)) found.push(usable)
       }
     }
   }
   return found
 }
 
-function isAddress(text: string): boolean {
+/** An address with the prefix length that is written with it, without one that is none: the CPI reads no further than the slash. */
+function usableAddress(text: string): string | undefined {
   const [address = '', length, ...rest] = text.split('/')
-  if (rest.length > 0 || address.includes('%') || isIP(address) === 0) return false
-  return (
-    length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (isIP(address) === 4 ? 32 : 128))
-  )
+  if (address.includes('%') || isIP(address) === 0) return undefined
+  const isLength = length !== undefined && rest.length === 0 && /^\d{1,3}$/.test(length)
+  return isLength && Number(length) <= (isIP(address) === 4 ? 32 : 128) ? text : address
 }
 
 /** The fields of a map; undefined for anything else. */

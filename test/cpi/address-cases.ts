@@ -143,6 +143,10 @@ export const CASES: readonly AddressCase[] = [
   wait('the kubelet names another family besides', fileOf(''), { ...TWO, nodeIP: '10.0.0.5,fd00::5' }),
   wait('the kubelet names nonsense', fileOf(''), { ...ONE, nodeIP: 'eth0' }),
   same('static ones first', fileOf(''), { ...TWO, guestinfo: metadata(fixed('192.0.2.5', '10.1.0.5')) }),
+  same('static ones with an impossible prefix', fileOf(''), {
+    ...TWO,
+    guestinfo: metadata('network: {ethernets: {id0: {addresses: [192.0.2.5/64, 10.1.0.5/255.255.0.0]}}}'),
+  }),
   same('static ones that are not there', fileOf(''), { ...TWO, guestinfo: metadata(fixed('10.9.9.9')) }),
   same('static ones below a subnet', fileOf('', { internalNetworkSubnetCidr: '10.0.0.0/8' }), {
     ...TWO,
