@@ -80,6 +80,7 @@ export const REASONS = [
   'ProvidedIPMalformed',
   'ProvidedIPNotOnVM',
   'ProvidedIPOfOtherFamily',
+  'ProviderIDMalformed',
   'ProviderIDOfAnotherVM',
   'RateLimited',
   'RegisteredUntainted',

@@ -25,8 +25,19 @@ t.test('provider IDs', async (t) => {
     [`vsphere://${BIOS_UUID.toUpperCase()}`, 'ours'],
     [`vsphere://${SWAPPED_UUID}`, 'ours'],
     [`vsphere://${BIOS_UUID.replace(/b$/, 'c')}`, 'other-vm'],
-    ['vsphere://', 'other-vm'],
+    [`vsphere://${BIOS_UUID}\n`, 'ours'],
+    ['vsphere://', 'malformed'],
+    [`vsphere:///${BIOS_UUID}`, 'malformed'],
+    [`vSphere://${BIOS_UUID}`, 'malformed'],
+    ['vsphere://$UUID', 'malformed'],
+    ['vsphere://VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b', 'malformed'],
+    [`vsphere://${BIOS_UUID.replaceAll('-', '')}`, 'malformed'],
+    [BIOS_UUID, 'malformed'],
+    [BIOS_UUID.toUpperCase().replaceAll('-', ''), 'malformed'],
+    ['VMware-42 0e 3f 74 ea 84 f9 a2-77 36 61 06 bb 5d bf 6b', 'malformed'],
     [`aws:///${BIOS_UUID}`, 'foreign'],
+    ['k3s://worker-1', 'foreign'],
+    ['worker-1', 'foreign'],
   ]
   for (const [existing, match] of rows)
     t.equal(judgeProviderID(existing, BIOS_UUID), match, existing ?? 'absent')

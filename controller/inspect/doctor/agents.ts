@@ -61,7 +61,7 @@ function namesOf(nodes: readonly Node[]): string {
 
 function isOurs(node: Node): boolean {
   const scheme = judgeProviderID(node.providerID, undefined)
-  return !node.deleting && scheme !== 'foreign' && (scheme === 'ours' || hasUninitializedTaint(node))
+  return !node.deleting && scheme !== 'foreign' && (scheme !== 'absent' || hasUninitializedTaint(node))
 }
 
 function isFromAgent(report: NodeReport | undefined): boolean {

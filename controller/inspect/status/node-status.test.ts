@@ -65,6 +65,10 @@ t.test('without a report, or one that nobody has decided on', async (t) => {
     state: 'unmanaged',
     pending: { reason: 'ForeignProviderID' },
   })
+  t.match(statusOf(node({ taints: [], providerID: 'vsphere://' }), undefined), {
+    state: 'waiting',
+    pending: { reason: 'ProviderIDMalformed' },
+  })
   t.match(statusOf(node({ taints: [] }), undefined), { state: 'unmanaged', pending: undefined })
   t.match(statusOf(node(), report()), { state: 'waiting', pending: { message: /no leader has decided/ } })
   const former = { ok: true, value: spec({ nodeUID: '22222222-2222-4333-8444-555555555555' }) } as const

@@ -108,6 +108,10 @@ function withoutReport(node: Node): Pick<NodeStatus, 'state' | 'pending'> {
     const message = "its provider ID is another provider's"
     return { state: 'unmanaged', pending: { condition: undefined, reason: 'ForeignProviderID', message } }
   }
+  if (scheme === 'malformed') {
+    const message = "its provider ID is not vsphere:// and a UUID: correct the kubelet's --provider-id"
+    return { state: 'waiting', pending: { condition: undefined, reason: 'ProviderIDMalformed', message } }
+  }
   if (!hasUninitializedTaint(node)) return { state: 'unmanaged', pending: undefined }
   const message = 'there is no NodeReport with its name: check its agent'
   return { state: 'waiting', pending: { condition: undefined, reason: 'NoReport', message } }

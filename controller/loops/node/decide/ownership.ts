@@ -45,6 +45,8 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
   const foreign = scheme === 'foreign'
 
   if (report === undefined) {
+    // What is wrong with it is known without an agent, and would not be told where none comes.
+    if (scheme === 'malformed') return { kind: 'waiting', condition: malformedProviderID(node), saidIn: 0 }
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
     if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
@@ -67,6 +69,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
     )
     return refused(report, condition, { ends: true })
   }
+  if (scheme === 'malformed') return refused(report, malformedProviderID(node), { ends: true })
   if (scheme === 'absent' && !hasUninitializedTaint(node)) return refused(report, asksForNothing(node))
   if (!report.spec.ok) {
     const condition = no(
@@ -95,6 +98,14 @@ function graceLeft({ creationTimestamp }: NodeFacts['node'], now: number): numbe
 /** @param ends what was verified before stands, unless it is said to end */
 function refused(report: NodeReport, condition: ConditionValue, { ends } = { ends: false }): Ownership {
   return { kind: 'refused', report, type: 'IdentityVerified', condition, ends }
+}
+
+/** Told to correct the kubelet first: it would register a deleted Node with the same one again. */
+function malformedProviderID({ name, providerID = '' }: NodeFacts['node']): ConditionValue {
+  return no(
+    'ProviderIDMalformed',
+    `the Node's provider ID ${printable(providerID, 80)} is not vsphere:// and the VM's UUID with its dashes, and cannot change; correct the kubelet's --provider-id or leave it out, and only then: kubectl delete node ${name}, and restart the kubelet, which registers anew`,
+  )
 }
 
 /**

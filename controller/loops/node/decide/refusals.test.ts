@@ -159,6 +159,16 @@ const REFUSALS: {
     reason: 'ForeignProviderID',
     words: /rke2/,
   },
+  ...['vsphere://', `vsphere://${BIOS_UUID.replaceAll('-', '')}`, 'vsphere://$UUID', BIOS_UUID].map(
+    (providerID) => ({
+      name: `the provider ID is ${providerID}`,
+      facts: facts({ node: node({ providerID }) }),
+      condition: 'IdentityVerified' as const,
+      reason: 'ProviderIDMalformed',
+      words:
+        /correct the kubelet's --provider-id or leave it out, and only then: kubectl delete node worker-1/,
+    }),
+  ),
   {
     name: 'the report is about a former Node of this name',
     facts: facts({ report: reported({ nodeUID: BIOS_UUID }) }),
@@ -211,3 +221,15 @@ for (const row of REFUSALS) {
     t.same(again.status, decision.status)
   })
 }
+
+t.test('a provider ID that names no VM is said also where no agent reports', async (t) => {
+  for (const taints of [node().taints, []]) {
+    const decision = decide(facts({ node: node({ providerID: BIOS_UUID, taints }), report: undefined }))
+    t.equal(decision.state, 'waiting')
+    t.same(decision.refusal, { condition: 'Initialized', reason: 'ProviderIDMalformed' })
+    t.match(decision.events, [
+      { type: 'Warning', reason: 'ProviderIDMalformed', message: new RegExp(BIOS_UUID) },
+    ])
+    t.equal(decision.patch, undefined)
+  }
+})

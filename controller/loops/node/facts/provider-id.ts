@@ -14,18 +14,23 @@ export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonl
   return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }
 
+/** A VM's UUID or serial number in any spelling, without the scheme. */
+const BARE_UUID = /^(vmware-)?([0-9a-f][ -]?){32}$/i
+
 /**
  * How a Node's provider ID, which nobody can change once it is set, relates to a VM. Upper case and the swapped byte
- * order of the in-tree provider count as the same VM (kubernetes-sigs/vsphere-csi-driver#592).
+ * order of the in-tree provider count as the same VM (kubernetes-sigs/vsphere-csi-driver#592). `malformed`: it was meant for
+ * vSphere, and names no VM.
  *
  * @param biosUUID canonical, or undefined where only the scheme is asked for
  */
 export function judgeProviderID(
   existing: string | undefined,
   biosUUID: string | undefined,
-): 'absent' | 'ours' | 'foreign' | 'other-vm' {
+): 'absent' | 'ours' | 'foreign' | 'malformed' | 'other-vm' {
   if (existing === undefined || existing === '') return 'absent'
-  if (!existing.startsWith(PROVIDER_SCHEME)) return 'foreign'
-  if (biosUUID === undefined) return 'ours'
-  return providerUUIDs({ providerID: existing }).includes(biosUUID) ? 'ours' : 'other-vm'
+  const uuids = providerUUIDs({ providerID: existing })
+  if (uuids.length === 0)
+    return /^\s*vsphere:/i.test(existing) || BARE_UUID.test(existing.trim()) ? 'malformed' : 'foreign'
+  return biosUUID === undefined || uuids.includes(biosUUID) ? 'ours' : 'other-vm'
 }
