@@ -68,6 +68,7 @@ async function setUp(t: Test, initializes = true) {
         follow: () => undefined,
         unfollow: () => undefined,
         recheck: () => undefined,
+        readSince: () => true,
         lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
         probe: () => Promise.reject(new Error('nothing is missing')),
         instanceUUID: () => vm().vCenter.instanceUUID,

@@ -42,6 +42,7 @@ async function open(t: Test) {
       follow: (uuid) => void told.push(`follow ${uuid}`),
       unfollow: (uuid) => void told.push(`unfollow ${uuid}`),
       recheck: () => undefined,
+      readSince: () => true,
       lookup: () => ({ state: 'pending' }),
       probe: () => Promise.reject(new Error('not asked for')),
       instanceUUID: () => '',

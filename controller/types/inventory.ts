@@ -48,6 +48,13 @@ export interface Inventory {
   /** Searches again for a UUID that no VM had, as the VM may have come since. Costs at most one call. */
   recheck(biosUUID: string): void
   /**
+   * Whether this VM was read after a doubt about it was first raised. The first time it is not, and is read again, which costs
+   * a call that all share who doubt in that moment; the inventory's callback is called when it was read.
+   *
+   * @param doubt what speaks against what is known of it
+   */
+  readSince(moref: string, doubt: string): boolean
+  /**
    * @param expected the moref of a VM that must not be missing where more VMs have the UUID than are read: `pending` until it
    *   is read, too
    */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { GUESTINFO_CLAIM } from '../../agent/shared/node-report.ts'
 import { until } from '../../test/fixtures/until.ts'
-import { answered, type Lab, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type Lab, NEVER, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
 import { TIMINGS } from './timings.ts'
 
 /** Waits until no call begins for so many milliseconds; calls are counted from then on. */
@@ -207,6 +207,28 @@ t.test('an inaccessible VM stays, though no search finds it', async (t) => {
   await until('a new session', async () => (await lab.vCenter.calls()).operations.Login === 2)
   await sleep(500)
   t.match(now(), { moref: vm.ref, biosUUID: undefined, connectionState: 'inaccessible' })
+})
+
+t.test('a VM that is doubted is read once more, by one call, and that is told', async (t) => {
+  const lab = await openLab(t)
+  const [one, two] = [await vmAt(lab, 0), await vmAt(lab, 1)]
+  lab.inventory.follow(one.uuid)
+  lab.inventory.follow(two.uuid)
+  await told(lab, one.uuid, two.uuid)
+  const mac = '00:50:56:8e:ff:01'
+  await lab.vCenter.setState({ vm: one.ref, mac })
+  await quiet(lab, 500)
+  lab.changes.length = 0
+  for (const { ref } of [one, two]) t.equal(lab.inventory.readSince(ref, 'a'), false)
+  await until('both are told', () =>
+    [one, two].every(({ uuid }) => lab.changes.some((uuids) => uuids.has(uuid))),
+  )
+  for (const { ref } of [one, two]) t.equal(lab.inventory.readSince(ref, 'a'), true)
+  t.match(vmsOf(lab.inventory.lookup(one.uuid)), [{ moref: one.ref, nics: [{ mac }] }])
+  const { WaitForUpdatesEx: _polls, ...calls } = (await lab.vCenter.calls()).operations
+  t.same(Object.values(calls), [1], 'one call for both')
+  t.equal(lab.inventory.readSince(one.ref, 'b'), false, 'another doubt')
+  await until('it is read', () => lab.inventory.readSince(one.ref, 'b'))
 })
 
 t.test('a UUID that nobody has, until somebody has it', async (t) => {

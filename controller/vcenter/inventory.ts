@@ -7,6 +7,7 @@ import type { Logger } from '../lib/log.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { VCenterFailure } from '../types/vcenter-failure.ts'
+import { createRereads } from './cache/rereads.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/pace.ts'
@@ -91,6 +92,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     onLost: triggers.lost.trigger,
     monotonic: clock.monotonic,
   })
+  const rereads = createRereads()
   const health = createConnectionHealth({
     grace: timings.failureGrace,
     clock,
@@ -191,6 +193,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         content,
         store,
         locations,
+        rereads,
         tagReader,
         prober,
         triggers,
@@ -262,6 +265,11 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       if (answer.state === 'pending' || (answer.state === 'answered' && answer.vms.length > 0)) return
       store.want(biosUUID)
       triggers.locate.trigger()
+    },
+    readSince(moref, doubt) {
+      const isRead = rereads.readSince(moref, doubt)
+      if (!isRead) triggers.locate.trigger()
+      return isRead
     },
     lookup(biosUUID, expected): Lookup {
       const failure = health.failure()

@@ -3,6 +3,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
+import type { Rereads } from './cache/rereads.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { Sightings } from './cache/vms-of-uuid.ts'
@@ -35,6 +36,7 @@ export interface ListAndWatchOptions {
   readonly content: ServiceContent
   readonly store: VMStore
   readonly locations: VMLocations
+  readonly rereads: Rereads
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   readonly prober: Prober
@@ -60,7 +62,7 @@ export interface ListAndWatchOptions {
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
-  const { soap, session, content, store, locations, tagReader, prober, triggers, pollWait } = options
+  const { soap, session, content, store, locations, rereads, tagReader, prober, triggers, pollWait } = options
   const { timings, clock, random, logger, metrics } = options
   const { propertyCollector } = content
   const alive = session.keepAlive
@@ -86,10 +88,13 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
-    if (store.wanted().length === 0 && stale.size === 0 && sightings.size() === 0) return 'idle'
-    const again = [...stale]
+    const doubted = rereads.due()
+    const again = [...new Set([...stale, ...doubted.vms.filter((vm) => store.machine(vm) !== undefined)])]
+    if (store.wanted().length === 0 && again.length === 0 && sightings.size() === 0) return 'idle'
     stale.clear()
     if (again.length > 0) askAgain(await readAgain(sync, again, signal))
+    doubted.done()
+    store.tell(doubted.vms)
     await locateWanted(sync, signal)
     endReads()
     triggers.tags.trigger()

@@ -62,6 +62,7 @@ export function withoutCredential(
     follow: nothing,
     unfollow: nothing,
     recheck: nothing,
+    readSince: () => false,
     lookup: () => (failure === undefined ? { state: 'pending' } : { state: 'unknown', failure }),
     probe: async () => ({
       vCenter,

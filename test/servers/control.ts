@@ -45,6 +45,8 @@ export interface VMState {
   faultToleranceState?: 'notConfigured' | 'disabled' | 'enabled' | 'needSecondary' | 'starting' | 'running'
   /** Whether vSphere HA protects it. */
   dasProtected?: boolean
+  /** Of its first vNIC, as after that was replaced. */
+  mac?: string
 }
 
 export interface TagAttachment {

@@ -81,6 +81,7 @@ function setUp(t: Test) {
           follow: () => undefined,
           unfollow: () => undefined,
           recheck: () => undefined,
+          readSince: () => true,
           probe: () => Promise.reject(new Error('nobody asks')),
           instanceUUID: () => '',
           provable: () => undefined,

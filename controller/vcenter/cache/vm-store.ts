@@ -261,6 +261,11 @@ export class VMStore {
     return { vms: vms.filter((vm) => this.#rows.has(vm)), doubted: [...doubted] }
   }
 
+  /** Tells of these VMs as if they had changed. */
+  tell(vms: readonly string[]): void {
+    this.#notify(new Set(vms.flatMap((vm) => this.#rows.get(vm)?.uuid ?? [])))
+  }
+
   /** Rebuilds the views of all VMs after ancestors or tags have changed. */
   refresh(): void {
     const changed = new Set<string>()

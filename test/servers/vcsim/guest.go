@@ -112,6 +112,8 @@ type machineState struct {
 	// FaultToleranceState is "notConfigured" from the start; DASProtected is whether vSphere HA protects the machine.
 	FaultToleranceState *string `json:"faultToleranceState"`
 	DASProtected        *bool   `json:"dasProtected"`
+	// MAC is that of the first vNIC, as after the vNIC was replaced.
+	MAC *string `json:"mac"`
 }
 
 func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
@@ -159,6 +161,18 @@ func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachin
 	}
 	if s.GuestID != nil {
 		change(*s.GuestID, "config.guestId", "summary.config.guestId")
+	}
+	if s.MAC != nil {
+		devices := slices.Clone(vm.Config.Hardware.Device)
+		first := slices.IndexFunc(devices, func(d types.BaseVirtualDevice) bool {
+			_, isCard := d.(types.BaseVirtualEthernetCard)
+			return isCard
+		})
+		if first < 0 {
+			return fmt.Errorf("the machine has no vNIC")
+		}
+		devices[first].(types.BaseVirtualEthernetCard).GetVirtualEthernetCard().MacAddress = *s.MAC
+		change(devices, "config.hardware.device")
 	}
 	if configured := slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return strings.HasPrefix(c.Name, "config.") }); configured {
 		change(fmt.Sprintf("%d", time.Now().UnixNano()), "config.changeVersion")

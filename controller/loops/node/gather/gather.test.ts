@@ -60,6 +60,7 @@ function setUp(names: readonly string[]) {
         follow: () => undefined,
         unfollow: () => undefined,
         recheck: () => undefined,
+        readSince: () => true,
         probe: () => Promise.reject(new Error('nobody asks')),
         instanceUUID: () => '',
         provable: () => undefined,

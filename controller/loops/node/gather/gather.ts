@@ -12,6 +12,7 @@ import { providerUUIDs } from '../facts/provider-id.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { lookUpInAll, provableInEach, vCenterState } from './across-vcenters.ts'
 import type { NodeIndex } from './node-index.ts'
+import { awaitReplacedNICs } from './replaced-nics.ts'
 
 /** Where facts are read from: memory only, no calls. */
 export interface Sources {
@@ -44,7 +45,12 @@ export function gather(
     node,
     report,
     ...known,
-    lookups: lookUpInAll(index.uuidsOf(name), known, inventories, settings),
+    lookups: awaitReplacedNICs(
+      lookUpInAll(index.uuidsOf(name), known, inventories, settings),
+      specOf(report, node),
+      known,
+      inventories,
+    ),
     vCenterState: (instanceUUID) => vCenterState(instanceUUID, inventories),
     rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,

@@ -50,7 +50,7 @@ function macsContradict(spec: NodeReportSpec, vm: VirtualMachine): ConditionValu
   const known = vm.nics.map(({ mac }) => mac).join(', ') || 'none'
   return no(
     'MACsContradict',
-    `the guest has the MAC addresses ${seen}, ${describeVM(vm)} has ${known}; a report must come from the VM that it names`,
+    `the guest has the MAC addresses ${seen}, ${describeVM(vm)} has ${known}; if the guest sets an address of its own (macaddress, cloned-mac-address), leave that out, or give the vNIC this address in vCenter; otherwise find out where the report comes from`,
   )
 }
 

@@ -1,0 +1,59 @@
+import t from 'tap'
+import type { BoundVM, NodeReportSpec } from '../../../../agent/shared/node-report.ts'
+import { boundVM, MAC, spec, vm } from '../../../../test/fixtures/facts.ts'
+import type { Inventory } from '../../../types/inventory.ts'
+import type { VirtualMachine } from '../../../types/virtual-machine.ts'
+import { awaitReplacedNICs } from './replaced-nics.ts'
+
+const NEW = '00:50:56:8e:ff:01'
+const OTHER = '00:50:56:8e:ff:02'
+
+function withMACs(...macs: readonly string[]): NodeReportSpec {
+  return spec({
+    interfaces: macs.map((mac, i) => ({ name: `ens${i}`, mac, defaultRoute: i === 0, addresses: [] })),
+  })
+}
+
+/** What is asked of the inventory, and what becomes of the lookup of the VMs. */
+function ask(
+  reported: NodeReportSpec | undefined,
+  bound: BoundVM | undefined,
+  vms: readonly VirtualMachine[],
+  isRead = false,
+) {
+  const asked: string[] = []
+  const inventory: Pick<Inventory, 'vCenter' | 'readSince'> = {
+    vCenter: 'vc1',
+    readSince(moref, doubt) {
+      asked.push(`${moref} ${doubt}`)
+      return isRead
+    },
+  }
+  const lookups = [{ vCenter: 'vc1', uuid: 'u', lookup: { state: 'answered' as const, vms } }]
+  const previous = bound === undefined ? {} : { vm: bound }
+  const [one] = awaitReplacedNICs(lookups, reported, { previous }, [inventory])
+  return { asked, state: one?.lookup.state }
+}
+
+t.test('a VM whose guest has a NIC that it did not have is read once more', async (t) => {
+  const bound = boundVM()
+  const known = { asked: [], state: 'answered' }
+  t.same(ask(withMACs(MAC), bound, [vm()]), known, 'it has them all')
+  t.same(ask(withMACs(), bound, [vm()]), known, 'nothing is reported')
+  t.same(ask(undefined, bound, [vm()]), known)
+  t.same(ask(withMACs(NEW), bound, [vm()]), { asked: [`vm-42 ${NEW}`], state: 'pending' })
+  t.same(ask(withMACs(NEW), bound, [vm()], true), { asked: [`vm-42 ${NEW}`], state: 'answered' })
+  t.same(
+    ask(withMACs(OTHER, MAC, NEW), bound, [vm()]),
+    { asked: [`vm-42 ${NEW} ${OTHER}`], state: 'pending' },
+    'also where another NIC is still there: its addresses would be lost',
+  )
+})
+
+t.test('others that have its UUID are not', async (t) => {
+  const copy = vm({ moref: 'vm-43', nics: [{ mac: OTHER }] })
+  t.same(ask(withMACs(MAC), boundVM(), [vm(), copy]).asked, [])
+  t.same(ask(withMACs(NEW), boundVM(), [vm(), copy]).asked, [`vm-42 ${NEW}`])
+  t.same(ask(withMACs(MAC, NEW), undefined, [vm(), copy]).asked, [], 'nor of a new Node whose VM is known')
+  t.same(ask(withMACs(NEW), undefined, [vm(), copy]).asked, [`vm-42 ${NEW}`, `vm-43 ${NEW}`])
+})
