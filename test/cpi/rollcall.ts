@@ -8,6 +8,7 @@ import { Findings } from '../../controller/config/findings.ts'
 import { parseConfig } from '../../controller/config/load.ts'
 import { Secret } from '../../controller/config/secret.ts'
 import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
+import { NO_WITNESS } from '../../controller/loops/node/decide/addresses/address-witness.ts'
 import { chooseAddresses } from '../../controller/loops/node/decide/addresses/choose-addresses.ts'
 import { node, vm } from '../fixtures/facts.ts'
 import type { ChosenAddresses, ReadOutcome } from './compare.ts'
@@ -83,6 +84,7 @@ function ofMachine(
     settings: { nodes, ipFamilies },
     before: [],
     holder: () => undefined,
+    witness: () => NO_WITNESS,
   })
   return addresses === undefined || awaitsAddresses
     ? { refusal: `${condition.reason}: ${condition.message}` }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
@@ -9,9 +10,13 @@ import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { NodeEvent } from './decide/node-events.ts'
 import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-write.ts'
+import { heldAddresses, undeniedAddresses } from './gather/address-holders.ts'
+import { createAddressReservations } from './gather/address-reservations.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
-import { gather, heldAddresses, type Sources } from './gather/gather.ts'
+import { gather } from './gather/gather.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
+import { addressesOf } from './gather/node-keys.ts'
+import type { Sources } from './gather/sources.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
 
 /**
@@ -20,7 +25,7 @@ import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
  * is decided once. Where it cannot be written as it is, the Node is looked at again.
  */
 export function createReconciler(options: {
-  readonly sources: Sources
+  readonly sources: Omit<Sources, 'reservations'>
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
   readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
@@ -46,7 +51,8 @@ export function createReconciler(options: {
   const nodes = createMutationCache<Node>(options.sources.node)
   const reports = createMutationCache<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
-  const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get }
+  const reservations = createAddressReservations()
+  const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get, reservations }
 
   const statuses = createStatusQueue({
     async write(name, { node, report, status, events }, signal) {
@@ -68,6 +74,15 @@ export function createReconciler(options: {
   function reconsider(name: string, pending: PendingStatus): void {
     overdue.set(name, pending)
     options.enqueue(name)
+  }
+
+  /** Reserves what a Node is to have, as long as the index may not show it, or no longer, because it is not on record. */
+  function reserve(node: Node, isOnRecord: boolean, status: NodeReportStatus): void {
+    const { name } = node
+    const wanted = status.identityLevel === undefined ? [] : addressesOf(node, { previous: status })
+    const shown = sources.index.addressesOf(name)
+    const isShown = isOnRecord && wanted.every((address) => shown.includes(address))
+    reservations.set(name, isShown ? [] : wanted)
   }
 
   /** Back to what is on record. */
@@ -123,15 +138,19 @@ export function createReconciler(options: {
       tracker.track(name, undefined)
       addresses.waits(name, [])
       addresses.holds(name, [])
+      reservations.set(name, [])
       onDecision(name, undefined, undefined)
       return 'done'
     }
     const decision = withPending(pending, decide(facts))
+    // Before anything is awaited: another Node may be decided on meanwhile.
+    reserve(facts.node, pending === undefined, decision.status ?? facts.previous)
     const { deletion } = decision
     const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
     tracker.track(name, decision.probePlan)
     addresses.waits(name, decision.waitsFor ?? [])
-    addresses.holds(name, heldAddresses(facts, sources))
+    const held = heldAddresses(facts, sources)
+    addresses.holds(name, addresses.isAwaited(name) ? undeniedAddresses(name, held, sources) : held)
     if (decision.probePlan?.due === true) options.enqueueProbe(name)
     for (const uuid of decision.recheck ?? []) {
       for (const inventory of sources.inventories) inventory.recheck(uuid)

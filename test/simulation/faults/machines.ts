@@ -375,6 +375,26 @@ export const MACHINE_FAULTS: Faults = {
     })
     return undefined
   },
+  /** Two new workers with one address, whose agents report within a moment of each other. */
+  'two-at-one-address'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
+    const folder = random.pick(vCenter.folders)
+    const make = (address?: string): Machine => {
+      const name = `${nodeName}-${machines.all.length}`
+      const made = machines.create(name, vCenter, folder, address === undefined ? {} : { address })
+      made.agent = false
+      return made
+    }
+    const first = make()
+    const second = make(first.address)
+    timeline.after(random.between(10_000, 30_000), 'two agents start', () => {
+      for (const each of [first, second])
+        timeline.after(random.pick([0, 10, 100, 500]), `the agent of ${each.nodeName} reports`, () => {
+          each.agent = true
+          machines.report(each)
+        })
+    })
+    return () => machines.destroy(second)
+  },
   'kubelet-dead': silence((machine, on) => {
     machine.kubelet = !on
   }),

@@ -8,23 +8,52 @@ import { isLeaderWell } from './leader.ts'
 /** Longer than it takes to tell who waits, and to initialize it, while nothing else is wrong; milliseconds. */
 const TOLD = 45_000
 
-/** Who waits for an address is initialized soon after the machine that has held it is proven gone. */
+/**
+ * Who waits for an address is initialized soon after the machine that has held it is proven gone; and no two Nodes whose machines
+ * are there are both said to have one.
+ */
 export function createAddressJudge(): { look(world: World): void } {
-  /** Since when each Node waits in vain, by its UUID and the leader. */
-  const since = new Map<string, number>()
+  const inVain = createStopwatch('who waits for an address is told', waitsInVain)
+  const shared = createStopwatch('no address is on two Nodes', sharedAddresses)
   return {
     look(world) {
-      const { api, timeline, judge } = world
-      const waiting = new Set(isCalm(world) ? waitsInVain(world) : [])
-      for (const key of since.keys()) if (!waiting.has(key)) since.delete(key)
-      for (const key of waiting) {
-        const from = since.get(key) ?? timeline.now
-        since.set(key, from)
-        if (timeline.now - from > TOLD)
-          judge.violate('who waits for an address is told', `${key} (${api.holder.identity} leads) is not`)
-      }
+      inVain(world)
+      shared(world)
     },
   }
+}
+
+/** Violates the promise for what is found, by keys, and still is after {@link TOLD}. */
+function createStopwatch(promise: string, find: (world: World) => readonly string[]): (world: World) => void {
+  /** Since when each is. */
+  const since = new Map<string, number>()
+  return (world) => {
+    const { api, timeline, judge } = world
+    const found = new Set(isCalm(world) ? find(world) : [])
+    for (const key of since.keys()) if (!found.has(key)) since.delete(key)
+    for (const key of found) {
+      const from = since.get(key) ?? timeline.now
+      since.set(key, from)
+      if (timeline.now - from > TOLD) judge.violate(promise, `${key} (${api.holder.identity} leads)`)
+    }
+  }
+}
+
+function sharedAddresses(world: World): readonly string[] {
+  const { api } = world
+  const names = new Map<string, string[]>()
+  for (const { metadata, status: shown } of api.nodes.values()) {
+    const { name, uid } = metadata
+    const status = api.reports.get(name)?.status
+    const said = status?.conditions.find(({ type }) => type === 'AddressesResolved')
+    if (status?.nodeUID !== uid || said?.status !== 'True') continue
+    if (machinesOf(world, uid).every(({ destroyed }) => destroyed)) continue
+    for (const { type, address } of shown.addresses)
+      if (type === 'InternalIP') names.set(address, [...(names.get(address) ?? []), name])
+  }
+  return [...names].flatMap(([address, each]) =>
+    each.length > 1 ? [`${address} ${each.join(' ')} ${api.holder.identity}`] : [],
+  )
 }
 
 /**

@@ -123,7 +123,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(
-        'controller/loops/node/gather/gather.ts',
+        'controller/loops/node/gather/address-holders.ts',
         'if (!gone) return held',
         'if (!gone || !node.deleting) return held',
       ),

@@ -28,6 +28,23 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     about: ['host-tags-denied'],
   },
   {
+    name: 'addresses: of two Nodes with one address, one lets go of it',
+    about: ['two-at-one-address'],
+    edits: [
+      // Either of the two is enough.
+      edit(
+        'controller/loops/node/reconcile.ts',
+        'reservations.set(name, isShown ? [] : wanted)',
+        'void isShown',
+      ),
+      edit(
+        'controller/loops/node/decide/addresses/address-witness.ts',
+        '(hadIt && (!holder.verified || isOlder(node, holder)))',
+        'hadIt',
+      ),
+    ],
+  },
+  {
     name: 'slow lane: a Node whose writes are slow holds up nobody',
     edits: [edit('controller/loops/node/loop.ts', 'has: (name) => slowLane.has(name)', 'has: () => false')],
   },

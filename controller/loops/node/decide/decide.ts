@@ -142,7 +142,7 @@ function equip(
   const { node, now, settings } = facts
   const { vm, level, provenUntil, copies, binding } = identity
   const metadata = judgeInstanceMetadata(identity, facts, { writes: otherProvider === undefined })
-  const { topology, instanceType, addresses, awaitsAddresses, waitsFor } = metadata
+  const { topology, instanceType, addresses, recorded, awaitsAddresses, waitsFor } = metadata
   const fields = {
     identityLevel: level,
     ...(provenUntil === undefined ? {} : { provenUntil }),
@@ -151,7 +151,7 @@ function equip(
       ...(topology.region === undefined ? {} : { region: topology.region }),
     },
     instanceType,
-    ...(addresses === undefined ? {} : { addresses }),
+    ...(recorded === undefined ? {} : { addresses: recorded }),
   }
   const passed = { ...identity.conditions, ...metadata.conditions }
   const starts = needsInitialization(node)

@@ -1,6 +1,7 @@
 import type { NodeAddress } from '../../../../agent/shared/node-report.ts'
 import { LABEL_REGION, LABEL_ZONE } from '../../../types/well-known.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
+import { witnessOf } from './addresses/address-witness.ts'
 import { chooseAddresses } from './addresses/choose-addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
@@ -16,6 +17,8 @@ export interface InstanceMetadata {
   readonly instanceType: string
   readonly labels: Labels['labels']
   readonly addresses: readonly NodeAddress[] | undefined
+  /** What the status is to say of them; undefined where it says nothing. */
+  readonly recorded: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more addresses. */
   readonly awaitsAddresses: boolean
   /** Nodes that hold an address which this one wants. */
@@ -46,19 +49,22 @@ export function judgeInstanceMetadata(
   const type = instanceType(vm)
   const { labels, condition: placed, events } = judgeLabels({ topology, instanceType: type, writes }, facts)
   const { identityLevel, addresses: before = [] } = previous
-  const { addresses, awaitsAddresses, holders, condition } = chooseAddresses(spec, vm, {
+  // A CPI that keeps them current may have moved the Node since.
+  const had = identityLevel === undefined || interlock.state === 'held' ? [] : before
+  const { addresses, lost, awaitsAddresses, holders, condition } = chooseAddresses(spec, vm, {
     node,
     macs,
     settings,
-    // A CPI that keeps them current may have moved the Node since.
-    before: identityLevel === undefined || interlock.state === 'held' ? [] : before,
+    before: had,
     holder: addressHolder,
+    witness: (address) => witnessOf(address, spec, vm, settings.nodes),
   })
   return {
     topology,
     instanceType: type,
     labels,
     addresses,
+    recorded: addresses ?? withoutLost(previous.addresses, lost),
     awaitsAddresses,
     waitsFor: holders,
     conditions: {
@@ -67,4 +73,14 @@ export function judgeInstanceMetadata(
     },
     events,
   }
+}
+
+/** A Node with no other address keeps showing one that it has lost, but no longer holds it. */
+function withoutLost(
+  before: readonly NodeAddress[] | undefined,
+  lost: readonly string[],
+): readonly NodeAddress[] | undefined {
+  return before?.some(({ address }) => lost.includes(address)) === true
+    ? before.filter(({ address }) => !lost.includes(address))
+    : before
 }

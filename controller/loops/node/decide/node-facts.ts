@@ -20,7 +20,21 @@ export interface Rival extends Pick<Node, 'name' | 'deletingSince' | 'finalizers
 }
 
 /** Another Node that holds an address or a host name. */
-export type AddressHolder = Pick<Node, 'name' | 'deletingSince' | 'finalizers'>
+export interface AddressHolder extends Pick<Node, 'name' | 'deletingSince' | 'finalizers'> {
+  /** RFC 3339; undefined where there is no such Node any more. */
+  readonly creationTimestamp: string | undefined
+  /** Whether it was verified with it. Of others a provider or a kubelet says so. */
+  readonly verified: boolean
+  readonly witness: AddressWitness
+}
+
+/** What vCenter says of an address that a Node has, or wants. */
+export interface AddressWitness {
+  /** Whether VMware Tools report it on the VM's vNICs: `denied` where they report others of its family there, but not this. */
+  readonly tools: 'shown' | 'denied' | 'unknown'
+  /** Whether its vNIC is in a network that the configuration names; `unknown` where it names none. */
+  readonly network: 'named' | 'other' | 'unknown'
+}
 
 export interface ClaimedNode {
   readonly name: string
@@ -55,8 +69,8 @@ export interface NodeFacts extends KnownNode {
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
   /**
-   * Another Node that holds this IP address (canonical text) or this host name (lower case). A Node whose machine is
-   * proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
+   * Another Node that holds this IP address (canonical text) or this host name (lower case), or that was just decided to; of
+   * several the strongest. A Node whose machine is proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
    * its agent and VMware Tools report, which is too expensive to do twice.
    */
   readonly addressHolder: (address: string) => AddressHolder | undefined

@@ -18,6 +18,8 @@ export function createAddressWaits(wake: (name: string) => void) {
       if (holders.length === 0) holdersOf.delete(name)
       else holdersOf.set(name, holders)
     },
+    /** Whether another Node waits for an address of this one. */
+    isAwaited: (name: string): boolean => waiting.has(name),
     /** Sets the addresses that a Node holds. If it gave one up, the Nodes that wait for it are woken. */
     holds(name: string, addresses: readonly string[]): void {
       const before = held.get(name)

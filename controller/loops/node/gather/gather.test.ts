@@ -8,8 +8,11 @@ import { decide } from '../decide/decide.ts'
 import type { Evidence } from '../decide/lifecycle/evidence.ts'
 import { disruptionGroup } from '../facts/machines.ts'
 import { createProbeTracker } from '../vm-probes/probe-tracker.ts'
-import { gather, heldAddresses, type Sources } from './gather.ts'
+import { heldAddresses } from './address-holders.ts'
+import { createAddressReservations } from './address-reservations.ts'
+import { gather } from './gather.ts'
 import { createNodeIndex } from './node-index.ts'
+import type { Sources } from './sources.ts'
 
 const GONE: Lookup = { state: 'answered', vms: [] }
 
@@ -53,6 +56,7 @@ function setUp(names: readonly string[]) {
     node: (name) => nodes.get(name),
     report: (name) => reports.get(name),
     index,
+    reservations: createAddressReservations(),
     inventories: [
       {
         vCenter: 'vc1',

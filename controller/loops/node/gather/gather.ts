@@ -1,7 +1,3 @@
-import type { DecisionConfig } from '../../../config/config.ts'
-import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
-import type { Inventory } from '../../../types/inventory.ts'
-import type { Node, NodeReport } from '../../../types/node.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import { presenceOf } from '../decide/lifecycle/presence.ts'
 import type { NodeFacts, Rival } from '../decide/node-facts.ts'
@@ -9,25 +5,10 @@ import { knownNode } from '../facts/known-node.ts'
 import { isUnseen } from '../facts/machines.ts'
 import { previousStatus, specOf, verifiedVM } from '../facts/previous-status.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'
-import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { lookUpInAll, provableInEach, vCenterState } from './across-vcenters.ts'
-import type { NodeIndex } from './node-index.ts'
+import { addressHolder } from './address-holders.ts'
 import { awaitReplacedNICs } from './replaced-nics.ts'
-
-/** Where facts are read from: memory only, no calls. */
-export interface Sources {
-  readonly node: (name: string) => Node | undefined
-  readonly report: (name: string) => NodeReport | undefined
-  readonly index: NodeIndex
-  readonly inventories: readonly Inventory[]
-  readonly policy: () => PolicyState
-  readonly interlock: () => InterlockState
-  readonly csiTopologyKeys: (node: Node) => readonly string[] | undefined
-  readonly settings: DecisionConfig
-  readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince' | 'tracksMissing'>
-  /** Milliseconds since this replica became leader. */
-  readonly leadingFor: () => number
-}
+import type { Sources } from './sources.ts'
 
 /** All that is known about one Node at this moment; undefined where there is no such Node. */
 export function gather(
@@ -54,13 +35,7 @@ export function gather(
     vCenterState: (instanceUUID) => vCenterState(instanceUUID, inventories),
     rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
-    addressHolder(address) {
-      const holder = index
-        .addressHolders(address)
-        .find((other) => other !== name && heldBy(other, sources).includes(address))
-      if (holder === undefined) return undefined
-      return sources.node(holder) ?? { name: holder, deletingSince: undefined, finalizers: [] }
-    },
+    addressHolder: (address) => addressHolder(address, name, sources),
     policy: sources.policy(),
     interlock: sources.interlock(),
     csiTopologyKeys: sources.csiTopologyKeys(node),
@@ -94,28 +69,6 @@ function uncounted(group: string, except: string, sources: Sources): string | un
     if (presenceOf(machines, seen).kind === 'missing') return name
   }
   return undefined
-}
-
-function heldBy(name: string, sources: Sources): readonly string[] {
-  const node = sources.node(name)
-  return node === undefined
-    ? sources.index.addressesOf(name)
-    : heldAddresses({ node, report: sources.report(name) }, sources)
-}
-
-/**
- * What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. One that is being deleted
- * holds no name either then: a finalizer may keep it for ever.
- */
-export function heldAddresses(
-  { node, report }: Pick<NodeFacts, 'node' | 'report'>,
-  { index, tracker }: Pick<Sources, 'index' | 'tracker'>,
-): readonly string[] {
-  const { name } = node
-  const gone = isGone(node, report, tracker.evidence(name))
-  const held = index.addressesOf(name)
-  if (!gone) return held
-  return node.deleting ? [] : held.filter((each) => each === name)
 }
 
 function rivals(

@@ -20,7 +20,10 @@ export interface IndexChange {
   readonly added: readonly string[]
   /** BIOS UUIDs by which no Node points to a machine any more. */
   readonly unused: readonly string[]
-  /** Names of the Nodes that point to a machine by a UUID that this change is about; this Node may be among them. */
+  /**
+   * Names of the Nodes that point to a machine by a UUID that this change is about, or hold an address that this Node did not
+   * hold before; this Node may be among them.
+   */
   readonly concerned: ReadonlySet<string>
 }
 
@@ -112,15 +115,20 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
     const removed = lookedBefore.filter((uuid) => !looked.includes(uuid))
     // Another Node of this name, or one that names another machine: all that point to the same machines are judged anew.
+    const arrived = now.addresses.filter((address) => !before.addresses.includes(address))
     const another = node?.uid !== uidBefore || String(now.given) !== String(before.given)
+    const concerned = concernedBy([
+      ...added,
+      ...removed,
+      ...(another ? [...looked, ...before.given, ...now.given] : []),
+    ])
+    // Two that hold one address are judged anew, whichever came first.
+    for (const address of arrived)
+      for (const other of maps.addresses.get(address)) if (other !== name) concerned.add(other)
     return {
       added,
       unused: removed.filter((uuid) => !maps.looked.has(uuid) && !maps.machines.has(uuid)),
-      concerned: concernedBy([
-        ...added,
-        ...removed,
-        ...(another ? [...looked, ...before.given, ...now.given] : []),
-      ]),
+      concerned,
     }
   }
 

@@ -94,7 +94,7 @@ export function latchedNode(
  * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialized
  * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
  */
-function addressesOf(node: Node, { previous }: KnownNode): readonly string[] {
+export function addressesOf(node: Node, { previous }: Pick<KnownNode, 'previous'>): readonly string[] {
   const { identityLevel, addresses = [] } = previous
   const shown = needsInitialization(node) ? [] : firstOfEachKind(node.addresses)
   const counted = identityLevel === undefined ? shown : addresses

@@ -93,7 +93,8 @@ export function fromGuestNet(spec: NodeReportSpec, vm: VirtualMachine): Candidat
   return byRank(found)
 }
 
-function onVNICs(vm: VirtualMachine) {
+/** What VMware Tools say of the VM's own vNICs. */
+export function onVNICs(vm: VirtualMachine) {
   const macs = new Set(vm.nics.map(({ mac }) => mac))
   return vm.guestNICs.flatMap(({ mac, deviceConfigID, ...nic }) =>
     deviceConfigID !== -1 && mac !== undefined && macs.has(mac) ? [{ mac, ...nic }] : [],
@@ -101,7 +102,7 @@ function onVNICs(vm: VirtualMachine) {
 }
 
 /** As VMware Tools report it, else by the hardware. */
-function networkOf(vm: VirtualMachine, mac: string): string | undefined {
+export function networkOf(vm: VirtualMachine, mac: string): string | undefined {
   const reported = vm.guestNICs.filter((nic) => nic.mac === mac)
   if (reported.length > 0) return reported.find(({ network }) => network)?.network ?? ''
   return vm.nics.find((nic) => nic.mac === mac)?.network

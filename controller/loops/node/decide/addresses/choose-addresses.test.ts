@@ -5,6 +5,8 @@ import type { NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { commonMACs } from '../identity/contradiction.ts'
+import type { AddressHolder } from '../node-facts.ts'
+import { NO_WITNESS } from './address-witness.ts'
 import type { Family } from './candidate-addresses.ts'
 import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
 
@@ -249,7 +251,14 @@ function chosen(spec: NodeReportSpec, vm: VirtualMachine, context: Context) {
 
 function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4']): Context {
   const settings = { ...SETTINGS, ipFamilies: { vc1: families } }
-  return { node: node(changes), settings, before: [], holder: () => undefined }
+  return { node: node(changes), settings, before: [], holder: () => undefined, witness: () => NO_WITNESS }
+}
+
+/** Another Node, which came after the one that is judged. */
+function other(name: string): AddressHolder {
+  const creationTimestamp = '2026-03-01T09:59:55Z'
+  const witness = NO_WITNESS
+  return { name, deletingSince: undefined, finalizers: [], creationTimestamp, verified: true, witness }
 }
 
 const both = (...list: string[]) =>
@@ -289,10 +298,10 @@ t.test('the hostname is the kubelet’s own, else the guest’s, else the Node�
   t.equal(hostname([{ type: 'Hostname', address: 'a b' }], '-'), 'worker-1')
   t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], '10.0.0.9'), 'worker-1', 'another’s address')
   t.equal(hostname([{ type: 'Hostname', address: '10.0.0.9' }], 'guest', '10.0.0.9'), '10.0.0.9', 'its name')
-  const taken = { name: 'worker-2', deletingSince: undefined, finalizers: [] }
+  const taken = other('worker-2')
   const holder = (address: string) => (address === 'worker-2' ? taken : undefined)
-  const other = [{ type: 'Hostname', address: 'Worker-2' }]
-  const { addresses } = chosen(spec(), vm(), { ...context({ addresses: other }), holder })
+  const its = [{ type: 'Hostname', address: 'Worker-2' }]
+  const { addresses } = chosen(spec(), vm(), { ...context({ addresses: its }), holder })
   t.match(addresses, [{ type: 'Hostname', address: 'worker-1' }], 'another Node’s, in other letters')
 })
 
@@ -306,7 +315,7 @@ t.test('a malformed choice of the kubelet is refused, not guessed', async (t) =>
 
 t.test('an address that another Node was verified with is not taken over', async (t) => {
   const seen = (...addresses: string[]) => spec({ interfaces: [nic(addresses.map((each) => at(each)))] })
-  const victim = { name: 'victim', deletingSince: undefined, finalizers: [] }
+  const victim = other('victim')
   const holder = (address: string) => (address === '10.0.0.7' ? victim : undefined)
   const one = chosen(seen('10.0.0.7', '10.0.0.5'), vm(), { ...context({}), holder })
   t.equal(one.addresses?.[1]?.address, '10.0.0.5', 'another one does')
@@ -335,6 +344,30 @@ t.test('an address that another Node was verified with is not taken over', async
   t.match(message, '10.0.0.7 (of Node victim); Node victim is being deleted since 2026-03-01T09:00:00Z')
   t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
   t.notMatch(message, /delete the other Node/, 'which changes nothing')
+})
+
+t.test('of two Nodes that were verified with one address, the younger one lets go of it', async (t) => {
+  const before = [
+    { type: 'Hostname', address: 'worker-1' },
+    { type: 'InternalIP', address: '10.0.0.5' },
+  ] as const
+  const judge = (changes: Partial<AddressHolder>) => {
+    const holder = (address: string) =>
+      address === '10.0.0.5' ? { ...other('worker-2'), ...changes } : undefined
+    const { taints: _, ...running } = { ...node(), providerID: `vsphere://${BIOS_UUID}` }
+    return chosen(spec(), vm(), { ...context({ ...running, taints: [] }), before, holder })
+  }
+  t.match(judge({}), { lost: [], condition: { status: 'True' } }, 'this one is older')
+  t.match(judge({ creationTimestamp: '2026-03-01T09:59:50Z' }), { lost: [] }, 'or first by its name')
+  const older = judge({ creationTimestamp: '2026-03-01T09:59:49Z' })
+  t.match(older, {
+    addresses: undefined,
+    lost: ['10.0.0.5'],
+    holders: ['worker-2'],
+    condition: { status: 'False', reason: 'AddressOfAnotherNode', message: /worker-2/ },
+  })
+  const unverified = { creationTimestamp: '2026-03-01T09:59:49Z', verified: false }
+  t.match(judge(unverified), { lost: [] }, 'a kubelet may write any address on its own Node')
 })
 
 t.test('an address that VMware Tools may not be asked for is said to be missing for that', (t) => {

@@ -32,7 +32,9 @@ export interface Addresses {
   readonly addresses: readonly NodeAddress[] | undefined
   /** Whether a new Node has to wait for more, by the configuration. */
   readonly awaitsAddresses: boolean
-  /** Nodes that hold the addresses which were left out. */
+  /** Those that were left out because other Nodes hold them. */
+  readonly lost: readonly string[]
+  /** The Nodes that hold them. */
   readonly holders: readonly string[]
   readonly condition: ConditionValue
 }
@@ -54,9 +56,11 @@ export function chooseAddresses(
   const configured = settings.ipFamilies[vm.vCenter.name] ?? DEFAULT_FAMILIES
   const { current, free, taken, networks } = usableAddresses(spec, vm, macs, context)
   const holders = [...new Set(taken.map(({ holder }) => holder.name))]
+  const lost = taken.map(({ address }) => address)
   const none = (condition: ConditionValue): Addresses => ({
     addresses: undefined,
     awaitsAddresses: true,
+    lost,
     holders,
     condition,
   })
@@ -119,6 +123,7 @@ export function chooseAddresses(
   return {
     addresses: addressList(spec, chosen, nodeIPs, context),
     awaitsAddresses: missing.length > 0 && nodes.requireAllFamilies,
+    lost,
     holders,
     condition:
       taken.length > 0

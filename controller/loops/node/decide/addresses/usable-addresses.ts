@@ -3,7 +3,8 @@ import type { NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
-import type { AddressHolder } from '../node-facts.ts'
+import type { AddressHolder, AddressWitness } from '../node-facts.ts'
+import { outranks } from './address-witness.ts'
 import {
   type CandidateAddress,
   candidateAddresses,
@@ -22,6 +23,8 @@ export interface AddressHolders {
   readonly before: readonly NodeAddress[]
   /** Another Node that holds this address or this host name (lower case). */
   readonly holder: (address: string) => AddressHolder | undefined
+  /** What vCenter says of an address of this Node. */
+  readonly witness: (address: string) => AddressWitness
 }
 
 export interface CurrentAddress {
@@ -94,19 +97,24 @@ function missed(
 }
 
 /**
- * A report cannot take an address from the Node that was verified with it: traffic for one node, above all the API
- * server's to its kubelet, would reach another. The Node that had the address first keeps it.
+ * A report alone cannot take an address from the Node that was verified with it: traffic for one node, above all the API
+ * server's to its kubelet, would reach another.
  */
 function sortOut(
   candidates: readonly CandidateAddress[],
-  { before, holder }: AddressHolders,
+  { node, before, holder, witness }: AddressHolders,
 ): Pick<UsableAddresses, 'free' | 'taken'> {
   const free: CandidateAddress[] = []
   const taken: Taken[] = []
   for (const candidate of candidates) {
     const { address } = candidate
-    const other = before.some((own) => own.address === address) ? undefined : holder(address)
-    if (other === undefined) free.push(candidate)
+    const other = holder(address)
+    const claim = () => ({
+      node,
+      witness: witness(address),
+      hadIt: before.some((own) => own.address === address),
+    })
+    if (other === undefined || outranks(claim(), other)) free.push(candidate)
     else taken.push({ ...candidate, holder: other })
   }
   return { free, taken }

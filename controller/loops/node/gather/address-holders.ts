@@ -1,0 +1,105 @@
+import { isOlder, NO_WITNESS, witnessOf } from '../decide/addresses/address-witness.ts'
+import { isBoundTo } from '../decide/bound-vm.ts'
+import { isGone } from '../decide/lifecycle/evidence.ts'
+import type { AddressHolder, AddressWitness, NodeFacts } from '../decide/node-facts.ts'
+import { knownNode } from '../facts/known-node.ts'
+import { specOf } from '../facts/previous-status.ts'
+import { lookUpInAll } from './across-vcenters.ts'
+import type { Sources } from './sources.ts'
+
+/**
+ * The Node other than this one that holds an address or a host name: of several one against which vCenter does not speak, then one
+ * that was verified with it, then the oldest.
+ */
+export function addressHolder(address: string, except: string, sources: Sources): AddressHolder | undefined {
+  const { index, reservations } = sources
+  const names = new Set([
+    ...index.addressHolders(address).filter((name) => heldBy(name, sources).includes(address)),
+    ...reservations.holders(address),
+  ])
+  names.delete(except)
+  const [strongest] = Array.from(names, (name) => holderOf(name, address, sources)).sort(byStrength)
+  return strongest
+}
+
+function byStrength(a: AddressHolder, b: AddressHolder): number {
+  return (
+    Number(isDenied(a.witness)) - Number(isDenied(b.witness)) ||
+    Number(b.verified) - Number(a.verified) ||
+    (isOlder(a, b) ? -1 : 1)
+  )
+}
+
+function holderOf(name: string, address: string, sources: Sources): AddressHolder {
+  const node = sources.node(name)
+  if (node === undefined)
+    return {
+      name,
+      deletingSince: undefined,
+      finalizers: [],
+      creationTimestamp: undefined,
+      verified: false,
+      witness: NO_WITNESS,
+    }
+  const { deletingSince, finalizers, creationTimestamp } = node
+  const { boundTo } = knownNode(node, sources.report(name), sources.settings.identity)
+  const verified = boundTo !== undefined
+  return {
+    name,
+    deletingSince,
+    finalizers,
+    creationTimestamp,
+    verified,
+    witness: witness(name, address, sources),
+  }
+}
+
+/** What vCenter says of an address of a Node that was verified to be a VM. */
+function witness(name: string, address: string, sources: Sources): AddressWitness {
+  const { inventories, settings } = sources
+  const node = sources.node(name)
+  const report = sources.report(name)
+  if (node === undefined) return NO_WITNESS
+  const known = knownNode(node, report, settings.identity)
+  const { boundTo } = known
+  if (boundTo === undefined) return NO_WITNESS
+  const vm = lookUpInAll([boundTo.biosUUID], known, inventories, settings)
+    .flatMap(({ lookup }) => (lookup.state === 'answered' ? lookup.vms : []))
+    .find((each) => isBoundTo(boundTo, each))
+  return vm === undefined ? NO_WITNESS : witnessOf(address, specOf(report, node), vm, settings.nodes)
+}
+
+function isDenied({ tools, network }: AddressWitness): boolean {
+  return tools === 'denied' || network === 'other'
+}
+
+/** Those of the addresses that a Node holds against which vCenter does not speak: another Node may take the others. */
+export function undeniedAddresses(
+  name: string,
+  held: readonly string[],
+  sources: Sources,
+): readonly string[] {
+  return held.filter((address) => !isDenied(witness(name, address, sources)))
+}
+
+function heldBy(name: string, sources: Sources): readonly string[] {
+  const node = sources.node(name)
+  return node === undefined
+    ? sources.index.addressesOf(name)
+    : heldAddresses({ node, report: sources.report(name) }, sources)
+}
+
+/**
+ * What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. One that is being deleted
+ * holds no name either then: a finalizer may keep it for ever.
+ */
+export function heldAddresses(
+  { node, report }: Pick<NodeFacts, 'node' | 'report'>,
+  { index, tracker }: Pick<Sources, 'index' | 'tracker'>,
+): readonly string[] {
+  const { name } = node
+  const gone = isGone(node, report, tracker.evidence(name))
+  const held = index.addressesOf(name)
+  if (!gone) return held
+  return node.deleting ? [] : held.filter((each) => each === name)
+}

@@ -1,0 +1,196 @@
+/** Two Nodes that report one address, and are decided on at one time. */
+import t, { type Test } from 'tap'
+import { MAC, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import type { Node, NodeReport } from '../../types/node.ts'
+import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import type { Writer } from './apply/apply.ts'
+import { createNodeIndex } from './gather/node-index.ts'
+import { createReconciler } from './reconcile.ts'
+import { createProbeTracker } from './vm-probes/probe-tracker.ts'
+
+const ADDRESS = '10.0.0.5'
+
+function setUp(t: Test, names: readonly string[]) {
+  const clock = createHandClock()
+  const index = createNodeIndex(SETTINGS.identity)
+  const nodes = new Map<string, Node>()
+  const reports = new Map<string, NodeReport>()
+  const vms = new Map<string, VirtualMachine>()
+  const woken: string[] = []
+  /** The API server answers once this is resolved. */
+  const gate: { open: Promise<void> } = { open: Promise.resolve() }
+  for (const [i, name] of names.entries()) {
+    const biosUUID = `42000000-0000-4000-8000-00000000000${i}`
+    const nodeUID = `11111111-2222-4333-8444-00000000000${i}`
+    const own = node({ name, uid: nodeUID, systemUUID: biosUUID, addresses: [] })
+    const machine = { serialUUID: biosUUID, productUUID: biosUUID }
+    const its = report({ name, spec: { ok: true, value: spec({ nodeUID, machine }) } })
+    nodes.set(name, own)
+    reports.set(name, its)
+    vms.set(biosUUID, vm({ moref: `vm-${i}`, biosUUID, instanceUUID: biosUUID, claim: undefined }))
+    index.node(name, own)
+    index.report(name, its)
+  }
+  let version = 1_000
+  const written = <T extends Node | NodeReport>(
+    store: Map<string, T>,
+    object: T | undefined,
+    changes: object,
+  ) => {
+    if (object === undefined) return { outcome: 'gone' } as const
+    const next = { ...object, ...changes, resourceVersion: String(version++) }
+    store.set(object.name, next)
+    return { outcome: 'written', object: next } as const
+  }
+  const writer: Writer = {
+    async patchNodeStatus(name, _, { addresses }) {
+      await gate.open
+      return written(nodes, nodes.get(name), { addresses })
+    },
+    async patchNode(name, _, { labels, annotations: _annotations, ...changes }) {
+      await gate.open
+      const own = nodes.get(name)
+      return written(nodes, own, { ...changes, labels: { ...own?.labels, ...labels } })
+    },
+    patchReportStatus: async (name, _, status) => written(reports, reports.get(name), { status }),
+    createReport: () => Promise.reject(new Error('there is one')),
+    deleteNode: () => Promise.reject(new Error('nobody wants that')),
+    confirm: async () => true,
+    recordEvent: () => undefined,
+  }
+  const { reconcile, run } = createReconciler({
+    sources: {
+      node: (name) => nodes.get(name),
+      report: (name) => reports.get(name),
+      index,
+      inventories: [
+        {
+          vCenter: 'vc1',
+          lookup: (uuid) => ({
+            state: 'answered',
+            vms: [vms.get(uuid)].filter((each) => each !== undefined),
+          }),
+          follow: () => undefined,
+          unfollow: () => undefined,
+          recheck: () => undefined,
+          readSince: () => true,
+          probe: () => Promise.reject(new Error('nobody asks')),
+          instanceUUID: () => '',
+          provable: () => undefined,
+          failure: () => undefined,
+        },
+      ],
+      policy: () => ({ state: 'in-force' }),
+      interlock: () => ({ state: 'open' }),
+      csiTopologyKeys: () => undefined,
+      settings: SETTINGS,
+      tracker: createProbeTracker(clock.monotonic),
+      leadingFor: () => 3_600_000,
+    },
+    tracker: createProbeTracker(clock.monotonic),
+    enqueueProbe: () => undefined,
+    enqueue: (name) => woken.push(name),
+    writer,
+    statusWriter: () => writer,
+    clock,
+    onDecision: () => undefined,
+    onDeleted: () => undefined,
+    onRejected: () => undefined,
+    onStatus: (name, current) => woken.push(...index.report(name, current).concerned),
+    onStatusError: () => undefined,
+  })
+  const ending = new AbortController()
+  const running = run(ending.signal)
+  t.teardown(() => {
+    ending.abort()
+    return running
+  })
+  /** The watch shows all that was written. */
+  const show = () => {
+    for (const [name, each] of nodes) woken.push(...index.node(name, each).concerned)
+    for (const [name, each] of reports) woken.push(...index.report(name, each).concerned)
+  }
+  const reported = (name: string) => reports.get(name)?.status
+  return {
+    clock,
+    gate,
+    nodes,
+    vms,
+    reconcile,
+    show,
+    woken,
+    /** The Nodes that are verified with the address. */
+    holders: () =>
+      names.filter((name) => reported(name)?.addresses?.some((each) => each.address === ADDRESS)),
+    showing: () =>
+      names.filter((name) => nodes.get(name)?.addresses.some((each) => each.address === ADDRESS)),
+    said: (name: string) =>
+      reported(name)?.conditions?.find(({ type }) => type === 'AddressesResolved')?.reason,
+  }
+}
+
+t.test('one of them gets it, though the other is decided on before anything is written', async (t) => {
+  const { clock, gate, reconcile, show, holders, showing, said } = setUp(t, ['a', 'b'])
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gate.open = promise
+  const both = Promise.all([reconcile('a'), reconcile('b')])
+  await clock.turn(100)
+  resolve()
+  await both
+  await clock.turn(100)
+  t.same(showing(), ['a'])
+  show()
+  for (const name of ['b', 'a', 'b']) {
+    await reconcile(name)
+    await clock.turn(100)
+    show()
+  }
+  t.same([holders(), said('a'), said('b')], [['a'], 'Resolved', 'AddressOfAnotherNode'])
+})
+
+t.test('it stays reserved while an agent reports again before the status is written', async (t) => {
+  const { clock, reconcile, show, showing } = setUp(t, ['a', 'b'])
+  await reconcile('a')
+  // The watch shows a report without a status, as the agent has just written it.
+  show()
+  await reconcile('b')
+  await clock.turn(100)
+  t.same(showing(), ['a'])
+})
+
+t.test('VMware Tools decide between the one that came first and the one that has it', async (t) => {
+  const { clock, vms, nodes, reconcile, show, holders, said, woken } = setUp(t, ['first', 'owner'])
+  const tools = (uuid: string, address: string) => {
+    const machine = vms.get(uuid)
+    if (machine === undefined) throw new Error('there is one')
+    const addresses = [{ address, prefixLength: 24 }]
+    vms.set(uuid, { ...machine, guestNICs: [{ mac: MAC, network: 'n', deviceConfigID: 4000, addresses }] })
+  }
+  const [one = '', two = ''] = [...vms.keys()]
+  const settle = async (...order: readonly string[]) => {
+    for (const name of order) {
+      await reconcile(name)
+      await clock.turn(100)
+      show()
+    }
+  }
+  await settle('first', 'first', 'owner')
+  t.same([holders(), said('owner')], [['first'], 'AddressOfAnotherNode'])
+  tools(two, ADDRESS)
+  await settle('owner')
+  t.same(holders(), ['first'], 'nothing is said against the first')
+  tools(one, '10.0.0.99')
+  woken.length = 0
+  await settle('first')
+  t.ok(woken.includes('owner'), 'who waits is told')
+  woken.length = 0
+  await settle('owner')
+  t.ok(woken.includes('first'), 'and so is who loses it')
+  await settle('first', 'owner', 'first')
+  t.same([holders(), said('first'), said('owner')], [['owner'], 'AddressOfAnotherNode', 'Resolved'])
+  t.match(nodes.get('first')?.addresses, [{}, { address: ADDRESS }], 'a running Node is not left without any')
+  tools(one, ADDRESS)
+  await settle('first', 'owner', 'first')
+  t.same(holders(), ['owner'], 'it stays there')
+})
