@@ -62,8 +62,8 @@ export interface NodeFacts extends KnownNode {
    */
   readonly vCenterState: (instanceUUID: string) => 'answers' | 'away' | 'refuses' | 'unconfigured'
   /**
-   * The other Nodes that point to a BIOS UUID by which this one's VM is searched for; without a report, to that of its
-   * provider ID.
+   * The other Nodes that point to a BIOS UUID by which this one's VM is searched for; where nobody reports one, to that of
+   * its provider ID.
    */
   readonly rivals: readonly Rival[]
   /** The existing Node with this UID, for reading a claim. */

@@ -33,7 +33,8 @@ export function gather(
       inventories,
     ),
     vCenterState: (instanceUUID) => vCenterState(instanceUUID, inventories),
-    rivals: rivals(name, report === undefined ? providerUUIDs(node) : machineUUID.uuids, sources),
+    // Without a report, or an agent's, the provider ID is all that names its VM.
+    rivals: rivals(name, machineUUID.uuids.length === 0 ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) => addressHolder(address, name, sources),
     policy: sources.policy(),

@@ -5,6 +5,7 @@ import {
   timestamp,
 } from '../../../../../agent/shared/node-report.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { judgeProviderID } from '../../facts/provider-id.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -46,7 +47,8 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   const contradiction = contradictionOf(query, facts)
   if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
 
-  if (!holds && machineState(vm) === 'off') return { level: undefined, ends: true, condition: notRunning(vm) }
+  if (!holds && machineState(vm) === 'off')
+    return { level: undefined, ends: true, condition: notRunning(vm, facts.node) }
   const objections = objectionsOf(vm, holds, rivals)
   if (objections.original !== undefined)
     return { level: undefined, ends: true, condition: objections.original }
@@ -128,10 +130,16 @@ function provenUntil(previous: NodeReportStatus, now: number): string | undefine
   return until > now ? timestamp(until) : undefined
 }
 
-/** A report cannot come from a VM that does not run, however much it knows about it. */
-function notRunning(vm: VirtualMachine): ConditionValue {
+/**
+ * A report cannot come from a VM that does not run, however much it knows about it; but it may have come before, where the
+ * Node is silent and was initialized as that VM.
+ */
+function notRunning(vm: VirtualMachine, node: NodeFacts['node']): ConditionValue {
+  const isSilent = node.ready?.status !== 'True' && judgeProviderID(node.providerID, vm.biosUUID) === 'ours'
   return no(
     'VMNotRunning',
-    `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, otherwise look for a forged report`,
+    isSilent
+      ? `${describeVM(vm)} is ${vm.powerState}, and was so before Rollcall first saw this Node; it is verified when the VM runs and its agent reports again`
+      : `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, otherwise look for a forged report`,
   )
 }

@@ -18,6 +18,7 @@ import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { planProbe, probeDeparture } from './probe-plan.ts'
 import { judgeShutdown } from './shutdown-taint.ts'
+import { followUnverifiedVM, runsUnverified } from './unverified-vm.ts'
 
 /**
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
@@ -33,7 +34,8 @@ export function followMachine(draft: Draft, facts: NodeFacts): Draft {
   const followed = machines === undefined ? recordAbsence(draft, {}) : followPresence(draft, machines, facts)
   const possible = judgeDeletionPossible(facts)
   const told = possible === undefined ? followed : say(followed, { DeletionPossible: possible })
-  return machines === undefined ? told : { ...told, taints: backInService(node, told.taints) }
+  if (machines === undefined) return told
+  return runsUnverified({ ...told, taints: backInService(node, told.taints) }, machines, facts)
 }
 
 /**
@@ -99,7 +101,13 @@ function followPresence(draft: Draft, nodeMachines: NodeMachines, facts: NodeFac
     case 'named': {
       // Most likely it is bound in a moment, and that is written anyway.
       const known = isUnseen(vm) && isStarting(node) ? undefined : namedAs(presence.vm, previous)
-      return followDeparture(isThere(draft, presence.vm, known, facts), nodeMachines, facts)
+      const there = followUnverifiedVM(
+        isThere(draft, presence.vm, known, facts),
+        presence.vm,
+        nodeMachines,
+        facts,
+      )
+      return followDeparture(there, nodeMachines, facts)
     }
     case 'seen':
       // Taints of a VM that is off stay as they are while the identity is contradicted: this may not be the Node's VM.

@@ -83,6 +83,11 @@ function isTaken(taint: Taint, shutdown: boolean): boolean {
   return (shutdown && isShutdownTaint(taint)) || isOwnOutOfServiceTaint(taint)
 }
 
+/** The same taints where it is not among them. */
+export function withoutShutdownTaint(taints: readonly Taint[]): readonly Taint[] {
+  return taints.some(isShutdownTaint) ? taints.filter((taint) => !isShutdownTaint(taint)) : taints
+}
+
 function isShutdownTaint({ key, effect }: Taint): boolean {
   return key === SHUTDOWN.key && effect === SHUTDOWN.effect
 }
