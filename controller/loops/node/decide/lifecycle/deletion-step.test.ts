@@ -192,12 +192,13 @@ t.test('one that fell silent long after its VM first went missing was there unti
   const facts = gone()
   const { monotonic, evidence } = facts
   const noticed = monotonic - 70_000
-  const lastTransitionTime = new Date(NOW - 70_000).toISOString()
   const span = (
     status: string,
     since: number,
     absent = { since: monotonic - 60_000, last: monotonic, times: 3 },
+    silentFor = 70_000,
   ) => {
+    const lastTransitionTime = new Date(NOW - silentFor).toISOString()
     const ready = { status, lastHeartbeatTime: '', lastTransitionTime }
     const decision = decide({
       ...gone({ node: { ...facts.node, ready } }),
@@ -229,6 +230,11 @@ t.test('one that fell silent long after its VM first went missing was there unti
   t.match(span('Unknown', 185_000, { ...run(monotonic), since: monotonic - 180_000 }), {
     until: monotonic - 180_000,
   })
+  t.match(
+    span('Unknown', 500_000, run(monotonic - 31_000), -70_000),
+    { until: monotonic },
+    'a clock that is ahead dates nothing later than now',
+  )
 })
 
 t.test('one that vanished while vCenter did not answer may have vanished just before', async (t) => {
@@ -576,6 +582,14 @@ t.test('who gets the same answer again and again asks less often', async (t) => 
     [soon(79_999), soon(80_000)].map(({ probePlan }) => probePlan?.due),
     [false, true],
     'but before another could be deleted that vanishes now',
+  )
+  const long = gone(settings({ absentFor: 3_600_000 }))
+  const late = (ago: number) =>
+    decide({ ...long, evidence: { ...absence(long, { probes, ago }), absent: undefined, unproven: 9 } })
+  t.same(
+    [late(239_999), late(240_000)].map(({ probePlan }) => probePlan?.due),
+    [false, true],
+    'and never less often than every four minutes, however long a VM must be absent',
   )
   t.same(unproven(4, 0).recheck, [], 'and does not search besides')
   const lease = { ...absence(gone()), absent: undefined, heartbeat: undefined, unproven: 1 }

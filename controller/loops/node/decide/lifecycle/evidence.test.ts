@@ -70,6 +70,7 @@ t.test('what was found out in other circumstances does not count', async (t) => 
     ['a sign of life', [{}, { lifeSign: 'b' }]],
     ['another Node', [{}, { nodeUID: 'other' }]],
     ['another VM', [{}, { vm: boundVM({ moref: 'vm-9' }) }]],
+    ['one VM more', [{}, { others: [boundVM({ moref: 'vm-9' })] }]],
     ['a heartbeat', [{}, {}, { heartbeat: 'beat' }]],
   ]
   for (const [name, other] of rows) {
