@@ -208,6 +208,10 @@ t.test('a deletion comes last, and from a leader that is sure', async (t) => {
   t.match(done.guard, { uid: node().uid, resourceVersion: node().resourceVersion })
   t.strictSame(done.said, ['VMGone', 'NodeDeleted', 'DeletingNode'])
 
+  const faster = await run({ deleted: { outcome: 'gone' } })
+  t.match(faster.applied, { incomplete: false, deleted: undefined }, 'somebody else has deleted it')
+  t.strictSame(faster.said, ['VMGone'])
+
   const rows: [string, Parameters<typeof recorder>[0], string[], string[]][] = [
     ['not sure at first', { confirmed: [false] }, ['confirm'], []],
     [
