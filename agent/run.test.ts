@@ -28,12 +28,12 @@ const REFRESH = 600_000
 /**
  * Runs the loop on a clock that jumps from sleep to sleep, until `until`.
  *
- * @param outcome of the report at this time, seconds
+ * @param outcome of the report at this time, seconds; it may end the loop
  * @param changed whether the machine has changed at this time, seconds
  */
 async function simulate(
   until: number,
-  outcome: (seconds: number) => ReportOutcome = () => SENT,
+  outcome: (seconds: number, end: () => void) => ReportOutcome = () => SENT,
   changed: (seconds: number) => boolean = () => false,
   claimPending: (seconds: number) => boolean = () => false,
 ) {
@@ -51,7 +51,7 @@ async function simulate(
   const reporter: Reporter = {
     async report() {
       events.push(`report ${time / 1000}`)
-      return outcome(time / 1000)
+      return outcome(time / 1000, () => ending.abort())
     },
     changed: () => changed(time / 1000),
     claimPending: () => claimPending(time / 1000),
@@ -111,6 +111,15 @@ t.test('retries with growing waits, says so once, and once when it is over', asy
     { msg: 'report sent' },
   ])
   t.equal(lines.length, 3)
+})
+
+t.test('a report that the end of the agent cuts off is not said to have failed', async (t) => {
+  const { reports, lines } = await simulate(200, (_, end) => {
+    end()
+    return DEAD
+  })
+  t.same(reports, ['report 0'])
+  t.same(lines, [])
 })
 
 t.test('another cause is said as well', async (t) => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -62,6 +63,19 @@ t.test('a process that cannot be killed with the group holds nothing', async (t)
   t.same(await runTool(tool, [], { ...options, timeout: 3000 }), { kind: 'late' })
   const pid = await pidIn(file)
   t.doesNotThrow(() => process.kill(pid, 'SIGKILL'), 'it is there still')
+})
+
+t.test('a tool that has ended leaves nothing behind with its caller', async (t) => {
+  const ending = new AbortController()
+  const root = makeRoot(t)
+  for (const [tool, limits] of [
+    [plantTool(root, 'exit 0'), options],
+    [plantTool(root, 'exec sleep 60', 'hangs'), { ...options, timeout: 100 }],
+    ['/nowhere', options],
+  ] as const) {
+    await runTool(tool, [], { ...limits, signal: ending.signal })
+    t.same(getEventListeners(ending.signal, 'abort'), [], tool)
+  }
 })
 
 t.test('nothing is started once the caller has ended', async (t) => {
