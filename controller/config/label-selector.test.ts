@@ -109,6 +109,9 @@ await t.test('what is refused, and where', async (t) => {
   t.equal(parsed(' os = linux ').text, 'os = linux')
 })
 
+const MAX_INT64 = '9223372036854775807'
+const PAST_INT64 = '9223372036854775808'
+
 /** Everything that can be made of these pieces says more than rows that somebody thought of. */
 function* selectors(): Generator<string> {
   const pieces = ['a', 'b', '=', '!=', '!', ',', 'in', 'notin', '(', ')', '1', '>']
@@ -137,6 +140,7 @@ function* selectors(): Generator<string> {
         for (const rest of ['', ',', ',b', ',!b', ' ,b=1']) yield `${bang}a${operator}${value}${rest}`
   for (const key of ['A/a', 'a.b/c', 'a./c', 'a/b/c', 'a/', '/a', 'a-', '_a', 'x'.repeat(63), 'x'.repeat(64)])
     yield key
+  for (const limit of [MAX_INT64, PAST_INT64]) for (const operator of ['>', '<']) yield `a${operator}${limit}`
 }
 
 await t.test('the API server picks the same, and refuses the same', async (t) => {
@@ -150,6 +154,8 @@ await t.test('the API server picks the same, and refuses the same', async (t) =>
     b: { a: 'b', b: '1' },
     in: { a: 'in', b: 'b' },
     only: { b: 'b', 'a.b/c': 'x' },
+    most: { a: MAX_INT64 },
+    more: { a: PAST_INT64 },
   }
   for (const [name, labels] of Object.entries(nodes)) {
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } }

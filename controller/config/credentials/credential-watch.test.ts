@@ -223,6 +223,8 @@ t.test('another configuration: what is known goes on, for the same server only',
   t.same(vCenters(), ['w/r'], 'what stood in the file, until the Secret is read')
   await configure(ONE.replace('server: a', 'server: c'))
   t.same(vCenters(), ['pending'])
+  await configure(ONE.replace('server: a', 'server: a, port: 8443'))
+  t.same(vCenters(), ['pending'], 'another server may listen at another port')
   await configure(ONE)
   t.same(vCenters(), ['w/r'])
 })
