@@ -372,6 +372,10 @@ t.test('who wrote which field', async (t) => {
       before.map((entry) => (entry === one ? { ...entry, manager: 'other' } : entry)),
     ]),
     ...others.map((one): [string, readonly object[]] => [
+      `with ${one.manager} among the oldest of many, where there are few`,
+      before.map((entry) => (entry === one ? { ...entry, manager: 'ancient-changes' } : entry)),
+    ]),
+    ...others.map((one): [string, readonly object[]] => [
       `with another field for ${one.manager}`,
       before.map((entry) =>
         entry === one ? { ...entry, fieldsV1: { 'f:spec': { 'f:taints': {} } } } : entry,
