@@ -246,7 +246,9 @@ t.test('a status that failed is written though vCenter has nothing to say since'
   delete answers.status
   lookups.state = 'pending'
   await reconcile()
-  t.same(take().calls, ['report/status 200'])
+  t.match(take(), { calls: ['report/status 200'], events: { length: 3 } })
+  await reconcile()
+  t.same(take(), { calls: [], events: [], enqueued: [] }, 'and told once')
 })
 
 t.test('a status that another has written takes the place of one that is not on record', async (t) => {
