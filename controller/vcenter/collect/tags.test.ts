@@ -94,10 +94,14 @@ t.test('one object that is refused does not spoil the others', async (t) => {
   const { read: readTags } = setUp({ a: ['zone/z1'], b: ['zone/z2'] }, (call) =>
     JSON.stringify(call.body ?? '').includes('"bad"') ? 403 : undefined,
   )
-  const read = await readTags(['a', 'bad', 'b', 'd'].map(object))
-  t.equal(read.get(keyOf(object('a')))?.tags[0]?.name, 'z1')
-  t.equal(read.get(keyOf(object('b')))?.tags[0]?.name, 'z2')
-  t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [{ why: /403/ }] })
+  const objects = ['a', 'bad', 'b', 'd'].map(object)
+  // Each read may look for it again.
+  for (let times = 0; times < 20; times++) {
+    const read = await readTags(objects)
+    t.equal(read.get(keyOf(object('a')))?.tags[0]?.name, 'z1')
+    t.equal(read.get(keyOf(object('b')))?.tags[0]?.name, 'z2')
+    t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [{ why: /403/ }] })
+  }
 })
 
 t.test('without any privilege the calls stay few', async (t) => {
