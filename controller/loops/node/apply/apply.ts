@@ -57,7 +57,7 @@ export async function apply(
   if (failure !== undefined) return endedBy('node', failure, nodes)
 
   const { status, events, deletion } = decision
-  const mayWait = defer && !decision.confirmLease && deletion === undefined
+  const mayWait = defer && !decision.confirmLease
   if (mayWait && status !== undefined && differs(report, status))
     return { nodes, reports: [], deferred: { status, events }, incomplete: false }
   const written = await applyToReport(report, status, writer)

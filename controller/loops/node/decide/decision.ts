@@ -42,7 +42,7 @@ export interface Decision {
   readonly probePlan?: ProbePlan
   /** Of a Node whose VM is missing and was probed: what is missing before it may be deleted. For people. */
   readonly deletionUnmet?: readonly UnmetPrecondition[]
-  /** The Node is to be deleted. */
+  /** The Node is to be deleted; then `confirmLease` is set too, so that the status which tells why is not put off. */
   readonly deletion?: Deletion
   /** Other VMs that have the UUID of the Node's own and may run. */
   readonly copies?: Copies
