@@ -113,7 +113,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     }
     for (const vm of unclear) stale.add(vm)
     askAgain(store.update(changed))
-    askAgain(store.leave(left))
+    askAgain(store.leave([...left, ...told.gone]))
     for (const { vm, uuid } of told.sightings) {
       if (store.lacks(uuid, vm)) sightings.add(uuid, vm)
       // Of members the list tells it, and that they can be read again.
@@ -225,8 +225,12 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function retryFailed(): Promise<void> {
+    if (store.wantFailed()) triggers.locate.trigger()
+  }
+
+  async function readOverdue(): Promise<void> {
     for (const vm of members.overdue()) stale.add(vm)
-    if (store.wantFailed() || stale.size > 0) triggers.locate.trigger()
+    if (stale.size > 0) triggers.locate.trigger()
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {
@@ -289,6 +293,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       timed(timings.resync, resyncInTime),
       timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
       timed(timings.failed, retryFailed),
+      timed(timings.enter, readOverdue),
       timed(timings.sweep, sweep),
       async (signal) => {
         await lookForDatacenters(signal)

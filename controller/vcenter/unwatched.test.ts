@@ -90,7 +90,7 @@ t.test('privileges that are lost while a VM is watched', async (t) => {
 
 t.test('one that is destroyed after it came on the list and before the next poll', async (t) => {
   const lab = await openLab(t, {
-    timings: { ...QUICK, pollWait: 1_000, failed: 500, resync: NEVER, sweep: NEVER },
+    timings: { ...QUICK, pollWait: 1_000, enter: 500, failed: NEVER, resync: NEVER, sweep: NEVER },
   })
   const vm = await vmAt(lab, 0)
   const delay = { operation: 'WaitForUpdatesEx', kind: 'delay', milliseconds: 4_000, times: 1 } as const

@@ -21,13 +21,20 @@ export interface Pace {
   readonly longest?: number
   /** Least time between the starts of two runs. */
   readonly spacing: number
+  /** After `quiet` without a trigger, this many runs come this soon after their triggers. By default each waits for `quiet`. */
+  readonly early?: { readonly runs: number; readonly wait: number }
 }
 
-export function createDebounce({ quiet, max, longest = max, spacing }: Pace, clock: Clock): Debounce {
+export function createDebounce(
+  { quiet, max, longest = max, spacing, early = { runs: 0, wait: quiet } }: Pace,
+  clock: Clock,
+): Debounce {
   let triggers = 0
   let served = 0
+  let lastTrigger = -Infinity
   let lastRun = -Infinity
   let patience = max
+  let earlyRuns = 0
   let wake = () => {}
 
   async function triggered(signal: AbortSignal): Promise<void> {
@@ -44,6 +51,10 @@ export function createDebounce({ quiet, max, longest = max, spacing }: Pace, clo
     const start = clock.monotonic()
     const spaced = lastRun + spacing - start
     if (spaced > 0) await clock.sleep(spaced, signal)
+    if (earlyRuns < early.runs) {
+      await clock.sleep(early.wait, signal)
+      return
+    }
     for (;;) {
       const before = triggers
       const left = patience - (clock.monotonic() - start)
@@ -62,6 +73,9 @@ export function createDebounce({ quiet, max, longest = max, spacing }: Pace, clo
 
   return {
     trigger() {
+      const now = clock.monotonic()
+      if (now - lastTrigger >= quiet) earlyRuns = 0
+      lastTrigger = now
       triggers++
       wake()
     },
@@ -74,6 +88,7 @@ export function createDebounce({ quiet, max, longest = max, spacing }: Pace, clo
         const before = lastRun
         lastRun = clock.monotonic()
         if ((await work(signal)) === 'idle') lastRun = before
+        else earlyRuns++
       }
     },
   }

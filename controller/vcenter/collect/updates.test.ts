@@ -417,7 +417,7 @@ t.test('the UUIDs of all VMs are told apart from the members by their filter', a
   ])
   t.same(
     told[1],
-    { updates: [], sightings: [{ vm: 'vm-2', uuid: 'u-2' }] },
+    { updates: [], sightings: [{ vm: 'vm-2', uuid: 'u-2' }], gone: ['vm-1'] },
     'what leaves is nobody to search for',
   )
   t.same(refusals, [])

@@ -41,6 +41,8 @@ export interface PushedChanges {
   readonly updates: readonly Update[]
   /** VMs with their BIOS UUIDs (lower case): each has appeared, or its UUID has changed, or the watch has begun. */
   readonly sightings: readonly Sighting[]
+  /** VMs that are no longer shown, whether or not they are members: destroyed, unregistered, or no longer readable. */
+  readonly gone: readonly string[]
 }
 
 /** A property collector with its filter on the UUIDs of all VMs; that is undefined where vCenter refuses it. */
@@ -116,6 +118,7 @@ export function createUpdates(options: {
   ) {
     const updates: Update[] = []
     const sightings: Sighting[] = []
+    const gone: string[] = []
     let objects = 0
     let doubtful = false
     const response = await soap.call({
@@ -134,8 +137,10 @@ export function createUpdates(options: {
           objects++
           doubtful ||= strayIn(readMissing(record)) !== undefined
           const filter = toReference(child(filterSet, 'filter'))?.value
+          const vm = toReference(child(record, 'obj'))?.value
           if (filter === undefined || filter !== allUUIDs?.value)
             updates.push(readUpdate(record, whole, known))
+          else if (vm !== undefined && textOf(record, 'kind') === 'leave') gone.push(vm)
           else sightings.push(...readSightings(record))
         },
       },
@@ -148,7 +153,12 @@ export function createUpdates(options: {
       for (const missing of childrenOf(filter, 'missingSet')) throw lostStart(child(missing, 'obj'))
     }
     const truncated = textOf(set, 'truncated') === 'true'
-    return { version: textOf(set, 'version') ?? version, truncated, objects, told: { updates, sightings } }
+    return {
+      version: textOf(set, 'version') ?? version,
+      truncated,
+      objects,
+      told: { updates, sightings, gone },
+    }
   }
 
   async function endPoll({ reference: target }: Collector, signal: AbortSignal): Promise<void> {
@@ -219,7 +229,7 @@ export function createUpdates(options: {
   }
 }
 
-const NOTHING: PushedChanges = { updates: [], sightings: [] }
+const NOTHING: PushedChanges = { updates: [], sightings: [], gone: [] }
 
 /** The list view is gone, with or without its session: everything must be created again. */
 function lostStart(start: XMLElement | undefined): SoapFault {
