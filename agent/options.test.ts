@@ -8,7 +8,7 @@ t.test('defaults', (t) => {
       kubeconfigs: [],
       root: '/',
       rpctool: undefined,
-      refresh: 240_000,
+      refresh: 180_000,
       look: 30_000,
       mode: 'run',
       output: 'table',

@@ -40,7 +40,7 @@ wrong, and what to do; it sends nothing, and its exit code is 1 where a check fa
                       the addresses come from DIR/run/rollcall/network-interfaces.json
   --rpctool FILE      guest RPC tool (default: DIR/usr/bin/vmware-rpctool, else rollcall-guestinfo
                       beside this program); where the host refuses it, DIR/usr/bin/vmtoolsd --cmd is taken
-  --refresh DURATION  time between two full reports, at least 1m (default 4m); up to an eighth is added at
+  --refresh DURATION  time between two full reports, at least 1m (default 3m); up to an eighth is added at
                       random. Each is a sign of life: while they come, the controller deletes no Node, so
                       keep it, with the eighth and time to retry, within lifecycle.absentFor
   --look DURATION     time between two looks at addresses and the like, at least 1s (default 30s);
@@ -59,7 +59,7 @@ const SPEC = {
   kubeconfig: { type: 'string', multiple: true },
   root: { type: 'string', default: '/' },
   rpctool: { type: 'string' },
-  refresh: { type: 'string', default: '4m' },
+  refresh: { type: 'string', default: '3m' },
   look: { type: 'string', default: '30s' },
   once: { type: 'boolean', default: false },
   print: { type: 'boolean', default: false },

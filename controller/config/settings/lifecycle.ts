@@ -39,13 +39,13 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
       protects: 'a single wrong answer',
     }),
     absentFor: row(duration('1s'), {
-      default: '5m',
+      default: '4m',
       meaning:
-        'The least time between the first and the last proof. At least 1s; less than 5m draws a warning.',
+        "The least time between the first and the last proof. At least 1s; less than 4m draws a warning. Kubernetes' own tests give a Node five minutes to go after its machine.",
       protects:
-        'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that is still running, whose agent reports at least every 5 minutes',
+        'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that is still running, whose agent reports at least every 3½ minutes',
       warn: (time) =>
-        time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 5 * MINUTE ? SOONER_THAN_AGENTS : undefined,
+        time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 4 * MINUTE ? SOONER_THAN_AGENTS : undefined,
     }),
     leaderAge: row(duration('0s'), {
       default: '2m',
@@ -62,7 +62,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     maxAbsentShare: row(share, {
       default: '20%',
       meaning:
-        "0% to 100% (or a fraction, `0.2`): if the VMs of more than this share of one vCenter's Nodes vanish at once (each within a minute of the next, or within a fifth of `absentFor` if that is less, but never less than 5s), the brake engages: none of that vCenter's Nodes is deleted until only a few are missing or a person releases it: [the brake](lifecycle.md#the-brake). 100% draws a warning.",
+        "0% to 100% (or a fraction, `0.2`): if the VMs of more than this share of one vCenter's Nodes vanish at once (each within a minute of the next, or within a fourth of `absentFor` if that is less, but never less than 5s), the brake engages: none of that vCenter's Nodes is deleted until only a few are missing or a person releases it: [the brake](lifecycle.md#the-brake). 100% draws a warning.",
       protects: 'a vCenter restored from an old backup, or one that has lost part of its inventory',
       warn: (share) => (share === 1 ? NO_BRAKE : undefined),
     }),
@@ -111,9 +111,9 @@ function parseDeletion(written: string): Result<LifecycleConfig['deletion']> {
 }
 
 const SOONER_THAN_VCENTER =
-  'is under 30s: a vCenter that restarts or loads its inventory shows VMs as gone for longer than that; set 5m or more outside tests'
+  'is under 30s: a vCenter that restarts or loads its inventory shows VMs as gone for longer than that; set 4m or more outside tests'
 const SOONER_THAN_AGENTS =
-  'is under 5m, the time between two reports of an agent with nothing new to say: the agent of a running machine may not have reported yet; set 5m or more'
+  'is under 4m, the time between two reports of an agent with nothing new to say and a retry: the agent of a running machine may not have reported yet; set 4m or more'
 const YOUNG_LEADER =
   'of 0 lets a replica delete Nodes as soon as it leads, while the previous leader may still be writing: set 30s or more'
 const NO_BRAKE =

@@ -7,7 +7,7 @@ import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { clusterCheck } from './cluster.ts'
 
-/** An agent reports every five minutes at the latest, unless configured otherwise. */
+/** An agent reports every 3½ minutes at the latest, unless configured otherwise. */
 const SILENT_AFTER = 15 * 60_000
 
 const NEXT = 'look at the agent\'s Pod or unit there, and run "rollcall-agent doctor"'

@@ -11,7 +11,7 @@ import type { NodeFacts } from '../node-facts.ts'
 
 /**
  * How long vCenter may take to show a claim, milliseconds. A reboot clears guestinfo or leaves the old boot's claim in it. The
- * agent writes a new claim when it starts and checks it every 4 to 4½ minutes; vCenter shows it seconds to minutes
+ * agent writes a new claim when it starts and checks it every 3 to 3½ minutes; vCenter shows it seconds to minutes
  * later.
  */
 export const CLAIM_GRACE_MS = 15 * 60_000

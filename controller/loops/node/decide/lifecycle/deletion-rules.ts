@@ -169,7 +169,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
 
 /**
  * How many times longer a machine must be absent if no vCenter has ever shown it for its Node. Without a moref to read it
- * cannot be told from an inaccessible VM, so it must stay absent for longer than a datastore outage: half an hour by
+ * cannot be told from an inaccessible VM, so it must stay absent for longer than a datastore outage: 24 minutes by
  * default.
  */
 const UNSEEN_FACTOR = 6

@@ -55,7 +55,7 @@ export function allowedAbsent(bound: number, settings: LifecycleConfig): number 
  * find it, and searching for many takes a while: hence a minute, or less where `absentFor` is below its default.
  */
 export function atOnce({ absentFor }: LifecycleConfig): number {
-  return Math.min(60_000, Math.max(5_000, absentFor / 5))
+  return Math.min(60_000, Math.max(5_000, absentFor / 4))
 }
 
 /** Groups these into waves, in order: within a wave, each vanished within `gap` of another. */

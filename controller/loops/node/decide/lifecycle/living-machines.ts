@@ -30,7 +30,7 @@ export function livesOn(
   return node.ready?.status === 'False' || missingFor >= quietTime(settings)
 }
 
-/** For how many times `absentFor` the agent of a machine must have been silent: half an hour by default. */
+/** For how many times `absentFor` the agent of a machine must have been silent: 24 minutes by default. */
 const AGENT_SILENT = 6
 
 /**
