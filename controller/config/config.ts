@@ -96,6 +96,8 @@ export interface IdentityConfig {
   readonly require: IdentityLevel
   /** Nodes that may stay at `asserted`, because no agent can run there. */
   readonly exempt: LabelSelector | undefined
+  /** Whether a Node that shows no claim waits for a vCenter that does not answer, because that may know a VM like its own. */
+  readonly requireAllVCenters: boolean
 }
 
 export interface TopologyConfig {

@@ -56,7 +56,7 @@ await t.test('what the fields of a vCenter become', async (t) => {
       rest,
       {
         labels: { zone: undefined, region: undefined },
-        identity: { require: 'reported', exempt: undefined },
+        identity: { require: 'reported', exempt: undefined, requireAllVCenters: true },
         vCenter: { ...BASE, ...expected },
       },
       settings,

@@ -83,7 +83,7 @@ t.test('a Node that comes or goes by its provider ID concerns those that report 
 })
 
 t.test('an exempt Node is followed from its registration, in both byte orders', async (t) => {
-  const { watch, followed } = setUp({ require: 'asserted', exempt: undefined })
+  const { watch, followed } = setUp({ require: 'asserted', exempt: undefined, requireAllVCenters: true })
   watch.onNode('worker-1', node())
   t.same(followed.splice(0).sort(), [`+${BIOS_UUID}`, `+${SWAPPED_UUID}`])
   watch.onReport('worker-1', report())

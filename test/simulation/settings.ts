@@ -10,7 +10,7 @@ export function drawSettings(random: Random): DecisionConfig {
     labels: random.derive('labels').chance(0.4) ? CATEGORIES : { zone: undefined, region: undefined },
     datacenters: random.chance(0.3) ? { 'vc-1': ['dc-1'] } : {},
     servers: {},
-    identity: { require: 'reported', exempt: undefined },
+    identity: { require: 'reported', exempt: undefined, requireAllVCenters: true },
     lifecycle: {
       deletion: random.pick(['on', 'on', 'on', 'on', 'on', 'on', 'dry-run', 'off'] as const),
       unbound: random.pick(['report', 'delete'] as const),

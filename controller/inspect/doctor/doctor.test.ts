@@ -128,7 +128,7 @@ const good: DoctorFacts = {
     path: 'vsphere.conf',
     vCenters: ['main'],
     warnings: [],
-    identity: { require: 'reported', exempt: undefined },
+    identity: { require: 'reported', exempt: undefined, requireAllVCenters: true },
     requireGiven: true,
   }),
   cluster: seen(clusterOf(cluster)),
@@ -408,7 +408,7 @@ t.test('a machine whose clock is wrong does not make the cluster look silent', a
 t.test(
   'how much a Node must prove depends on how the controller is started, unless the file says it',
   async (t) => {
-    const identity = { require: 'reported', exempt: undefined } as const
+    const identity = { require: 'reported', exempt: undefined, requireAllVCenters: true } as const
     const configuration = seen({ path: '', vCenters: [], warnings: [], identity, requireGiven: false })
     t.match(wrong({ ...good, configuration }), [
       {
@@ -434,7 +434,7 @@ t.test('Nodes that need no agent', async (t) => {
       path: '',
       vCenters: [],
       warnings: [],
-      identity: { require, exempt: undefined },
+      identity: { require, exempt: undefined, requireAllVCenters: true },
       requireGiven: true,
     })
   const silent = seen(clusterOf({ ...cluster, nodes: nodesSeen([node], []) }))

@@ -153,7 +153,10 @@ t.test('a report that has to be made comes alone', async (t) => {
     facts({
       report: undefined,
       lookups: [],
-      settings: { ...SETTINGS, identity: { require: 'asserted', exempt: undefined } },
+      settings: {
+        ...SETTINGS,
+        identity: { require: 'asserted', exempt: undefined, requireAllVCenters: true },
+      },
     }),
   )
   const without = { ...context, report: undefined }

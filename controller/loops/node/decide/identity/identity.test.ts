@@ -38,7 +38,8 @@ function reported(changes: Parameters<typeof spec>[0]): NodeFacts['report'] {
 
 function requiring(require: IdentityLevel, exempt?: string): DecisionConfig {
   const selector = exempt === undefined ? undefined : parseLabelSelector(exempt)
-  return { ...SETTINGS, identity: { require, exempt: selector?.ok === true ? selector.value : undefined } }
+  const exempted = selector?.ok === true ? selector.value : undefined
+  return { ...SETTINGS, identity: { ...SETTINGS.identity, require, exempt: exempted } }
 }
 
 /** The claim names a Node that exists, and is known to be this VM, another, or none yet. */

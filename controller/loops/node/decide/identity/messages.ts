@@ -102,13 +102,15 @@ export function claimDecides(vm: VirtualMachine, twin: VirtualMachine): Conditio
   )
 }
 
-/** For a VM that fits while others that may fit as well are not known. */
+/** For a VM that fits while others that may fit as well are not known: `alone` where vCenter could not read these. */
 export function fitsWithoutClaim(
   vm: VirtualMachine,
   { reason, message }: Pick<ConditionValue, 'reason' | 'message'>,
+  alone: boolean,
 ): ConditionValue {
+  const way = alone ? '' : '; a claim of its agent, or identity.requireAllVCenters: false, lets it go ahead'
   return unknown(
     reason,
-    `${describeVM(vm)} fits, but shows no claim of this Node, and there may be another such VM: ${message}`,
+    `${describeVM(vm)} fits, but shows no claim of this Node, and there may be another such VM: ${message}${way}`,
   )
 }

@@ -6,10 +6,12 @@ import {
   facts,
   MAC,
   NODE_UID,
+  SETTINGS,
   spec,
   vm,
 } from '../../../../../test/fixtures/facts.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import type { NodeFacts } from '../node-facts.ts'
 import { findVM } from './vm.ts'
 
 const OTHER_MAC = '00:50:56:8e:00:02'
@@ -212,6 +214,13 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
     'the UUID is all there is',
   )
   t.equal(findVM(asserted, facts({ lookups: [found, pending] })).outcome, 'pending')
+  const settings = { ...SETTINGS, identity: { ...SETTINGS.identity, requireAllVCenters: false } }
+  const heedless = (...lookups: NodeFacts['lookups']) =>
+    findVM(asserted, facts({ lookups, settings })).outcome
+  t.equal(heedless(found, unknown), 'found', 'where a person has said so, one that is away is not waited for')
+  t.equal(heedless(found, pending), 'pending', 'but one that is about to answer')
+  t.equal(heedless(more(found)), 'unknown', 'and VMs that could not be read')
+  t.equal(heedless(found, { ...found, vCenter: 'vc2' }), 'refused', 'and two that fit are two')
   t.equal(MAC, mine.nics[0]?.mac)
 })
 

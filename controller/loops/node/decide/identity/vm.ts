@@ -120,7 +120,8 @@ function findBound(bound: BoundVM, { vms, facts, unanswered, query }: Shown): VM
 
 /**
  * The VM of a Node that was never verified. A claim that only the machine itself can show decides. Without one the VM must
- * be the only one that fits, and each vCenter must have said so: otherwise whoever makes a copy in time gets the Node.
+ * be the only one that fits, and each vCenter must have said so: otherwise whoever makes a copy in time gets the Node. A
+ * person may decide that one that does not answer is not waited for.
  */
 function findFirst({ vms, facts, query, unanswered }: Shown): VMSearch {
   if (vms.length === 0) return unanswered ?? { outcome: 'not-found', condition: noVM(query.machine, facts) }
@@ -140,11 +141,15 @@ function findFirst({ vms, facts, query, unanswered }: Shown): VMSearch {
   const [vm] = candidates.length > 0 ? candidates : primaries
   if (candidates.length > 1 || vm === undefined)
     return { outcome: 'refused', condition: ambiguous(query.machine, primaries) }
-  if (unanswered?.outcome === 'unknown') {
+  if (unanswered?.outcome === 'unknown' && (unanswered.alone || facts.settings.identity.requireAllVCenters)) {
     // No other Node says so.
-    return { outcome: 'unknown', condition: fitsWithoutClaim(vm, unanswered.condition), alone: true }
+    return {
+      outcome: 'unknown',
+      condition: fitsWithoutClaim(vm, unanswered.condition, unanswered.alone),
+      alone: true,
+    }
   }
-  if (unanswered !== undefined) return unanswered
+  if (unanswered?.outcome === 'pending') return unanswered
   const twin = fits.find((each) => each !== vm)
   return twin !== undefined && awaitsClaim(query, facts)
     ? { outcome: 'unknown', condition: claimDecides(vm, twin), alone: true }
