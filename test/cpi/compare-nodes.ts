@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
 import { explain, type NodeRow } from './differences.ts'
+import { brokenRules } from './rules.ts'
 import { runCPI } from './run-cpi.ts'
 import type { Scenario, ScenarioCase } from './scenario.ts'
 import { type CPIStage, readNodes, runRollcall, setUp } from './stage.ts'
@@ -11,11 +12,14 @@ export interface ComparedNode {
   readonly scenario: Scenario
   readonly case: ScenarioCase
   readonly differences: readonly NodeDifference[]
+  /** Where Rollcall alone has initialized the Node: what it wrote against the rules of the docs. */
+  readonly broken: readonly string[]
 }
 
 /** In one part of a Node. Where one of them did not initialize it, that alone is the difference. */
 export interface NodeDifference {
   readonly part:
+    | 'exists'
     | 'initialized'
     | 'providerID'
     | 'addresses'
@@ -43,15 +47,20 @@ export async function compareScenario(
   const rollcall = await readNodes(stage.clusters.rollcall)
   return scenario.cases.map((each, index) => {
     const name = staged.names[index] ?? ''
-    return { scenario, case: each, differences: differencesOf(cpi.get(name), rollcall.get(name)) }
+    const [theirs, ours] = [cpi.get(name), rollcall.get(name)]
+    const alone = theirs !== undefined && ours !== undefined && isInitialized(ours) && !isInitialized(theirs)
+    const broken = alone ? brokenRules(ours, { scenario, one: each, uuid: staged.uuids[index] ?? '' }) : []
+    return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
   })
 }
 
 /** In whatever a provider writes to a Node, but for the label that only Rollcall has. */
 function differencesOf(cpi: NodeObject | undefined, rollcall: NodeObject | undefined): NodeDifference[] {
   const parts: NodeDifference[] = [
-    { part: 'initialized', cpi: isInitialized(cpi), rollcall: isInitialized(rollcall) },
+    { part: 'exists', cpi: cpi !== undefined, rollcall: rollcall !== undefined },
   ]
+  if (cpi !== undefined && rollcall !== undefined)
+    parts.push({ part: 'initialized', cpi: isInitialized(cpi), rollcall: isInitialized(rollcall) })
   if (cpi !== undefined && rollcall !== undefined && isInitialized(cpi) === isInitialized(rollcall)) {
     parts.push(
       { part: 'providerID', cpi: cpi.spec.providerID, rollcall: rollcall.spec.providerID },
@@ -97,8 +106,11 @@ export function judge(all: readonly ComparedNode[]): Judged {
       return row === undefined
     })
     if (differences.length === 0) agreed++
-    else if (without.length === 0) explained++
+    else if (without.length === 0 && compared.broken.length === 0) explained++
     unexplained.push(...without.map((difference) => describe(difference, compared)))
+    unexplained.push(
+      ...compared.broken.map((rule) => `${compared.scenario.name}: ${compared.case.name}: ${rule}`),
+    )
   }
   return { agreed, explained, unexplained, shown }
 }

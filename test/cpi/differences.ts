@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { isIPv4, isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { runAsProgram } from '../../build/entry.ts'
+import type { IPFamily } from '../../controller/config/config.ts'
 import { nearestLabelValue } from '../../controller/types/well-known.ts'
 import type { Verdict } from './compare.ts'
 import type { ComparedNode, NodeDifference } from './compare-nodes.ts'
@@ -17,6 +18,8 @@ interface Difference {
 }
 
 export interface NodeRow extends Difference {
+  /** The CPI differs where it happens to meet the wrong one first, so that no case shows it each time. */
+  readonly byChance?: true
   /** Whether this is why they differ there. */
   explains(difference: NodeDifference, compared: ComparedNode): boolean
 }
@@ -245,6 +248,7 @@ export const ON_NODES: readonly NodeRow[] = [
       return (
         part === 'label topology.kubernetes.io/zone' &&
         node.untainted === true &&
+        node.providerID !== 'foreign' &&
         rollcall === own['topology.kubernetes.io/zone'] &&
         cpi === own['failure-domain.beta.kubernetes.io/zone']
       )
@@ -285,9 +289,8 @@ export const ON_NODES: readonly NodeRow[] = [
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
       if (vm.hostName === '') return givesUp(part, one)
-      return (
-        part === 'initialized' && cpi === false && vm.hostName !== undefined && node.providerID === undefined
-      )
+      const isOther = vm.hostName !== undefined || vm.nameOfPrevious === true
+      return part === 'initialized' && cpi === false && isOther && node.providerID === undefined
     },
   },
   {
@@ -298,17 +301,124 @@ export const ON_NODES: readonly NodeRow[] = [
     because: 'The kubelet requested its certificate for that name.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
-      vm.hostName !== undefined &&
-      JSON.stringify(cpi).replace(`"Hostname","address":"${vm.hostName}"`, '') ===
+      (vm.hostName !== undefined || vm.nameOfPrevious === true) &&
+      JSON.stringify(cpi).replace(/"Hostname","address":"[^"]*"/, '') ===
         JSON.stringify(rollcall).replace(/"Hostname","address":"[^"]*"/, ''),
   },
   {
-    what: "A Node whose UUID no VM has, while some guest has the Node's name as its host name or address",
+    what: "A Node whose UUID no VM has, or that has none, while some guest has the Node's name as its host name or address",
     cpi: 'takes that VM',
     rollcall: 'the Node stays uninitialized, and the condition says which UUID was looked for',
     because: 'The guest chooses names and addresses: by them one node could pass for another.',
     explains: ({ part, cpi }, { case: one }) =>
-      part === 'initialized' && cpi === true && one.node?.systemUUID === 'unknown',
+      part === 'initialized' &&
+      cpi === true &&
+      ['unknown', 'malformed', 'empty'].includes(one.node?.systemUUID ?? ''),
+  },
+  {
+    what: 'Two guests with one host name, which is that of a Node',
+    byChance: true,
+    cpi: 'takes either for a Node without a provider ID, also the one whose UUID is not that of the Node',
+    rollcall: 'takes the one with the UUID of the Node',
+    because: 'The guest chooses its name.',
+    explains: ({ part, cpi }, { scenario: { cases }, case: one }) =>
+      part !== 'exists' &&
+      one.node?.providerID === undefined &&
+      (part !== 'initialized' || cpi === true) &&
+      (cases[cases.indexOf(one) + 1]?.vm?.nameOfPrevious === true ||
+        cases.filter(({ vm = {} }) => vm.hostName !== undefined && vm.hostName === one.node?.name).length >
+          0),
+  },
+  {
+    what: 'Two VMs with one BIOS UUID, of which one is off',
+    byChance: true,
+    cpi: 'takes either',
+    rollcall: 'takes the one that runs',
+    because: 'A kubelet does not report from a machine that is off.',
+    explains: ({ part }, { scenario: { cases }, case: one }) =>
+      part !== 'exists' && pairOf(cases, one).some(({ vm = {} }) => vm.powerState !== undefined),
+  },
+  {
+    what: 'Two VMs with one BIOS UUID, both of which run',
+    cpi: 'takes either',
+    rollcall:
+      'a new Node stays uninitialized, and the condition names both; an initialized one keeps what it has',
+    because: 'One of them is a copy, and without an agent nothing tells which.',
+    explains: ({ part }, { scenario: { cases }, case: one }) =>
+      part !== 'exists' && pairOf(cases, one).length === 2,
+  },
+  {
+    what: 'A provider ID that is a UUID alone, without `vsphere://`',
+    cpi: 'reads it',
+    rollcall: "counts it as another provider's, and leaves the Node alone",
+    because: "What names no provider may be anybody's.",
+    explains: ({ part }, { case: one }) =>
+      (part === 'initialized' || part === 'addresses' || part.startsWith('label ')) &&
+      one.node?.providerID === 'bare',
+  },
+  {
+    what: "A Node that is not Ready, with another provider's provider ID, or with one whose UUID is none",
+    cpi: 'deletes the Node, also a new one',
+    rollcall: 'keeps the Node',
+    because:
+      'What names no VM says nothing of whether the machine is there (kubernetes/cloud-provider-vsphere#538).',
+    explains: ({ part, cpi }, { case: { node = {} } }) =>
+      part === 'exists' &&
+      cpi === false &&
+      node.ready !== undefined &&
+      (node.providerID === 'malformed' || node.providerID === 'foreign'),
+  },
+  {
+    what: 'The shutdown taint on an initialized Node whose provider ID is missing or names no machine, and which is Ready',
+    cpi: 'removes it',
+    rollcall: 'leaves the Node alone',
+    because: 'Nobody knows whether its machine is off.',
+    explains: ({ part }, { case: { node = {} } }) =>
+      part === 'taints' &&
+      node.shutdownTaint === true &&
+      ![undefined, 'empty', 'malformed', 'foreign', 'bare'].every((each) => each !== node.providerID),
+  },
+  {
+    what: "Labels of another provider's Nodes: a beta label for zone or region that has no or another value than the label itself",
+    cpi: 'writes the value of the beta label into the label, on each Node of the cluster',
+    rollcall: 'touches no Node of another provider',
+    because: 'They are not its own.',
+    explains: ({ part, cpi }, { case: { node = {} } }) =>
+      labelOf(part) !== undefined &&
+      (node.providerID === 'foreign' || node.providerID === 'bare') &&
+      node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
+  },
+  {
+    what: 'The machine of an initialized Node was gone before the provider first saw it, and the Node is not Ready',
+    cpi: 'deletes the Node',
+    rollcall:
+      'keeps the Node, and says `NotBound`; with `lifecycle.unbound: delete` it is deleted after six times `lifecycle.absentFor`',
+    because: 'A search by UUID alone finds no VM whose datastore is away, either.',
+    explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
+      part === 'exists' && cpi === false && vm.gone === true && node.ready !== undefined,
+  },
+  {
+    what: 'One category for both zone and region',
+    cpi: 'sees the zone alone, so that the Node stays uninitialized',
+    rollcall: 'writes the tag into both',
+    because: 'It was asked for.',
+    explains: ({ part }, { scenario: { oneCategory }, case: one }) =>
+      oneCategory === true && (givesUp(part, one) || labelOf(part) !== undefined),
+  },
+  {
+    what: '`--node-ip` `::` or `0.0.0.0`, by which a kubelet asks for a family',
+    cpi: 'the Node stays uninitialized',
+    rollcall: 'counts it as not set; `ipFamily` decides',
+    because: 'It names no address.',
+    explains: ({ part }, { case: one }) => givesUp(part, one) && one.node?.nodeIP === '::',
+  },
+  {
+    what: 'An address with leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
+    cpi: 'reads it as decimal',
+    rollcall: 'the Node stays uninitialized, and the condition says so',
+    because: 'Others read it as octal; kubelets write none.',
+    explains: ({ part, cpi }, { case: one }) =>
+      part === 'initialized' && cpi === true && /\.0\d/.test(one.node?.nodeIP ?? ''),
   },
   {
     what: 'A family of `ipFamily` has no address, or only excluded ones',
@@ -317,7 +427,8 @@ export const ON_NODES: readonly NodeRow[] = [
       'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps its address of that family, and if it had none, `FamilyMissing` says so',
     because: 'The addresses that exist can be used, and kept current.',
     explains: ({ part, rollcall }, { scenario, case: one }) =>
-      part === 'addresses' && (lacksFamily(scenario, one) || isOfOneFamily(rollcall, scenario)),
+      part === 'addresses' &&
+      (lacksFamily(scenario, one) || isOfOneFamily(rollcall, familiesOf(scenario, one))),
   },
   {
     what: 'The same, and `--node-ip` is of the other family alone',
@@ -412,6 +523,15 @@ export const ON_NODES: readonly NodeRow[] = [
   },
 ]
 
+/** The two machines that have one BIOS UUID, if this is one of them. */
+function pairOf(cases: Scenario['cases'], one: ScenarioCase): readonly ScenarioCase[] {
+  const index = cases.indexOf(one)
+  const next = cases[index + 1]
+  const before = cases[index - 1]
+  if (one.vm?.uuidOfPrevious === true && before !== undefined) return [before, one]
+  return next?.vm?.uuidOfPrevious === true ? [one, next] : []
+}
+
 /** Whether this is what comes of it where the CPI gives a Node up, by what Rollcall does to it. */
 function givesUp(part: NodeDifference['part'], { node = {} }: ScenarioCase): boolean {
   return part === (node.untainted === true ? 'addresses' : 'initialized')
@@ -424,10 +544,18 @@ function addressesOf({ vm = {} }: ScenarioCase): readonly string[] {
     .flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
 }
 
+/** Those that are configured for the vCenter of its machine. */
+function familiesOf(
+  { ipFamily = ['ipv4'], second = {} }: Scenario,
+  { vm = {} }: ScenarioCase,
+): readonly IPFamily[] {
+  return vm.second === true ? (second.ipFamily ?? ipFamily) : ipFamily
+}
+
 /** Whether one family alone is among a Node's addresses where two are configured. */
-function isOfOneFamily(addresses: unknown, { ipFamily = [] }: Scenario): boolean {
+function isOfOneFamily(addresses: unknown, families: readonly IPFamily[]): boolean {
   const texts = Array.isArray(addresses) ? addresses.map((each: { address: string }) => each.address) : []
-  return ipFamily.length === 2 && texts.some((each) => isIPv4(each)) !== texts.some((each) => isIPv6(each))
+  return families.length === 2 && texts.some((each) => isIPv4(each)) !== texts.some((each) => isIPv6(each))
 }
 
 /** Whether all that the kubelet was given is on the machine. */
@@ -437,10 +565,10 @@ function choseItsOwn(one: ScenarioCase): boolean {
 }
 
 /** Whether a machine with addresses has none of a family that is configured. */
-function lacksFamily({ ipFamily = ['ipv4'] }: Scenario, one: ScenarioCase): boolean {
+function lacksFamily(scenario: Scenario, one: ScenarioCase): boolean {
   const usable = addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
   const has = { ipv4: usable.some((each) => isIPv4(each)), ipv6: usable.some((each) => isIPv6(each)) }
-  return usable.length > 0 && ipFamily.some((family) => !has[family])
+  return usable.length > 0 && familiesOf(scenario, one).some((family) => !has[family])
 }
 
 function labelOf(part: NodeDifference['part']): Label | undefined {

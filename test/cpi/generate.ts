@@ -61,15 +61,23 @@ const DATACENTERS = [
   'Datacenter:DC2',
 ]
 
+const PROVIDER_IDS: readonly NonNullable<KubeletNode['providerID']>[] = [
+  ...(['plain', 'plain', 'plain', 'upper', 'swapped', 'previous', 'foreign'] as const),
+  ...(['empty', 'malformed', 'bare'] as const),
+]
+
 /** A scenario of a dozen Nodes under one configuration, the same for the same numbers. */
 export function generateScenario(name: string, random: Random): Scenario {
   const twoVCenters = random.chance(0.2)
   return {
     name,
     labels: random.chance(0.8) ? ['zone', 'region'] : random.pick<Label[]>([[], ['zone'], ['region']]),
-    tags: generateTags(random),
+    tags: generateTags(OBJECTS, random),
     ...(!twoVCenters && random.chance(0.2) ? { datacenters: someOf(DATACENTERS, random) } : {}),
     twoVCenters,
+    ...(twoVCenters ? generateSecond(random) : {}),
+    ...rarely(random, 0.05, () => ({ oneCategory: true })),
+    ...rarely(random, 0.2, () => ({ form: 'ini' as const })),
     ...rarely(random, 0.5, () => ({ ipFamily: random.pick(FAMILIES) })),
     ...rarely(random, 0.5, () => ({
       nodes: generateAddressSettings(
@@ -98,6 +106,14 @@ export function generateAddressSettings(
   }
 }
 
+/** Tags of a second vCenter, and settings of its own. */
+function generateSecond(random: Random): Pick<Scenario, 'tagsOfSecond' | 'second'> {
+  return {
+    ...rarely(random, 0.6, () => ({ tagsOfSecond: generateTags(['DC0', 'DC0_C0', 'DC0_C0_H0'], random) })),
+    ...rarely(random, 0.3, () => ({ second: { ipFamily: random.pick(FAMILIES) } })),
+  }
+}
+
 /** Up to three NICs; the address of each Node is its own in all of its subnets. */
 function generateNICs(index: number, random: Random): GuestNic[] {
   let last = 0
@@ -113,9 +129,9 @@ function generateNICs(index: number, random: Random): GuestNic[] {
 }
 
 /** Dense high up and sparse below, as people tag; values that cannot be labels are rare. */
-function generateTags(random: Random): Tagged[] {
+function generateTags(objects: readonly string[], random: Random): Tagged[] {
   const density = random.between(0.1, 0.6)
-  return OBJECTS.flatMap((object) =>
+  return objects.flatMap((object) =>
     (['zone', 'region'] as const)
       .filter(() => random.chance(density))
       .map((label) => ({
@@ -128,15 +144,39 @@ function generateTags(random: Random): Tagged[] {
 
 function generateCase(index: number, twoVCenters: boolean, random: Random): ScenarioCase {
   const nics = random.chance(0.5) ? generateNICs(index, random) : undefined
+  const node = generateNode(random)
   const own = (nics ?? []).flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
   return {
     name: `Node ${index}`,
-    vm: { ...generateMachine(twoVCenters, random), ...(nics === undefined ? {} : { nics }) },
+    vm: {
+      ...generateMachine(twoVCenters, random),
+      ...(nics === undefined ? {} : { nics, ...generateStatic(index, nics, random) }),
+      ...generateTrouble(index, node, random),
+    },
     node: {
-      ...generateNode(random),
+      ...node,
       ...(own.length === 0 ? {} : rarely(random, 0.3, () => ({ nodeIP: generateNodeIP(own, random) }))),
     },
   }
+}
+
+/** One of three machines is sometimes gone; another has sometimes the UUID or the guest name of the one before. */
+function generateTrouble(index: number, { untainted }: KubeletNode, random: Random): ScenarioMachine {
+  if (index % 3 === 0) return untainted === true ? rarely(random, 0.3, () => ({ gone: true })) : {}
+  if (index % 3 === 1) return {}
+  return rarely(random, 0.15, () => random.pick([{ uuidOfPrevious: true }, { nameOfPrevious: true }]))
+}
+
+/** Sometimes with static addresses in cloud-init's metadata, of the machine or not. */
+function generateStatic(
+  index: number,
+  nics: readonly GuestNic[],
+  random: Random,
+): Pick<ScenarioMachine, 'staticAddresses'> {
+  const own = nics.flatMap(({ addresses }) => addresses)
+  return rarely(random, 0.15, () => ({
+    staticAddresses: [own.length > 0 && random.chance(0.7) ? random.pick(own) : `10.3.0.${index + 1}/24`],
+  }))
 }
 
 /** Generates the kubelet's choice: mostly one of the machine's addresses, or one of each family. */
@@ -173,14 +213,19 @@ function generateNode(random: Random): KubeletNode {
       'failure-domain.beta.kubernetes.io/region': 'region-of-old',
     })),
   }
+  const untainted = random.chance(0.25)
   const keys = Object.keys(labels)
   return {
-    systemUUID: random.chance(0.9) ? random.pick(['swapped', 'plain', 'upper'] as const) : 'unknown',
+    systemUUID: random.chance(0.9)
+      ? random.pick(['swapped', 'plain', 'upper'] as const)
+      : random.pick(['unknown', 'malformed', 'empty'] as const),
     ...rarely(random, 0.4, () => ({
-      providerID: random.pick(['plain', 'plain', 'upper', 'swapped', 'previous', 'foreign'] as const),
+      providerID: random.pick(PROVIDER_IDS),
     })),
-    untainted: random.chance(0.25),
+    untainted,
     otherTaint: random.chance(0.1),
+    ...rarely(random, 0.15, () => ({ ready: random.pick(['False', 'Unknown'] as const) })),
+    ...(untainted ? rarely(random, 0.1, () => ({ shutdownTaint: true })) : {}),
     ...(keys.length === 0 ? {} : { labels, ...rarely(random, 0.3, () => ({ topologyKeys: keys })) }),
   }
 }

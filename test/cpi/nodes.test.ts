@@ -18,7 +18,7 @@ await t.test('both make the same of each Node, but for the listed differences', 
     all.push(...(await compareScenario(stage, scenario, serial)))
   const { agreed, unexplained, shown } = judge(all)
   t.strictSame(unexplained, [])
-  for (const row of ON_NODES) t.ok(shown.has(row), `a case shows: ${row.what}`)
+  for (const row of ON_NODES) t.ok(row.byChance === true || shown.has(row), `a case shows: ${row.what}`)
   t.ok(agreed > all.length / 3, `${agreed} of ${all.length} agree`)
 })
 

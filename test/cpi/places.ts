@@ -46,6 +46,9 @@ export const PLACES = {
 
 export type InventoryPlace = keyof typeof PLACES
 
+/** The one place of the second vCenter. */
+const SECOND: Chains = { compute: H0, pool: C0, folder: ['DC0'], ...DC0 }
+
 /** For each place a machine that others are made like, and a host that they move to, on which none can be made. */
 export type Models = Readonly<Record<InventoryPlace, { readonly like: string; readonly host?: string }>>
 
@@ -99,12 +102,19 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; data
 /** Nearest object first, each with its tags. */
 type Chain = readonly Readonly<Partial<Record<Label, string>>>[]
 
-export function chainsOf({ tags = [] }: Scenario, { vm = {} }: ScenarioCase): readonly Chain[] {
-  if (vm.second === true) return []
-  const { compute, pool, folder } = PLACES[vm.place ?? 'first-host']
+export function chainsOf(
+  { tags = [], tagsOfSecond = [], oneCategory = false }: Scenario,
+  { vm = {} }: ScenarioCase,
+): readonly Chain[] {
+  const { compute, pool, folder } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
+  const there = vm.second === true ? tagsOfSecond : tags
   const on = (object: string) =>
     Object.fromEntries(
-      tags.filter((each) => each.object === object).map(({ label, tag }) => [label, tag] as const),
+      there
+        .filter((each) => each.object === object)
+        .flatMap(({ label, tag }) =>
+          (oneCategory ? (['zone', 'region'] as const) : [label]).map((each) => [each, tag] as const),
+        ),
     )
   return [compute.map(on), pool.map(on), [vm.tags ?? {}, ...folder.map(on)]]
 }

@@ -3,8 +3,9 @@
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { startCPI } from '../world/cpi.ts'
-import { isInitialized, type NodeObject } from '../world/objects.ts'
+import { isInitialized, isShutDown, type NodeObject } from '../world/objects.ts'
 import type { Program } from '../world/program.ts'
+import type { ScenarioCase } from './scenario.ts'
 import { type CPIStage, readNodes, type StagedScenario } from './stage.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
@@ -37,7 +38,10 @@ export async function runCPI(
         ],
       }),
     )
-    await until('the CPI has done what it does to each Node, or ended', hasEndedOrSettled(program, cluster))
+    await until(
+      'the CPI has done what it does to each Node, or ended',
+      hasEndedOrSettled(program, cluster, staged),
+    )
     const exit = program.exit()
     if (exit === undefined) {
       stack.move()
@@ -51,7 +55,12 @@ export async function runCPI(
   }
 }
 
-function hasEndedOrSettled(program: Program, cluster: Cluster): () => Promise<boolean> {
+function hasEndedOrSettled(
+  program: Program,
+  cluster: Cluster,
+  { names, cases }: StagedScenario,
+): () => Promise<boolean> {
+  const caseOf = new Map(names.map((name, index) => [name, cases[index]]))
   let beat = performance.now()
   let addressesWritten: number | undefined
   const rounds = () => program.stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
@@ -59,17 +68,28 @@ function hasEndedOrSettled(program: Program, cluster: Cluster): () => Promise<bo
     if (program.exit() !== undefined) return true
     const nodes = [...(await readNodes(cluster)).values()]
     const unsettled = nodes.filter((node) => !isSettled(node, program.stderr))
-    if (unsettled.length === 0) {
+    const owed = nodes.some((node) => owesTheLifecycle(node, caseOf.get(node.metadata.name)))
+    if (unsettled.length === 0 && !owed) {
       if (!nodes.some(isInitialized)) return true
       addressesWritten ??= rounds() + 2
       return rounds() >= addressesWritten
     }
     if (performance.now() - beat > HEARTBEAT) {
       beat = performance.now()
-      for (const { metadata } of unsettled) await sayAlive(cluster, metadata.name)
+      for (const node of unsettled) await sayAlive(cluster, node)
     }
     return false
   }
+}
+
+/** What the CPI takes for Nodes without a machine, once they are not Ready. */
+const NOBODYS: readonly (string | undefined)[] = ['malformed', 'foreign']
+
+/** Whether the CPI's other loop, which comes every five seconds, has yet to delete a Node or to remove its taint. */
+function owesTheLifecycle(object: NodeObject, { vm = {}, node = {} }: ScenarioCase = { name: '' }): boolean {
+  const gone = (vm.gone === true && node.providerID === 'plain') || NOBODYS.includes(node.providerID)
+  if (node.ready !== undefined) return gone
+  return isShutDown(object) && !gone
 }
 
 /** Whether the CPI has initialized a Node, or failed to although it had looked for its machine. */
@@ -88,12 +108,13 @@ function isSettled(node: NodeObject, said: readonly string[]): boolean {
  * What a kubelet does all the time. The CPI tries a Node again when it changes; by itself, where its first tries came
  * long before it knew the machine, only after minutes.
  */
-async function sayAlive(cluster: Cluster, name: string): Promise<void> {
+async function sayAlive(cluster: Cluster, { metadata: { name }, status: said }: NodeObject): Promise<void> {
+  const ready = said.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'True'
   const lastHeartbeatTime = new Date().toISOString()
   const { status } = await cluster.request(
     'PATCH',
     `/api/v1/nodes/${name}/status`,
-    { status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime }] } },
+    { status: { conditions: [{ type: 'Ready', status: ready, lastHeartbeatTime }] } },
     { contentType: 'application/strategic-merge-patch+json' },
   )
   if (status !== 200) throw new Error(`the kubelet of ${name} may not say that it lives (${status})`)

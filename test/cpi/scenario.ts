@@ -16,6 +16,14 @@ export interface Scenario {
   readonly nodes?: Readonly<Partial<Record<AddressSetting, string>>>
   /** Has the second vCenter in the configuration too. */
   readonly twoVCenters?: boolean
+  /** In the second vCenter, whose inventory has one place. */
+  readonly tagsOfSecond?: readonly Tagged[]
+  /** For the second vCenter alone, instead of what is for both. */
+  readonly second?: { readonly ipFamily?: readonly IPFamily[]; readonly datacenters?: readonly string[] }
+  /** Zone and region are read from one category. */
+  readonly oneCategory?: boolean
+  /** How vsphere.conf is written; YAML unless given. */
+  readonly form?: 'ini'
   readonly cases: readonly ScenarioCase[]
 }
 
@@ -29,7 +37,7 @@ export type AddressSetting =
 
 export type Label = 'zone' | 'region'
 
-/** A tag of the scenario's categories on an object of the first vCenter; see `places.ts` for their names. */
+/** A tag of the scenario's categories on an object of a vCenter; see `places.ts` for the names of the first one's. */
 export interface Tagged {
   readonly object: string
   readonly label: Label
@@ -54,10 +62,16 @@ export interface ScenarioMachine {
   readonly powerState?: 'poweredOff' | 'suspended'
   /** The Node's name, unless given. */
   readonly hostName?: string
+  /** Its guest has the name of the Node of the case before. */
+  readonly nameOfPrevious?: boolean
   /** One with one IPv4 address of its own, unless given. */
   readonly nics?: readonly GuestNic[]
   /** With prefix length: those that cloud-init's metadata in guestinfo sets. */
   readonly staticAddresses?: readonly string[]
+  /** Has the BIOS UUID of the machine of the case before. */
+  readonly uuidOfPrevious?: boolean
+  /** Is destroyed before either provider starts. */
+  readonly gone?: boolean
   /** Tags on the machine itself. */
   readonly tags?: Readonly<Partial<Record<Label, string>>>
 }
@@ -65,13 +79,28 @@ export interface ScenarioMachine {
 export interface KubeletNode {
   /** Made of the case's place in its scenario, unless given. */
   readonly name?: string
-  /** How the firmware's UUID reads: with the first groups swapped (the default), as vCenter has it, or of no machine. */
-  readonly systemUUID?: 'swapped' | 'plain' | 'upper' | 'unknown'
-  /** What stands there already: the machine's own, in its spellings, that of the case before, or another provider's. */
-  readonly providerID?: 'plain' | 'upper' | 'swapped' | 'previous' | 'foreign'
+  /** How the firmware's UUID reads: with the first groups swapped (the default), as vCenter has it, of no machine, or as none. */
+  readonly systemUUID?: 'swapped' | 'plain' | 'upper' | 'unknown' | 'malformed' | 'empty'
+  /**
+   * What stands there already: the machine's own, in its spellings, that of the case before, another provider's, or what
+   * is no provider ID: without a UUID, with something else in its place, or the UUID alone.
+   */
+  readonly providerID?:
+    | 'plain'
+    | 'upper'
+    | 'swapped'
+    | 'previous'
+    | 'foreign'
+    | 'empty'
+    | 'malformed'
+    | 'bare'
   /** Without the taint that asks for a provider. */
   readonly untainted?: boolean
   readonly otherTaint?: boolean
+  /** With the taint of a machine that is off. */
+  readonly shutdownTaint?: boolean
+  /** What the kubelet says of itself; `True` unless given. */
+  readonly ready?: 'False' | 'Unknown'
   /** The kubelet's --node-ip. */
   readonly nodeIP?: string
   readonly labels?: Readonly<Record<string, string>>

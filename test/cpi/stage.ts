@@ -8,12 +8,12 @@ import type { Cluster } from '../servers/cluster.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { borrowCluster } from '../servers/pool/borrow.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
-import { type Controller, startController, vsphereConf } from '../world/controller.ts'
-import { nodeObject } from '../world/kubelet.ts'
-import { productUUID } from '../world/machine.ts'
+import { type Controller, startController } from '../world/controller.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
+import { configOf } from './config-text.ts'
+import { kubeletNode } from './kubelet-node.ts'
 import { type Datacenters, type Models, startWorld } from './places.ts'
-import type { KubeletNode, Scenario } from './scenario.ts'
+import type { Scenario } from './scenario.ts'
 
 export interface CPIStage extends AsyncDisposable {
   readonly vcsim: Vcsim
@@ -50,6 +50,9 @@ export async function openCPIStage(): Promise<CPIStage> {
 export interface StagedScenario extends AsyncDisposable {
   /** Nodes' names in the order of the cases. */
   readonly names: readonly string[]
+  /** The machines' BIOS UUIDs, in the same order. */
+  readonly uuids: readonly string[]
+  readonly cases: Scenario['cases']
   /** The text of vsphere.conf, for either provider. */
   readonly config: string
   readonly dir: string
@@ -58,21 +61,30 @@ export interface StagedScenario extends AsyncDisposable {
 /** @param serial tells scenarios of one stage apart */
 export async function setUp(stage: CPIStage, scenario: Scenario, serial: number): Promise<StagedScenario> {
   const { vcsim, second, clusters, models } = stage
-  const category = (label: string) => `${label}-${serial}`
+  const category = (label: string) => `${scenario.oneCategory === true ? 'place' : label}-${serial}`
   const tags = (scenario.tags ?? []).map(({ object, label, tag }) => ({
     category: category(label),
     tag,
     object,
   }))
+  const tagsOfSecond = (scenario.tagsOfSecond ?? []).map(({ object, label, tag }) => ({
+    category: category(label),
+    tag,
+    object,
+  }))
   await vcsim.tag(...tags)
+  if (tagsOfSecond.length > 0) await second.tag(...tagsOfSecond)
 
   const names: string[] = []
-  const vms: { vm: VcsimVM; home: Vcsim }[] = []
+  const vms: { vm: VcsimVM; home: Vcsim; gone: boolean }[] = []
   for (const [index, { vm = {}, node = {} }] of scenario.cases.entries()) {
     const home = vm.second === true ? second : vcsim
     const { like, host } = vm.second === true ? { like: 'DC0_C0_RP0_VM0' } : models[vm.place ?? 'first-host']
     const name = node.name ?? `n${serial}-${index}`
-    const { hostName = name, nics = [{ addresses: [`10.${serial % 200}.0.${index + 1}/16`] }] } = vm
+    const {
+      hostName = (vm.nameOfPrevious === true ? names.at(-1) : undefined) ?? name,
+      nics = [{ addresses: [`10.${serial % 200}.0.${index + 1}/16`] }],
+    } = vm
     const made = await home.create({
       name: `vm-${serial}-${index}`,
       like,
@@ -86,39 +98,35 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
       ...(vm.memoryMB === undefined ? {} : { memoryMB: vm.memoryMB }),
       ...(vm.guestID === undefined ? {} : { guestId: vm.guestID }),
       ...(vm.powerState === undefined ? {} : { powerState: vm.powerState }),
+      ...(vm.uuidOfPrevious === true ? { uuid: vms.at(-1)?.vm.uuid ?? '' } : {}),
     })
     if (vm.staticAddresses !== undefined) await home.setGuestinfo(...metadata(made.ref, vm.staticAddresses))
     for (const [label, tag] of Object.entries(vm.tags ?? {})) {
       await home.tag({ category: category(label), tag, object: made.ref })
     }
-    const object = kubeletNode(name, made, node, vms.at(-1)?.vm)
+    const own = vm.uuidOfPrevious === true ? { ...made, uuid: vms.at(-1)?.vm.uuid ?? '' } : made
+    const object = kubeletNode(name, own, node, vms.at(-1)?.vm)
     for (const cluster of Object.values(clusters)) {
       await create(cluster, '/api/v1/nodes', object)
       if (node.topologyKeys !== undefined) await create(cluster, CSI_NODES, csiNode(name, node.topologyKeys))
     }
     names.push(name)
-    vms.push({ vm: made, home })
+    vms.push({ vm: own, home, gone: vm.gone === true })
   }
+  for (const { vm, home, gone } of vms) if (gone) await home.unregister(vm.ref)
 
   const dir = join(clusters.rollcall.dir, `scenario-${serial}`)
   await mkdir(dir)
-  const { labels = ['zone', 'region'], datacenters, nodes, ipFamily, twoVCenters = false } = scenario
   return {
     names,
+    uuids: vms.map(({ vm }) => vm.uuid),
+    cases: scenario.cases,
     dir,
-    config: vsphereConf(vcsim, {
-      labels: Object.fromEntries(labels.map((label) => [label, category(label)])),
-      require: 'asserted',
-      ...(nodes === undefined ? {} : { nodes }),
-      ...(ipFamily === undefined ? {} : { ipFamily }),
-      ...(datacenters === undefined
-        ? {}
-        : { datacenters: datacenters.map((each) => referenced(each, stage)) }),
-      ...(twoVCenters ? { otherVCenters: { second } } : {}),
-    }),
+    config: configOf(stage, scenario, category),
     async [Symbol.asyncDispose]() {
-      for (const { vm, home } of vms) await home.unregister(vm.ref)
+      for (const { vm, home, gone } of vms) if (!gone) await home.unregister(vm.ref)
       await vcsim.tag(...tags.map((tag) => ({ ...tag, detach: true })))
+      if (tagsOfSecond.length > 0) await second.tag(...tagsOfSecond.map((tag) => ({ ...tag, detach: true })))
       for (const cluster of Object.values(clusters)) {
         await cluster.request('DELETE', '/api/v1/nodes')
         await cluster.request('DELETE', CSI_NODES)
@@ -128,15 +136,6 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
   }
 }
 
-/** An entry under `datacenters` as it goes into the file. */
-function referenced(datacenter: string, { datacenters }: Pick<CPIStage, 'datacenters'>): string {
-  const [, name] = /^Datacenter:(.*)$/.exec(datacenter) ?? []
-  if (name === undefined) return datacenter
-  const reference = datacenters.get(name)
-  if (reference === undefined) throw new Error(`there is no datacenter ${name}`)
-  return reference
-}
-
 /** As cloud-init reads it from VMware's guestinfo, and the CPI with it. */
 function metadata(vm: string, addresses: readonly string[]) {
   const text = stringify({ network: { version: 2, ethernets: { eth0: { addresses } } } })
@@ -144,40 +143,6 @@ function metadata(vm: string, addresses: readonly string[]) {
     { vm, key: 'guestinfo.metadata', value: Buffer.from(text).toString('base64') },
     { vm, key: 'guestinfo.metadata.encoding', value: 'base64' },
   ]
-}
-
-function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previous: VcsimVM | undefined) {
-  const { systemUUID = 'swapped', untainted = false, otherTaint = false, nodeIP, labels } = node
-  const object = nodeObject({
-    name,
-    biosUUID: vm.uuid,
-    ...(nodeIP === undefined ? {} : { nodeIP }),
-    ...(labels === undefined ? {} : { labels: { ...labels } }),
-    ...(node.providerID === undefined ? {} : { providerID: providerID(node.providerID, vm, previous) }),
-  })
-  if (untainted) object.spec.taints = []
-  if (otherTaint) object.spec.taints.push({ key: 'example.com/dedicated', effect: 'NoSchedule' })
-  object.status.nodeInfo.systemUUID = {
-    swapped: productUUID(vm.uuid),
-    plain: vm.uuid,
-    upper: vm.uuid.toUpperCase(),
-    unknown: '00000000-1111-4222-8333-444444444444',
-  }[systemUUID]
-  return object
-}
-
-function providerID(
-  spelling: NonNullable<KubeletNode['providerID']>,
-  vm: VcsimVM,
-  previous: VcsimVM | undefined,
-): string {
-  const own = {
-    plain: vm.uuid,
-    upper: vm.uuid.toUpperCase(),
-    swapped: productUUID(vm.uuid),
-    previous: previous?.uuid ?? '',
-  }
-  return spelling === 'foreign' ? 'aws:///eu-west-1a/i-0123456789abcdef0' : `vsphere://${own[spelling]}`
 }
 
 const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes'

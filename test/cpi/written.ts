@@ -1,6 +1,7 @@
 /** The written set: what is known to matter, each case in the cheapest scenario that shows it. */
 import type { GuestNic } from '../servers/control.ts'
 import type { KubeletNode, Scenario, ScenarioCase, ScenarioMachine } from './scenario.ts'
+import { ODD } from './written-odd.ts'
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
 const ZONE = 'topology.kubernetes.io/zone'
@@ -326,7 +327,7 @@ function on(address: string, changes: Partial<GuestNic> = {}): GuestNic {
   return { addresses: [address], ...changes }
 }
 
-export const WRITTEN: readonly Scenario[] = [nodes, elsewhere, ...halves, ...addresses]
+export const WRITTEN: readonly Scenario[] = [nodes, elsewhere, ...halves, ...addresses, ...ODD]
 
 /** A cluster that one provider takes over from the other: Nodes as the CPI initializes them, also where we would not. */
 export const HANDED_OVER: Scenario = {

@@ -1,0 +1,132 @@
+/** Machines and Nodes as they should not be, and files in their less common forms. */
+import type { GuestNic } from '../servers/control.ts'
+import type { KubeletNode, Scenario } from './scenario.ts'
+
+const ZONE = 'topology.kubernetes.io/zone'
+const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
+const BEFORE = { providerID: 'plain', untainted: true } as const satisfies KubeletNode
+const TAGS = [
+  { object: 'DC0', label: 'region', tag: 'region-0' },
+  { object: 'DC0_C0', label: 'zone', tag: 'zone-0' },
+] as const
+const at = (...addresses: readonly string[]): { nics: readonly GuestNic[] } => ({
+  nics: [{ addresses: [...addresses] }],
+})
+
+export const ODD: readonly Scenario[] = [
+  {
+    name: 'Machines that are taken for each other',
+    tags: TAGS,
+    cases: [
+      { name: 'a machine whose UUID another one has' },
+      { name: 'that other one, which runs', vm: { uuidOfPrevious: true } },
+      { name: 'a machine whose UUID another one has, which is off' },
+      {
+        name: 'that other one',
+        vm: { uuidOfPrevious: true, powerState: 'poweredOff' },
+        node: { systemUUID: 'unknown' },
+      },
+      { name: 'a Node whose name four other guests have', node: { name: 'twin' } },
+      ...[1, 2, 3, 4].map((which) => ({
+        name: `guest ${which} with the name of another Node`,
+        vm: { hostName: 'twin' },
+      })),
+    ],
+  },
+  {
+    name: 'Nodes that are not as usual',
+    tags: TAGS,
+    cases: [
+      { name: 'not Ready', node: { ready: 'False' } },
+      { name: 'initialized before, not Ready', node: { ...BEFORE, ready: 'False' } },
+      { name: 'initialized before, silent', node: { ...BEFORE, ready: 'Unknown' } },
+      {
+        name: 'initialized before, with the taint of a machine that is off',
+        node: { ...BEFORE, shutdownTaint: true },
+      },
+      { name: 'the beta label of the zone alone', node: { labels: { [BETA_ZONE]: 'zone-of-old' } } },
+      {
+        name: "another provider's, with two zone labels",
+        node: { providerID: 'foreign', untainted: true, labels: { [BETA_ZONE]: 'b', [ZONE]: 'a' } },
+      },
+      {
+        name: "another provider's, with a beta label alone",
+        node: { providerID: 'foreign', untainted: true, labels: { [BETA_ZONE]: 'b' } },
+      },
+      { name: 'a UUID that is none', node: { systemUUID: 'malformed' } },
+      { name: 'no UUID', node: { systemUUID: 'empty' } },
+      { name: 'a provider ID without a UUID', node: { providerID: 'empty' } },
+      { name: 'a provider ID with something else', node: { providerID: 'malformed' } },
+      { name: 'a UUID for a provider ID', node: { providerID: 'bare' } },
+      {
+        name: 'a provider ID with something else, and not Ready',
+        node: { providerID: 'malformed', ready: 'Unknown' },
+      },
+      {
+        name: "another provider's, and not Ready",
+        node: { providerID: 'foreign', untainted: true, ready: 'Unknown' },
+      },
+      {
+        name: 'a provider ID without a UUID, and not Ready',
+        node: { providerID: 'empty', untainted: true, ready: 'Unknown' },
+      },
+      {
+        name: 'a UUID for a provider ID, and not Ready',
+        node: { providerID: 'bare', untainted: true, ready: 'Unknown' },
+      },
+      {
+        name: 'no provider ID, with the taint of a machine that is off',
+        node: { untainted: true, shutdownTaint: true },
+      },
+      {
+        name: 'initialized before, its machine gone',
+        vm: { gone: true },
+        node: { ...BEFORE, ready: 'Unknown' },
+      },
+      { name: 'initialized before, its machine gone, and Ready', vm: { gone: true }, node: BEFORE },
+      { name: 'its machine gone', vm: { gone: true } },
+      { name: 'the kubelet leaves the address to others', vm: at('10.206.0.1/24'), node: { nodeIP: '::' } },
+      {
+        name: 'a static address with leading zeros',
+        vm: { ...at('10.206.0.2/24', '10.206.1.2/24'), staticAddresses: ['10.206.001.2/24'] },
+      },
+      {
+        name: "the kubelet's choice with leading zeros",
+        vm: at('10.206.0.3/24'),
+        node: { nodeIP: '10.206.000.003' },
+      },
+    ],
+  },
+  {
+    name: 'One category for zone and region',
+    oneCategory: true,
+    tags: [{ object: 'DC0', label: 'zone', tag: 'place-0' }],
+    cases: [{ name: 'a tag' }],
+  },
+  {
+    name: 'Tags and settings of a second vCenter',
+    twoVCenters: true,
+    tags: TAGS,
+    tagsOfSecond: [
+      { object: 'DC0', label: 'region', tag: 'region-9' },
+      { object: 'DC0_C0', label: 'zone', tag: 'zone-9' },
+    ],
+    second: { ipFamily: ['ipv6'] },
+    cases: [
+      { name: 'in the first', vm: at('10.207.0.1/24', 'fd07::1/64') },
+      { name: 'in the second', vm: { second: true, ...at('10.207.0.2/24', 'fd07::2/64') } },
+      { name: 'in the second, of the other family', vm: { second: true, ...at('10.207.0.3/24') } },
+    ],
+  },
+  {
+    name: 'A file in INI',
+    form: 'ini',
+    tags: TAGS,
+    datacenters: ['DC0', '/europe/DC2'],
+    nodes: { internalNetworkSubnetCidr: '10.208.1.0/24,10.208.0.0/16' },
+    cases: [
+      { name: 'a Node as usual', vm: at('192.0.2.91/24', '10.208.0.1/16') },
+      { name: 'in another datacenter', vm: { place: 'second-datacenter', ...at('10.208.0.2/16') } },
+    ],
+  },
+]
