@@ -94,7 +94,7 @@ const cases: readonly Case[] = [
   },
   {
     what: 'a machine that is no vSphere VM',
-    breaks: broken(SERIAL, 'C02XK0AAJG5H\n'),
+    breaks: broken(SERIAL, 'PF3LABCD\n'),
     check: 'BIOS UUID',
     says: /not a VMware serial number/,
   },

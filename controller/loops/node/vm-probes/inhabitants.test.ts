@@ -171,6 +171,18 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
   }
 })
 
+t.test('what was seen for a Node that was never bound is told from a copy elsewhere', async (t) => {
+  const migrated = node({ name: 'migrated', uid: 'other', providerID: `vsphere://${BIOS_UUID}`, ready })
+  for (const [what, there, expected] of [
+    ['it has moved', inTwo({ claim: undefined }), undefined],
+    ['a copy with another instance UUID', copy, { kind: 'unlisted', names: ['migrated'] }],
+  ] as const) {
+    const status = { nodeUID: 'other', namedVM: boundVM() }
+    const { inhabitantsOf } = setUpBeside(migrated, status, { there })
+    t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
+  }
+})
+
 t.test(
   'a Ready Node of another vCenter tells it while none shows its VM, which may have moved',
   async (t) => {

@@ -68,7 +68,8 @@ export function createInhabitantsOf(options: {
     const runsElsewhere = (name: string): boolean => {
       const known = node(name)
       if (known === undefined) return false
-      const machine = { bound: previousStatus(report(name), known).vm, spec: specOf(report(name), known) }
+      const { vm: bound, namedVM } = previousStatus(report(name), known)
+      const machine = { bound: bound ?? namedVM, spec: specOf(report(name), known) }
       return (
         shownElsewhere(name).some((vm) => isMachineOf(machine, vm)) || isFoundElsewhere(name, keptFindingsOf)
       )

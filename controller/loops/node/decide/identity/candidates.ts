@@ -51,7 +51,7 @@ export function showsClaim(
 /**
  * Whether a VM with the UUID of a Node that runs is its machine rather than somebody's copy: it is the VM that the Node was
  * verified to be, or shows its claim. Where the agent writes none, it has the instance UUID, which a move keeps; of a Node that
- * was never verified nothing more is known.
+ * was never verified nothing more is known, unless a VM was seen for it.
  */
 export function isMachineOf(
   { bound, spec }: { readonly bound: BoundVM | undefined; readonly spec: NodeReportSpec | undefined },
