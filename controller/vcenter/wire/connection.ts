@@ -10,9 +10,9 @@ import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
  * The most that is done at once (locating and a resync, with two reads each, a sweep, a change of the watched list, four calls
- * for tags, what can be proven, datacenters, four probes), and one to check whether vCenter is alive: that one must never wait.
+ * for tags, what can be proven, datacenters, sixteen probes), and one to check whether vCenter is alive: that one must never wait.
  */
-const CONNECTIONS = 17
+const CONNECTIONS = 29
 
 /**
  * Milliseconds for which a connection is kept without a request: less than a proxy in between keeps it (HAProxy 50 s, nginx and
