@@ -43,7 +43,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     'RegisteredAgain: the claim says so, or nothing can',
     edit(
       MOVES,
-      'isRegisteredAgain(candidate.bound, candidate.vm) &&\n      isSameMachine(candidate, facts),',
+      'isRegisteredAgain(candidate.bound, candidate.vm) &&\n      isSameMachine({ ...candidate, showsClaim: candidate.showsClaimAlive }, facts),',
       'isRegisteredAgain(candidate.bound, candidate.vm),',
     ),
   ),

@@ -26,10 +26,28 @@ export function fittingOf(
 ): readonly VirtualMachine[] | 'pending' {
   if (vms.length > 1 && vms.some((vm) => vm.ancestry === undefined && isScoped(vm, facts))) return 'pending'
   const living = vms.filter((vm) => !vm.template && !isDeadEntry(vm) && isInScope(vm, facts))
-  const left = living.length > 0 ? living : vms.filter((vm) => !vm.template && isInScope(vm, facts))
+  const left = withoutOldEntries(
+    living.length > 0 ? living : vms.filter((vm) => !vm.template && isInScope(vm, facts)),
+  )
   if (machine.witness === 'asserted') return left
   const withMACs = left.filter((vm) => commonMACs(spec, vm).length > 0)
   return withMACs.length > 0 ? withMACs : left
+}
+
+/**
+ * Without the entries that are left of a VM which runs under another reference: of one instance UUID in one vCenter, that on a
+ * host which answers is the VM. One with an instance UUID of its own may be the machine, and the other its copy.
+ */
+function withoutOldEntries(vms: readonly VirtualMachine[]): readonly VirtualMachine[] {
+  const runs = vms.filter((vm) => machineState(vm) === 'runs')
+  const isOld = (vm: VirtualMachine): boolean =>
+    machineState(vm) === 'unknown' &&
+    vm.instanceUUID !== undefined &&
+    runs.some(
+      (other) =>
+        other.instanceUUID === vm.instanceUUID && other.vCenter.instanceUUID === vm.vCenter.instanceUUID,
+    )
+  return vms.filter((vm) => !isOld(vm))
 }
 
 /** Whether nothing in the report or on the Node speaks against this VM. */

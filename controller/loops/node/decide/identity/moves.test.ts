@@ -341,6 +341,37 @@ t.test('failed over to another site, while the former vCenter does not answer', 
   t.match(settle(back).report?.status.vm, { vCenter: 'vc2' }, 'it does not go back by itself')
 })
 
+t.test('a dead entry gives way to the living one of the same VM', async (t) => {
+  const living = vm({ moref: 'vm-43' })
+  const silent = { ...spec().claim, written: false, digest: undefined }
+  for (const connectionState of ['orphaned', 'invalid'] as const) {
+    const dead = vm({ connectionState })
+    t.equal(movedTo(before({ vms: [dead, living] })), 'vm-43', 'though it still shows the claim')
+    const copied = { ...copy, claim: vm().claim }
+    t.equal(movedTo(before({ vms: [dead, copied] })), 'vm-42', 'not to a copy that shows it, too')
+    t.equal(movedTo(before({ vms: [dead, living, copied] })), 'vm-42', 'nor beside one')
+    t.equal(movedTo(before({ vms: [dead, { ...living, claim: undefined }] })), 'vm-42', 'nor without it')
+    // An agent that cannot write guestinfo.
+    const { digest: _, ...claim } = silent
+    const value = { ok: true, value: spec({ claim }) } as const
+    const first = settle(
+      known({ ...facts({ vms: [vm({ claim: undefined })] }), report: report({ spec: value }) }),
+    )
+    const without = (...vms: readonly VirtualMachine[]) =>
+      known({ ...first, lookups: showing(vms.map((each) => ({ ...each, claim: undefined }))) })
+    t.equal(movedTo(without(dead, living)), 'vm-43')
+    t.equal(
+      after(without(dead, living), decide(without(dead, living))).report?.status.vm?.moref,
+      'vm-42',
+      'not at once',
+    )
+    t.equal(movedTo(without(dead, copy)), 'vm-42', 'a copy has an instance UUID of its own')
+    t.equal(movedTo(without(dead, living, copy)), 'vm-42')
+  }
+  for (const connectionState of ['disconnected', 'inaccessible'] as const)
+    t.equal(movedTo(before({ vms: [vm({ connectionState }), living] })), 'vm-42', 'which may run')
+})
+
 t.test('restored while the former VM is inaccessible', async (t) => {
   const lookups = showing([rebooted])
   const conditions = [

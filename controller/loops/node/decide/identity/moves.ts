@@ -29,6 +29,8 @@ interface MoveCandidate extends MoveQuery {
   readonly alone: boolean
   /** Whether it shows the claim that the report speaks of, and no other VM does. */
   readonly showsClaim: boolean
+  /** The same, where the entry that is bound is not counted if it is dead: what it shows is old. */
+  readonly showsClaimAlive: boolean
   /** Whether a person has named it and no other VM. */
   readonly isNamed: boolean
 }
@@ -49,14 +51,14 @@ export interface BindingMove {
  */
 export const MOVES: readonly BindingMove[] = [
   {
-    // While the VM is away others may take its instance UUID, which vCenter lets them set.
+    // While the VM is away others may take its instance UUID, which vCenter lets them set. A dead entry may stay behind.
     name: 'RegisteredAgain',
     what: 'it is the same VM, registered again under another reference',
     former: 'same',
     allows: (candidate, facts) =>
-      candidate.boundNow === undefined &&
+      (candidate.boundNow === undefined || isBoundEntryDead(candidate)) &&
       isRegisteredAgain(candidate.bound, candidate.vm) &&
-      isSameMachine(candidate, facts),
+      isSameMachine({ ...candidate, showsClaim: candidate.showsClaimAlive }, facts),
   },
   {
     name: 'Annotated',
@@ -128,6 +130,7 @@ export function moveOf(
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
     vm === boundNow ? proves(judgeClaim(vm, word.spec, facts)) : showsClaim(vm, word.spec, facts),
   )
+  const showingAlive = showing.filter((vm) => vm !== boundNow || !isDeadEntry(vm))
   const named = facts.node.vmAnnotation === bound.instanceUUID ? undefined : namedIn(fits, facts)
   for (const vm of running) {
     const candidate: MoveCandidate = {
@@ -135,6 +138,7 @@ export function moveOf(
       vm,
       alone: running.length === 1 && complete,
       showsClaim: showing.length === 1 && showing[0] === vm,
+      showsClaimAlive: showingAlive.length === 1 && showingAlive[0] === vm,
       isNamed: vm === named,
     }
     const move = MOVES.find(
@@ -243,15 +247,14 @@ function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
 }
 
 /**
- * Whether a VM is the machine of a Node whose own VM nobody shows: it shows the claim. Where the agent writes none, it is the
- * only one that fits, also by a probe, and has the instance UUID, which a move keeps and no guest can see.
+ * Whether a VM is the machine of a Node whose own VM nobody shows, or shows as a dead entry: it shows the claim. Where the agent
+ * writes none, it is the only one that fits, also by a probe or at a second look, and has the instance UUID, which a move keeps
+ * and no guest can see.
  */
-function isSameMachine(
-  { vm, bound, showsClaim, alone }: MoveCandidate,
-  { report, evidence }: NodeFacts,
-): boolean {
+function isSameMachine(candidate: MoveCandidate, { report, evidence, previous }: NodeFacts): boolean {
+  const { vm, bound, showsClaim, alone } = candidate
   if (showsClaim || digestOf(report) !== undefined) return showsClaim
-  const isOnly = alone && evidence !== undefined
+  const isOnly = alone && (evidence !== undefined || (isBoundEntryDead(candidate) && wasAway(previous)))
   return isOnly && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
 }
 

@@ -94,6 +94,27 @@ const COPIES: { name: string; vms: VirtualMachine[]; bound?: boolean; found: str
     vms: [mine, { ...copy, connectionState: 'disconnected' }],
     found: undefined,
   },
+  ...(['disconnected', 'inaccessible', 'orphaned', 'invalid'] as const).map((connectionState) => ({
+    name: `one is an ${connectionState} entry of the other, whatever it shows`,
+    vms: [
+      { ...mine, claim, connectionState },
+      { ...mine, moref: 'vm-50' },
+    ],
+    found: 'vm-50',
+  })),
+  {
+    name: 'one has its instance UUID in another vCenter, and has lost its host',
+    vms: [
+      mine,
+      {
+        ...mine,
+        moref: 'vm-50',
+        connectionState: 'disconnected' as const,
+        vCenter: { name: 'vc2', instanceUUID: 'two' },
+      },
+    ],
+    found: undefined,
+  },
   { name: 'one is a template', vms: [mine, { ...copy, template: true }], found: 'vm-42' },
   {
     name: 'one is a template and the other has other MAC addresses, which contradicts it later',
