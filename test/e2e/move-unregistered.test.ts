@@ -39,6 +39,7 @@ t.test('unregistered and registered again', async (t) => {
       t.comment(`bound again ${Math.round(performance.now() - start)} ms after it was registered`)
       t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0)
       t.equal(nodes.of(member.name).length, writes, 'the Node is not touched')
+      await stage.told(member.name, 'VMExists')
       const news = eventsOf(stage.events, member.name).filter(({ reason }) => reason === 'VMExists')
       t.match(news, [{ type: 'Normal', count: 1 }])
     })
