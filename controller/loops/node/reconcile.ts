@@ -76,13 +76,18 @@ export function createReconciler(options: {
     options.enqueue(name)
   }
 
-  /** Reserves what a Node is to have, as long as the index may not show it, or no longer, because it is not on record. */
-  function reserve(node: Node, isOnRecord: boolean, status: NodeReportStatus): void {
+  /**
+   * Reserves what a Node is to have, as long as the index may not show it, or no longer, because it is not on record. Returns
+   * what is reserved.
+   */
+  function reserve(node: Node, isOnRecord: boolean, status: NodeReportStatus): readonly string[] {
     const { name } = node
     const wanted = status.identityLevel === undefined ? [] : addressesOf(node, { previous: status })
     const shown = sources.index.addressesOf(name)
     const isShown = isOnRecord && wanted.every((address) => shown.includes(address))
-    reservations.set(name, isShown ? [] : wanted)
+    const reserved = isShown ? [] : wanted
+    reservations.set(name, reserved)
+    return reserved
   }
 
   /** Back to what is on record. */
@@ -144,12 +149,12 @@ export function createReconciler(options: {
     }
     const decision = withPending(pending, decide(facts))
     // Before anything is awaited: another Node may be decided on meanwhile.
-    reserve(facts.node, pending === undefined, decision.status ?? facts.previous)
+    const reserved = reserve(facts.node, pending === undefined, decision.status ?? facts.previous)
     const { deletion } = decision
     const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
     tracker.track(name, decision.probePlan)
     addresses.waits(name, decision.waitsFor ?? [])
-    const held = heldAddresses(facts, sources)
+    const held = [...new Set([...heldAddresses(facts, sources), ...reserved])]
     addresses.holds(name, addresses.isAwaited(name) ? undeniedAddresses(name, held, sources) : held)
     if (decision.probePlan?.due === true) options.enqueueProbe(name)
     for (const uuid of decision.recheck ?? []) {

@@ -81,11 +81,13 @@ function waitsInVain(world: World): readonly string[] {
   return [...api.nodes.values()].flatMap((node) => {
     const { name, uid } = node.metadata
     const status = api.reports.get(name)?.status
-    const said = status?.conditions.find(({ type }) => type === 'AddressesResolved')
+    const reasonOf = (wanted: string) => status?.conditions.find(({ type }) => type === wanted)?.reason
     const [machine] = machinesOf(world, uid)
     // Without a VM that is shown nothing is verified of a machine, and nothing given to it.
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
-    if (said?.reason !== 'AddressOfAnotherNode' || isHeldForGood(world, node, machine)) return []
+    // It waits for something else first: as two vCenters disagree on its VM, or that VM is not its own any more.
+    if (reasonOf('Initialized') !== 'AddressOfAnotherNode' || reasonOf('VMFound') !== 'VMFound') return []
+    if (isHeldForGood(world, node, machine)) return []
     if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED) || isDeparting(node)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
     return holders.every((each) => each.destroyed && isKnown(world, each))

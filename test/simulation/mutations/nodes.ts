@@ -32,11 +32,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     about: ['two-at-one-address'],
     edits: [
       // Either of the two is enough.
-      edit(
-        'controller/loops/node/reconcile.ts',
-        'reservations.set(name, isShown ? [] : wanted)',
-        'void isShown',
-      ),
+      edit('controller/loops/node/reconcile.ts', 'reservations.set(name, reserved)', 'void reserved'),
       edit(
         'controller/loops/node/decide/addresses/address-witness.ts',
         '(hadIt && (!holder.verified || isOlder(node, holder)))',

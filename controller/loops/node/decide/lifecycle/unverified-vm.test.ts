@@ -3,9 +3,12 @@ import t from 'tap'
 import {
   after,
   BIOS_UUID,
+  boundVM,
   decide,
   type FactChanges,
   facts,
+  known,
+  NODE_UID,
   node,
   report,
   SETTINGS,
@@ -150,3 +153,12 @@ t.test('nobody is told to look for a forged report', async (t) => {
   t.match(said(initialized('agent', OFF, { ready: READY })), { message: /look for a forged report/ })
   t.match(said(facts({ vms: [vm(OFF)] })), { message: /look for a forged report/ })
 })
+
+t.test(
+  'a Node that was verified follows its own VM alone, and no other with its instance UUID',
+  async (t) => {
+    const own = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'reported' } as const
+    const off = initialized('agent', { ...OFF, moref: 'vm-99' }, {}, { report: report({ status: own }) })
+    t.notOk(isTainted(decided(known(off))))
+  },
+)

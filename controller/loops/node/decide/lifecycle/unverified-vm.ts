@@ -22,7 +22,7 @@ export function followUnverifiedVM(
   facts: NodeFacts,
 ): Draft {
   const { node, settings } = facts
-  if (node.ready?.status === 'True' || !isOnlyVM(vm, machines, facts)) return draft
+  if (machines.bound || node.ready?.status === 'True' || !isOnlyVM(vm, machines, facts)) return draft
   const { shutdownTaint: shutdown } = settings.lifecycle
   const { taints, events } = judgeShutdown(vm, node, { shutdown, outOfService: false })
   return taints === undefined ? draft : { ...draft, taints, events: [...draft.events, ...events] }
