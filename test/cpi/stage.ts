@@ -157,6 +157,9 @@ async function create(cluster: Cluster, path: string, object: { metadata: { name
     throw new Error(`${path}/${object.metadata.name} is not created (${status}): ${body.message}`)
 }
 
+/** One that names a VM. Of any other an Event is all that is said, where no agent reports. */
+const PROVIDER_ID = /^vsphere:\/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
 /** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */
 export async function runRollcall(
   { vcsim }: CPIStage,
@@ -164,7 +167,7 @@ export async function runRollcall(
   cluster: Cluster,
 ): Promise<Controller> {
   const ours = [...(await readNodes(cluster)).values()].filter((node) =>
-    node.spec.providerID === undefined ? !isInitialized(node) : node.spec.providerID.startsWith('vsphere://'),
+    node.spec.providerID === undefined ? !isInitialized(node) : PROVIDER_ID.test(node.spec.providerID),
   )
   await using stack = new AsyncDisposableStack()
   const controller = stack.use(await startController({ cluster, vcsim, dir, config }))
