@@ -161,6 +161,15 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         lookups: besides(NONE),
         evidence: { ...gone(), probes: [probe(), elsewhere], departed },
       }),
+      'another that runs by a probe, and is still shown off': before({
+        lookups: besides({
+          state: 'answered',
+          vms: [
+            vm({ moref: 'vm-77', powerState: 'poweredOff', vCenter: { name: 'vc2', instanceUUID: 'two' } }),
+          ],
+        }),
+        evidence: { ...gone(), probes: [probe(), elsewhere], departed },
+      }),
       'the same, and nothing was answered yet': before({
         lookups: besides({ state: 'pending' }),
         evidence: { ...gone(), probes: [probe(), elsewhere], departed },

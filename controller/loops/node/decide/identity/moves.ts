@@ -182,7 +182,7 @@ function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
 }
 
 /**
- * Whether the last probe has found a VM that the inventory there does not show yet: it may be the Node's. One that an inventory
+ * Whether the last probe has found a VM that the inventory there does not show yet, or still shows as off: it may be the Node's. One that an inventory
  * knows that it does not show may never be shown, as where it may not be read or is one of too many copies: nobody waits for
  * it, but then none is `alone`.
  */
@@ -200,7 +200,15 @@ function isOvertaken({ bound }: MoveQuery, { lookups, evidence }: NodeFacts): bo
       biosUUID.state === 'found' &&
       isBehind(vCenter) &&
       [biosUUID.vm.moref, ...(biosUUID.others ?? [])].some(
-        (moref) => !shown.some((vm) => vm.moref === moref && vm.vCenter.instanceUUID === vCenterInstanceUUID),
+        (moref) =>
+          !shown.some(
+            (vm) =>
+              vm.moref === moref &&
+              vm.vCenter.instanceUUID === vCenterInstanceUUID &&
+              (machineState(vm) !== 'off' ||
+                moref !== biosUUID.vm.moref ||
+                biosUUID.vm.powerState !== 'poweredOn'),
+          ),
       ),
   )
 }
