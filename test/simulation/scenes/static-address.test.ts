@@ -43,11 +43,14 @@ scenario(
     await refused(scene, 'next', 'late')
     t.notOk(scene.isInitialized('next'))
     scene.vanish(late)
-    await scene.said('late', { reason: 'DeletionOff', message: PROVEN })
+    await scene.probed(1, 'late')
+    // One proof frees its address, once it is silent as well.
+    await scene.until('it is silent', () => scene.ready('late') === 'Unknown')
     const proven = scene.world.timeline.now
     await scene.settled('next')
-    t.equal(addressOf(scene, 'next'), late.address)
     const took = scene.world.timeline.now - proven
+    await scene.said('late', { reason: 'DeletionOff', message: PROVEN })
+    t.equal(addressOf(scene, 'next'), late.address)
     t.ok(took < SOON, `${took} ms after the proof`)
   },
 )
