@@ -77,6 +77,7 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'one whose report came from elsewhere': ['machines: a binding whose level has ended'],
   },
   'static-address': {
+    'who came first is woken by the proof': ['addresses: who waits for one is woken when its holder goes'],
     'whose VM is proven gone: the new Node is initialized, though the old one stays': [
       'addresses: a machine that is proven gone holds none',
     ],
