@@ -155,7 +155,8 @@ function isWaitedFor({ judge, timeline }: World, { vm }: Machine): boolean {
 function wasFound({ judge }: World, by: string, machines: readonly Machine[]): boolean {
   return machines.some(({ nodeName, vm }) => {
     const [last] = judge.work(by, nodeName).heard ?? []
-    return vm?.vCenter.vms.has(vm.moref) && last?.found.includes(vm.moref) === true
+    if (vm === undefined || !runs(vm)) return false
+    return vm.vCenter.vms.has(vm.moref) && last?.found.includes(vm.moref) === true
   })
 }
 
