@@ -2,7 +2,7 @@ import { TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { hasCopy } from './binding.ts'
+import { hasCopy, isLeftBehind } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** Longer than it takes to tell who waits, and to initialize it, while nothing else is wrong; milliseconds. */
@@ -97,8 +97,8 @@ function waitsInVain(world: World): readonly string[] {
 }
 
 /**
- * Whether its address is that of a Node of which nobody can prove that its VM is gone, as its vCenter is no longer there; or
- * whether that Node's VM has had a copy, which may have its instance UUID as well.
+ * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, or lists
+ * the VM that its machine has left. Or that Node's VM has had a copy, which may have its instance UUID as well.
  */
 export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
   const { api, vCenters } = world
@@ -107,7 +107,9 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
     const gone = vCenters.every(({ instanceUUID }) => instanceUUID !== vm?.vCenterInstanceUUID)
     return (
       other !== node &&
-      ((vm !== undefined && gone) || hasCopy(world, other.metadata.uid)) &&
+      ((vm !== undefined && gone) ||
+        isLeftBehind(world, other.metadata.name) ||
+        hasCopy(world, other.metadata.uid)) &&
       machinesOf(world, other.metadata.uid).some((machine) => machine.address === address)
     )
   })
