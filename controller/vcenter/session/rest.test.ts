@@ -148,6 +148,18 @@ function sharedVCenter(lookAnswers: (live: boolean) => number, clock: Clock = sy
   return { live, connection, count, read }
 }
 
+t.test('a session that ends between its login and the call is replaced', async (t) => {
+  let opened = 0
+  const connection = fakeConnection(({ method, headers }) => {
+    if (method === 'POST') return { body: JSON.stringify({ value: `s${++opened}` }) }
+    if (headers['vmware-api-session-id'] === 's1') return { status: 401, body: '' }
+    return { body: '{"value":"ok"}' }
+  })
+  const answer = await client(connection).call({ method: 'GET', resource: 'tagging/category', signal })
+  t.equal(answer, 'ok')
+  t.equal(opened, 2)
+})
+
 for (const [version, lookAnswers] of [
   ['7.0', (live: boolean) => (live ? 200 : 401)],
   ['6.7, which has no such look', () => 404],

@@ -189,8 +189,8 @@ export function createRESTClient(options: {
         return send(method, resource, { ...call, headers })
       }
       if (config.sessionManager !== undefined) return await callInSoapSession(attempt, call.signal)
-      const key = session
-      if (key === undefined) return await attempt(await open())
+      // A session that was opened for this call may end before it as well as any other.
+      const key = session ?? (await open())
       try {
         return await attempt(key)
       } catch (error) {
