@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { systemClock } from '../../../agent/shared/clock.ts'
+import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
 import { startVcsim, type Vcsim, type VcsimOptions } from '../../../test/servers/vcsim.ts'
@@ -51,6 +51,7 @@ export interface LabOptions {
   readonly config?: Partial<VCenterConfig>
   readonly timings?: Timings
   readonly categories?: InventoryOptions['categories']
+  readonly clock?: Clock
   /** Sets the scene before anything is asked. */
   readonly before?: (vCenter: Vcsim) => Promise<unknown>
 }
@@ -78,7 +79,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     },
     categories: options.categories ?? { zone: 'k8s-zone', region: 'k8s-region' },
     userAgent: 'rollcall-controller/test',
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     random: Math.random,
     logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
     logins: testLogins(),
