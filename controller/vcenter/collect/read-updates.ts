@@ -76,8 +76,8 @@ export function readSightings(record: XMLElement): readonly Sighting[] {
 
 /**
  * The new values of properties (vSphere API, PropertyChange). It does not matter whether one was unset itself (`assign`
- * without a value, `remove`) or with its parent (`indirectRemove`), nor whether a list came whole. Undefined where vCenter names a path that was not
- * requested, such as a parent of ours or a part of a list.
+ * without a value, `remove`) or with its parent (`indirectRemove`), nor whether a list came whole. Undefined where vCenter
+ * names a path that was not requested, such as a parent of ours or a part of a list.
  */
 function readChanges(
   record: XMLElement,

@@ -16,9 +16,10 @@ const MAX_EXTRA_CALLS = 39
 
 /**
  * Makes the call for all objects but the refused ones. vCenter refuses the whole call where one object may not be seen, is
- * gone, or fails in any other way (SystemError). An object that the fault names is left out; where it names another (often the root folder), the refused ones are
- * found by bisection. Returns the objects that would take too many calls: nothing is known of them, and the next attempt
- * is to begin with them. Throws the first failure that is not about single objects, when no call is under way any more.
+ * gone, or fails in any other way (SystemError). An object that the fault names is left out; where it names another (often the
+ * root folder), the refused ones are found by bisection. Returns the objects that would take too many calls: nothing is known
+ * of them, and the next attempt is to begin with them. Throws the first failure that is not about single objects, when no call
+ * is under way any more.
  */
 export async function callWithoutRefused<T>(batches: {
   /** The objects, each group few enough for one call. */
@@ -131,7 +132,6 @@ export function unreadableFacts(paths: readonly string[]): readonly UnreadablePr
   ]
 }
 
-/** Paths that tell where a VM is. */
 /** The properties of a VM with which the ways up from it begin. */
 const FIRST_STEPS: Readonly<Record<Way, readonly string[]>> = {
   compute: ['runtime.host'],
