@@ -1,6 +1,7 @@
 /** All logins of this process go through here, so that refused ones do not lock the account. */
 import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { messageOf } from '../../../agent/shared/result.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
 import { aborted } from '../../lib/tasks.ts'
@@ -120,7 +121,7 @@ export function createLoginLimiter(options: {
       await attempts.update([...alone, ...shared], merge, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      const cause = error instanceof Error ? error.message : String(error)
+      const cause = messageOf(error)
       logger.warn({ cause }, 'login attempt not remembered')
       throw new VCenterError(
         'LoginNotRemembered',
