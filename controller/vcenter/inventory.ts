@@ -17,20 +17,14 @@ import { createTagReader } from './collect/tags.ts'
 import { createConnectionHealth } from './connection-health.ts'
 import { type ListAndWatchOptions, listAndWatch } from './list-and-watch.ts'
 import { type InventoryMetrics, type RunningInventory, withoutCredential } from './running-inventory.ts'
-import { createTicketRequests } from './session/clone-ticket.ts'
 import type { LoginLimiter } from './session/login-limiter.ts'
-import { createRESTClient } from './session/rest.ts'
-import { createSession, type ServiceContent } from './session/session.ts'
+import { openClients } from './session/open-clients.ts'
+import type { ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { createProber } from './vm-probe/prober.ts'
-import {
-  type Connection,
-  type ConnectionOptions,
-  openConnection as openHTTPSConnection,
-} from './wire/connection.ts'
+import type { Connection, ConnectionOptions } from './wire/connection.ts'
 import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
-import { createSoapClient } from './wire/soap.ts'
 
 export interface InventoryOptions {
   /**
@@ -63,8 +57,7 @@ export interface InventoryOptions {
  * has never answered show at once.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
-  const { config, clock, random, logins, metrics, onChange } = options
-  const { timings = TIMINGS, openConnection = openHTTPSConnection } = options
+  const { config, clock, random, metrics, onChange, timings = TIMINGS } = options
   if (config.noCredential !== undefined) return withoutCredential(config, config.noCredential)
   const vCenter = config.name
   const logger = options.logger.child({ vCenter })
@@ -118,15 +111,14 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       certificateExpiry = expiresAt
     }
     const userAgent = `${options.userAgent} (${Math.floor(random() * 2 ** 32).toString(16)})`
-    const connection = openConnection({ ...config, userAgent, clock, onCertificate })
-    const soap = createSoapClient({ connection, clock, random, metrics })
-    const loginSignal = last.signal
-    const { trust } = config
-    const deadline = timings.loginDeadline
-    const requestTicket = createTicketRequests({ trust, userAgent, deadline, clock, openConnection })
-    const forLogin = { config, timings, clock, logins, loginSignal }
-    const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket })
-    const rest = createRESTClient({ ...forLogin, connection, metrics, soapSession: soap.sessionID })
+    const { connection, soap, session, rest } = openClients({
+      ...options,
+      userAgent,
+      loginSignal: last.signal,
+      timings,
+      logger,
+      onCertificate,
+    })
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const pollWait = createPollWait(timings)
     const backoff = createBackoff({ ...timings.backoff, random })

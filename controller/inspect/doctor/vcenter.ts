@@ -16,16 +16,13 @@ import {
 import { createCollectors } from '../../vcenter/collect/session-objects.ts'
 import { createTagNames } from '../../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
-import { createTicketRequests } from '../../vcenter/session/clone-ticket.ts'
 import { serverOf } from '../../vcenter/session/login-accounts.ts'
 import type { LoginLimiter } from '../../vcenter/session/login-limiter.ts'
-import { createRESTClient } from '../../vcenter/session/rest.ts'
-import { createSession, SERVICE_INSTANCE } from '../../vcenter/session/session.ts'
+import { openClients } from '../../vcenter/session/open-clients.ts'
+import { SERVICE_INSTANCE } from '../../vcenter/session/session.ts'
 import type { Timings } from '../../vcenter/timings.ts'
 import { askPrivileges } from '../../vcenter/vm-probe/privileges.ts'
 import { createProbeClient } from '../../vcenter/vm-probe/probe-client.ts'
-import { openConnection } from '../../vcenter/wire/connection.ts'
-import { createSoapClient } from '../../vcenter/wire/soap.ts'
 import { childrenOf, textOf } from '../../vcenter/wire/xml.ts'
 import { checkOf, type FactsOf, judgeAll, lookAll, once } from './check.ts'
 import { REACH, type VCenterGiven } from './reach-vcenter.ts'
@@ -56,26 +53,14 @@ const NO_METRICS: InventoryMetrics = {
 
 /** What is said in one session with a vCenter. It logs in when it is first needed: at most once by SOAP, and once by REST. */
 function visit(options: VCenterOptions, signal: AbortSignal) {
-  const { config, logins, timings, clock, random, logger, userAgent, labels } = options
+  const { config, timings, clock, labels } = options
   const enter = once(async () => {
-    const connection = openConnection({ ...config, userAgent, clock })
+    const { connection, soap, session, rest } = openClients({
+      ...options,
+      loginSignal: signal,
+      metrics: NO_METRICS,
+    })
     try {
-      const soap = createSoapClient({ connection, clock, random, metrics: NO_METRICS })
-      const forLogin = { config, timings, clock, logins, loginSignal: signal }
-      const requestTicket = createTicketRequests({
-        trust: config.trust,
-        userAgent,
-        deadline: timings.loginDeadline,
-        clock,
-        openConnection,
-      })
-      const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket })
-      const rest = createRESTClient({
-        ...forLogin,
-        connection,
-        metrics: NO_METRICS,
-        soapSession: soap.sessionID,
-      })
       const content = await session.ensure(signal)
       const collectors = createCollectors({ soap, propertyCollector: content.propertyCollector, timings })
       const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
