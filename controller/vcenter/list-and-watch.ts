@@ -250,7 +250,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   async function keepSession(signal: AbortSignal): Promise<void> {
     await session.keepAlive(signal)
-    await session.endLost(signal)
+    await session.endLost(reader, signal)
   }
 
   async function lookForDatacenters(signal: AbortSignal): Promise<void> {
@@ -300,7 +300,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
         await timed(timings.sweep, lookForDatacenters)(signal)
       },
       async (signal) => {
-        await session.endLost(signal)
+        await session.endLost(reader, signal)
         await timed(timings.keepAlive, keepSession)(signal)
       },
     ],

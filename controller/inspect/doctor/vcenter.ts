@@ -7,23 +7,19 @@ import { isNameOf, isPath, matchesDatacenter, pathOf } from '../../config/datace
 import { count, listed } from '../../lib/listed.ts'
 import type { Basics } from '../../lib/tasks.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
-import {
-  createPropertyReader,
-  filterSpec,
-  objectSpec,
-  propertySpec,
-} from '../../vcenter/collect/retrieve-properties.ts'
+import { createPropertyReader } from '../../vcenter/collect/retrieve-properties.ts'
 import { createCollectors } from '../../vcenter/collect/session-objects.ts'
 import { createTagNames } from '../../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
 import { serverOf } from '../../vcenter/session/login-accounts.ts'
 import type { LoginLimiter } from '../../vcenter/session/login-limiter.ts'
+import { readSessions } from '../../vcenter/session/lost-sessions.ts'
 import { openClients } from '../../vcenter/session/open-clients.ts'
 import { SERVICE_INSTANCE } from '../../vcenter/session/session.ts'
 import type { Timings } from '../../vcenter/timings.ts'
 import { askPrivileges } from '../../vcenter/vm-probe/privileges.ts'
 import { createProbeClient } from '../../vcenter/vm-probe/probe-client.ts'
-import { childrenOf, textOf } from '../../vcenter/wire/xml.ts'
+import { textOf } from '../../vcenter/wire/xml.ts'
 import { checkOf, type FactsOf, judgeAll, lookAll, once } from './check.ts'
 import { REACH, type VCenterGiven } from './reach-vcenter.ts'
 
@@ -111,23 +107,10 @@ const VCENTER = {
     after: 'login',
     async look({ enter }, signal) {
       const { reader, login, content } = await enter()
-      const lists: { all: number; own: number }[] = []
-      await reader.read(
-        [filterSpec(propertySpec('SessionManager', ['sessionList']), objectSpec(content.sessionManager))],
-        ({ properties, missing }) => {
-          const refused = missing.get('sessionList')
-          if (refused !== undefined) throw refused
-          const list = childrenOf(properties.get('sessionList'), 'UserSession')
-          const user = list.find((each) => textOf(each, 'key') === login?.key)
-          const name = user && textOf(user, 'userName')
-          lists.push({
-            all: list.length,
-            own: list.filter((each) => textOf(each, 'userName') === name).length,
-          })
-        },
-        signal,
-      )
-      return lists[0] ?? { all: 0, own: 0 }
+      const list = await readSessions(reader, content.sessionManager, signal)
+      const user = list.find((each) => textOf(each, 'key') === login?.key)
+      const name = user && textOf(user, 'userName')
+      return { all: list.length, own: list.filter((each) => textOf(each, 'userName') === name).length }
     },
     forbidden: () =>
       skip(

@@ -1,47 +1,54 @@
-/** Sessions that nobody has: vCenter made them, but its answer to the login was lost. */
+/** vCenter's list of sessions, and those that nobody has: vCenter made them, but its answer to the login was lost. */
 
-import { objectSpec, propertySpec, readObject } from '../collect/retrieve-properties.ts'
+import { filterSpec, objectSpec, type PropertyReader, propertySpec } from '../collect/retrieve-properties.ts'
 import type { Timings } from '../timings.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient } from '../wire/soap.ts'
-import { child, childrenOf, textOf } from '../wire/xml.ts'
+import { childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+
+/**
+ * All sessions, each a `UserSession`. Throws a VCenterError: a SoapFault where the account lacks the privilege
+ * Sessions.TerminateSession.
+ */
+export async function readSessions(
+  reader: PropertyReader,
+  sessionManager: ManagedObjectReference,
+  signal: AbortSignal,
+): Promise<readonly XMLElement[]> {
+  const sessions: XMLElement[] = []
+  await reader.read(
+    [filterSpec(propertySpec('SessionManager', ['sessionList']), objectSpec(sessionManager))],
+    ({ properties, missing }) => {
+      const refused = missing.get('sessionList')
+      if (refused !== undefined) throw refused
+      sessions.push(...childrenOf(properties.get('sessionList'), 'UserSession'))
+    },
+    signal,
+  )
+  return sessions
+}
 
 /**
  * Ends the sessions of this client but for its own, the one with the key `own`; returns how many there were. The client is
- * known by its user agent, which no other may have. Throws a VCenterError: a SoapFault where the account lacks the privilege
- * Sessions.TerminateSession, without which vCenter shows no list of sessions either.
+ * known by its user agent, which no other may have. Throws what {@link readSessions} throws.
  */
 export async function endSessionsOf(options: {
   readonly soap: SoapClient
-  readonly propertyCollector: ManagedObjectReference
+  readonly reader: PropertyReader
   readonly sessionManager: ManagedObjectReference
   readonly userAgent: string
   readonly own: string
   readonly timings: Timings
   readonly signal: AbortSignal
 }): Promise<number> {
-  const { soap, propertyCollector, sessionManager, userAgent, own, timings, signal } = options
-  const deadline = timings.readDeadline
-  const parameters = `<specSet>${propertySpec(sessionManager.type, ['sessionList'])}${objectSpec(sessionManager)}</specSet><options/>`
-  const operation = 'RetrievePropertiesEx'
-  const response = await soap.call({ operation, target: propertyCollector, parameters, deadline, signal })
-  const object = child(child(response, 'returnval'), 'objects')
-  if (object === undefined) return 0
-  const { properties, missing } = readObject(object)
-  const refused = missing.get('sessionList')
-  if (refused !== undefined) throw refused
-  const lost = childrenOf(properties.get('sessionList'), 'UserSession').flatMap((session) => {
+  const { soap, reader, sessionManager: target, userAgent, own, timings, signal } = options
+  const lost = (await readSessions(reader, target, signal)).flatMap((session) => {
     const key = textOf(session, 'key')
     return key === undefined || key === own || textOf(session, 'userAgent') !== userAgent ? [] : [key]
   })
   if (lost.length === 0) return 0
-  const keys = lost.map((key) => element('sessionId', key)).join('')
-  await soap.call({
-    operation: 'TerminateSession',
-    target: sessionManager,
-    parameters: keys,
-    deadline,
-    signal,
-  })
+  const parameters = lost.map((key) => element('sessionId', key)).join('')
+  const deadline = timings.readDeadline
+  await soap.call({ operation: 'TerminateSession', target, parameters, deadline, signal })
   return lost.length
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
+import type { PropertyReader } from '../collect/retrieve-properties.ts'
 import type { Timings } from '../timings.ts'
 import { DeadlineError, isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
@@ -56,7 +57,7 @@ export interface Session {
    * there were none. To be called in a session, now and then: vCenter may still be working on such a login. Throws where the
    * session has ended, or vCenter does not answer.
    */
-  endLost(signal: AbortSignal): Promise<void>
+  endLost(reader: PropertyReader, signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
   logout(signal: AbortSignal): Promise<void>
 }
@@ -198,13 +199,14 @@ export function createSession(options: {
     },
     pause,
     keepAlive,
-    async endLost(signal) {
+    async endLost(reader, signal) {
       const own = latest?.key
       if (unanswered === undefined || content === undefined || own === undefined) return
       // What takes longer than this is not worked on any more: this is the last look.
       if (clock.monotonic() - unanswered > loginDeadline) unanswered = undefined
+      const { sessionManager } = content
       try {
-        const ended = await endSessionsOf({ soap, ...content, userAgent, own, timings, signal })
+        const ended = await endSessionsOf({ soap, reader, sessionManager, userAgent, own, timings, signal })
         if (ended > 0) logger.info({ ended }, 'sessions of logins without an answer ended')
       } catch (error) {
         if (!(error instanceof SoapFault) || isSessionLost(error)) throw error
