@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { BIOS_UUID, node, report, spec, vm } from '../../test/fixtures/facts.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import { inventory } from '../../test/fixtures/sources.ts'
 import { file, load } from '../config/testing/load.ts'
 import { copyCluster } from '../inspect/plan/copied-cluster.ts'
 import type { KubeRequest } from '../kubernetes/client.ts'
@@ -64,17 +65,12 @@ async function setUp(t: Test, initializes = true) {
       config,
       client: observed(client, (request) => sent.push(request)),
       openInventory: ({ name }) => ({
-        vCenter: name,
-        follow: () => undefined,
-        unfollow: () => undefined,
-        recheck: () => undefined,
-        readSince: () => true,
-        lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
-        probe: () => Promise.reject(new Error('nothing is missing')),
-        instanceUUID: () => vm().vCenter.instanceUUID,
-        provable: () => undefined,
+        ...inventory({
+          vCenter: name,
+          lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
+          instanceUUID: () => vm().vCenter.instanceUUID,
+        }),
         provableEverywhere: () => undefined,
-        failure: () => undefined,
         connected: () => true,
         datacenters: () => undefined,
         lackingCategories: () => new Map(),

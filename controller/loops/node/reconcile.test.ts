@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { BIOS_UUID, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import { inventory, sourcesOf } from '../../../test/fixtures/sources.ts'
 import type { WriteResult } from '../../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
@@ -69,32 +70,18 @@ function setUp(t: Test) {
     recordEvent: (_, { reason }) => events.push(reason),
   }
   const { reconcile, run } = createReconciler({
-    sources: {
+    sources: sourcesOf({
       node: () => stored.node,
       report: () => stored.report,
       index,
       inventories: [
-        {
-          vCenter: 'vc1',
+        inventory({
           lookup: () =>
             lookups.state === 'pending' ? { state: 'pending' } : { state: 'answered', vms: [stored.vm] },
-          follow: () => undefined,
-          unfollow: () => undefined,
-          recheck: () => undefined,
-          readSince: () => true,
-          probe: () => Promise.reject(new Error('nobody asks')),
-          instanceUUID: () => '',
-          provable: () => undefined,
-          failure: () => undefined,
-        },
+        }),
       ],
-      policy: () => ({ state: 'in-force' }),
-      interlock: () => ({ state: 'open' }),
-      csiTopologyKeys: () => undefined,
-      settings: SETTINGS,
       tracker,
-      leadingFor: () => 3_600_000,
-    },
+    }),
     tracker,
     enqueueProbe: () => undefined,
     enqueue: (name) => enqueued.push(name),

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { MAC, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import { inventory, sourcesOf } from '../../../test/fixtures/sources.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Writer } from './apply/apply.ts'
@@ -59,36 +60,23 @@ function setUp(t: Test, names: readonly string[]) {
     confirm: async () => true,
     recordEvent: () => undefined,
   }
+  const tracker = createProbeTracker(clock.monotonic)
   const { reconcile, run } = createReconciler({
-    sources: {
+    sources: sourcesOf({
       node: (name) => nodes.get(name),
       report: (name) => reports.get(name),
       index,
       inventories: [
-        {
-          vCenter: 'vc1',
+        inventory({
           lookup: (uuid) => ({
             state: 'answered',
             vms: [vms.get(uuid)].filter((each) => each !== undefined),
           }),
-          follow: () => undefined,
-          unfollow: () => undefined,
-          recheck: () => undefined,
-          readSince: () => true,
-          probe: () => Promise.reject(new Error('nobody asks')),
-          instanceUUID: () => '',
-          provable: () => undefined,
-          failure: () => undefined,
-        },
+        }),
       ],
-      policy: () => ({ state: 'in-force' }),
-      interlock: () => ({ state: 'open' }),
-      csiTopologyKeys: () => undefined,
-      settings: SETTINGS,
-      tracker: createProbeTracker(clock.monotonic),
-      leadingFor: () => 3_600_000,
-    },
-    tracker: createProbeTracker(clock.monotonic),
+      tracker,
+    }),
+    tracker,
     enqueueProbe: () => undefined,
     enqueue: (name) => woken.push(name),
     writer,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { NOW, SETTINGS, settled, vm } from '../../../../test/fixtures/facts.ts'
 import { absence } from '../../../../test/fixtures/probes.ts'
+import { inventory, sourcesOf } from '../../../../test/fixtures/sources.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
@@ -9,10 +10,8 @@ import type { Evidence } from '../decide/lifecycle/evidence.ts'
 import { disruptionGroup } from '../facts/machines.ts'
 import { createProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { heldAddresses } from './address-holders.ts'
-import { createAddressReservations } from './address-reservations.ts'
 import { gather } from './gather.ts'
 import { createNodeIndex } from './node-index.ts'
-import type { Sources } from './sources.ts'
 
 const GONE: Lookup = { state: 'answered', vms: [] }
 
@@ -52,32 +51,13 @@ function setUp(names: readonly string[]) {
     index.report(name, its)
   }
   const tracker = createProbeTracker(() => 0)
-  const sources: Sources = {
+  const sources = sourcesOf({
     node: (name) => nodes.get(name),
     report: (name) => reports.get(name),
     index,
-    reservations: createAddressReservations(),
-    inventories: [
-      {
-        vCenter: 'vc1',
-        lookup: (uuid) => lookups.get(uuid) ?? GONE,
-        follow: () => undefined,
-        unfollow: () => undefined,
-        recheck: () => undefined,
-        readSince: () => true,
-        probe: () => Promise.reject(new Error('nobody asks')),
-        instanceUUID: () => '',
-        provable: () => undefined,
-        failure: () => undefined,
-      },
-    ],
-    policy: () => ({ state: 'in-force' }),
-    interlock: () => ({ state: 'open' }),
-    csiTopologyKeys: () => undefined,
-    settings: SETTINGS,
+    inventories: [inventory({ lookup: (uuid) => lookups.get(uuid) ?? GONE })],
     tracker,
-    leadingFor: () => 3_600_000,
-  }
+  })
   const factsOf = (name: string) => {
     const facts = gather(name, sources, { now: NOW, monotonic: 0 })
     if (facts === undefined) throw new Error(`no Node ${name}`)
