@@ -11,9 +11,9 @@ import type { Decision, Deletion } from './decide/decision.ts'
 import type { NodeEvent } from './decide/node-events.ts'
 import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-write.ts'
 import { heldAddresses, undeniedAddresses } from './gather/address-holders.ts'
-import { createAddressReservations } from './gather/address-reservations.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
 import { gather } from './gather/gather.ts'
+import { createReverseIndex } from './gather/multimap.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
 import { addressesOf } from './gather/node-keys.ts'
 import type { Sources } from './gather/sources.ts'
@@ -25,7 +25,7 @@ import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
  * is decided once. Where it cannot be written as it is, the Node is looked at again.
  */
 export function createReconciler(options: {
-  readonly sources: Omit<Sources, 'reservations'>
+  readonly sources: Omit<Sources, 'reservedBy'>
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
   readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
@@ -51,8 +51,13 @@ export function createReconciler(options: {
   const nodes = createMutationCache<Node>(options.sources.node)
   const reports = createMutationCache<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
-  const reservations = createAddressReservations()
-  const sources: Sources = { ...options.sources, node: nodes.get, report: reports.get, reservations }
+  const reservations = createReverseIndex()
+  const sources: Sources = {
+    ...options.sources,
+    node: nodes.get,
+    report: reports.get,
+    reservedBy: reservations.get,
+  }
 
   const statuses = createStatusQueue({
     async write(name, { node, report, status, events }, signal) {

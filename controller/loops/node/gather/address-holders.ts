@@ -12,10 +12,10 @@ import type { Sources } from './sources.ts'
  * that was verified with it, then the oldest.
  */
 export function addressHolder(address: string, except: string, sources: Sources): AddressHolder | undefined {
-  const { index, reservations } = sources
+  const { index, reservedBy } = sources
   const names = new Set([
     ...index.addressHolders(address).filter((name) => heldBy(name, sources).includes(address)),
-    ...reservations.holders(address),
+    ...reservedBy(address),
   ])
   names.delete(except)
   const [strongest] = Array.from(names, (name) => holderOf(name, address, sources)).sort(byStrength)

@@ -1,4 +1,4 @@
-import { createMultimap } from './multimap.ts'
+import { createReverseIndex } from './multimap.ts'
 
 /**
  * Which Nodes wait for an address that another Node holds. In memory only: a new leader reconciles every Node anyway.
@@ -6,18 +6,12 @@ import { createMultimap } from './multimap.ts'
  * Wakes only when an address is given up: two Nodes that want each other's addresses would otherwise never rest.
  */
 export function createAddressWaits(wake: (name: string) => void) {
-  const holdersOf = new Map<string, readonly string[]>()
-  const waiting = createMultimap()
+  const waiting = createReverseIndex()
   const held = new Map<string, readonly string[]>()
 
   return {
     /** Sets which Nodes hold an address that this one wants. */
-    waits(name: string, holders: readonly string[]): void {
-      for (const holder of holdersOf.get(name) ?? []) waiting.delete(holder, name)
-      for (const holder of holders) waiting.add(holder, name)
-      if (holders.length === 0) holdersOf.delete(name)
-      else holdersOf.set(name, holders)
-    },
+    waits: (name: string, holders: readonly string[]): void => waiting.set(name, holders),
     /** Whether another Node waits for an address of this one. */
     isAwaited: (name: string): boolean => waiting.has(name),
     /** Sets the addresses that a Node holds. If it gave one up, the Nodes that wait for it are woken. */

@@ -29,3 +29,19 @@ export function createMultimap() {
     has: (key: string) => values.has(key),
   }
 }
+
+/** A multimap in which all keys of a value are set at once, in place of those that it had. */
+export function createReverseIndex() {
+  const keysOf = new Map<string, readonly string[]>()
+  const values = createMultimap()
+  return {
+    set(value: string, keys: readonly string[]): void {
+      for (const key of keysOf.get(value) ?? []) values.delete(key, value)
+      for (const key of keys) values.add(key, value)
+      if (keys.length === 0) keysOf.delete(value)
+      else keysOf.set(value, keys)
+    },
+    get: values.get,
+    has: values.has,
+  }
+}

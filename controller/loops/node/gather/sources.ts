@@ -3,7 +3,6 @@ import type { InterlockState, PolicyState } from '../../../types/cluster-state.t
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
-import type { AddressReservations } from './address-reservations.ts'
 import type { NodeIndex } from './node-index.ts'
 
 /** Where facts are read from: memory only, no calls. */
@@ -11,7 +10,11 @@ export interface Sources {
   readonly node: (name: string) => Node | undefined
   readonly report: (name: string) => NodeReport | undefined
   readonly index: NodeIndex
-  readonly reservations: Pick<AddressReservations, 'holders'>
+  /**
+   * Names of the Nodes that were decided to have this address, as long as the index does not show it because their status is
+   * still to be written. Otherwise two Nodes that are decided on meanwhile could get one address.
+   */
+  readonly reservedBy: (address: string) => Iterable<string>
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState
