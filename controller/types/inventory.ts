@@ -73,6 +73,11 @@ export interface Inventory {
   failure(): VCenterFailure | undefined
 }
 
+/** The VMs that a vCenter has answered with; none where it has not answered. */
+export function vmsOf(lookup: Lookup): readonly VirtualMachine[] {
+  return lookup.state === 'answered' ? lookup.vms : []
+}
+
 /** Why a vCenter does not say which VMs have a UUID, or not of all of them; undefined where it does, or will in a moment. */
 export function failureOf(lookup: Lookup): VCenterFailure | undefined {
   switch (lookup.state) {

@@ -1,7 +1,7 @@
 /** What several vCenters say of one Node, or several accounts of one vCenter, put together. */
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
-import type { Inventory, Lookup } from '../../../types/inventory.ts'
+import { type Inventory, type Lookup, vmsOf } from '../../../types/inventory.ts'
 import type { Reason } from '../../../types/reasons.ts'
 import type { VCenterFailure } from '../../../types/vcenter-failure.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
@@ -109,7 +109,7 @@ export function oneViewOfEach(
   ]
 
   const best = new Map<string, VirtualMachine>()
-  for (const vm of lookups.flatMap(vmsOf)) {
+  for (const vm of lookups.flatMap(({ lookup }) => vmsOf(lookup))) {
     const other = best.get(identityOf(vm))
     if (other === undefined || isLess(rank(vm), rank(other))) best.set(identityOf(vm), vm)
   }
@@ -149,10 +149,6 @@ function incompleteOf(lookup: Lookup): VCenterFailure | undefined {
 const IN = 0
 const NOT_KNOWN = 1
 const OUT = 2
-
-function vmsOf({ lookup }: NodeLookup): readonly VirtualMachine[] {
-  return lookup.state === 'answered' ? lookup.vms : []
-}
 
 /** A moref is unique within one vCenter, whatever the configuration calls that. */
 function identityOf({ vCenter: { instanceUUID }, moref }: VirtualMachine): string {

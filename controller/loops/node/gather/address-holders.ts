@@ -1,3 +1,4 @@
+import { vmsOf } from '../../../types/inventory.ts'
 import { isOlder, NO_WITNESS, witnessOf } from '../decide/addresses/address-witness.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
@@ -64,7 +65,7 @@ function witness(name: string, address: string, sources: Sources): AddressWitnes
   const { boundTo } = known
   if (boundTo === undefined) return NO_WITNESS
   const vm = lookUpInAll([boundTo.biosUUID], known, inventories, settings)
-    .flatMap(({ lookup }) => (lookup.state === 'answered' ? lookup.vms : []))
+    .flatMap(({ lookup }) => vmsOf(lookup))
     .find((each) => isBoundTo(boundTo, each))
   return vm === undefined ? NO_WITNESS : witnessOf(address, specOf(report, node), vm, settings.nodes)
 }

@@ -1,5 +1,5 @@
 import type { BoundVM, NodeReportSpec } from '../../../../agent/shared/node-report.ts'
-import type { Inventory } from '../../../types/inventory.ts'
+import { type Inventory, vmsOf } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { commonMACs } from '../decide/identity/contradiction.ts'
@@ -19,7 +19,11 @@ export function awaitReplacedNICs(
   inventories: readonly Pick<Inventory, 'vCenter' | 'readSince'>[],
 ): readonly NodeLookup[] {
   if (spec === undefined || spec.interfaces.length === 0) return lookups
-  const doubted = doubtedBy(spec, lookups.flatMap(vmsOf), bound)
+  const doubted = doubtedBy(
+    spec,
+    lookups.flatMap(({ lookup }) => vmsOf(lookup)),
+    bound,
+  )
   if (doubted.length === 0) return lookups
   // Each one is asked about, so that all are read by one call.
   const unread = doubted.filter((vm) => {
@@ -27,7 +31,7 @@ export function awaitReplacedNICs(
     return inventory?.readSince(vm.moref, unknownMACs(spec, vm).join(' ')) === false
   })
   return lookups.map((one) =>
-    vmsOf(one).some((vm) => unread.includes(vm)) ? { ...one, lookup: { state: 'pending' } } : one,
+    vmsOf(one.lookup).some((vm) => unread.includes(vm)) ? { ...one, lookup: { state: 'pending' } } : one,
   )
 }
 
@@ -38,10 +42,6 @@ function doubtedBy(
 ): readonly VirtualMachine[] {
   if (bound !== undefined) return vms.filter((vm) => isBoundTo(bound, vm) && unknownMACs(spec, vm).length > 0)
   return vms.some((vm) => commonMACs(spec, vm).length > 0) ? [] : vms
-}
-
-function vmsOf({ lookup }: NodeLookup): readonly VirtualMachine[] {
-  return lookup.state === 'answered' ? lookup.vms : []
 }
 
 /** The MAC addresses that the guest has and the VM has not, as far as is known. */

@@ -1,4 +1,4 @@
-import type { Inventory, Lookup } from '../../../types/inventory.ts'
+import { type Inventory, type Lookup, vmsOf } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { VCenterProbe, VMExistence } from '../../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
@@ -57,8 +57,7 @@ export function createInhabitantsOf(options: {
       lookups(name, true).every(
         (lookup) => lookup.state === 'answered' && lookup.vms.length === 0 && lookup.incomplete === undefined,
       )
-    const shownElsewhere = (name: string): readonly VirtualMachine[] =>
-      lookups(name, false).flatMap((lookup) => (lookup.state === 'answered' ? lookup.vms : []))
+    const shownElsewhere = (name: string): readonly VirtualMachine[] => lookups(name, false).flatMap(vmsOf)
     const isFoundElsewhere = (name: string, by: typeof findingsOf): boolean => {
       const evidence = tracker.evidence(name)
       const finders = evidence === undefined ? [] : probedOf(evidence).flatMap((each) => findersOf(each, by))

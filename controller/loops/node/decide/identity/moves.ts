@@ -1,4 +1,5 @@
 import { type BoundVM, MAX_FORMER_VMS } from '../../../../../agent/shared/node-report.ts'
+import { vmsOf } from '../../../../types/inventory.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { sameMachineUUID } from '../../../../types/uuid.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
@@ -187,7 +188,7 @@ function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
  * it, but then none is `alone`.
  */
 function isOvertaken({ bound }: MoveQuery, { lookups, evidence }: NodeFacts): boolean {
-  const shown = lookups.flatMap(({ lookup }) => (lookup.state === 'answered' ? lookup.vms : []))
+  const shown = lookups.flatMap(({ lookup }) => vmsOf(lookup))
   const isBehind = (name: string): boolean =>
     lookups.some(
       ({ vCenter, uuid, lookup }) =>

@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
-import { failureOf } from '../../../../types/inventory.ts'
+import { failureOf, type Lookup, vmsOf } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
@@ -80,12 +80,12 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
   const lookups = facts.lookups
     .filter((each) => machine.uuids.includes(each.uuid))
     .map(({ lookup }) => lookup)
-  const vms = lookups.flatMap((lookup) => (lookup.state === 'answered' ? lookup.vms : []))
+  const vms = lookups.flatMap(vmsOf)
   const shown: Shown = { query, facts, vms, unanswered: unansweredOf(lookups) }
   return bound === undefined ? findFirst(shown) : findBound(bound, shown)
 }
 
-function unansweredOf(lookups: readonly NodeFacts['lookups'][number]['lookup'][]): Shown['unanswered'] {
+function unansweredOf(lookups: readonly Lookup[]): Shown['unanswered'] {
   if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
   for (const lookup of lookups) {
     const failure = failureOf(lookup)
