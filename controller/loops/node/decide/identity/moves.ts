@@ -6,7 +6,7 @@ import { machineState, type VirtualMachine } from '../../../../types/virtual-mac
 import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
 import { seenByReference } from '../lifecycle/absence-proofs.ts'
 import { evidenceOn, isFresh } from '../lifecycle/evidence.ts'
-import type { NodeFacts } from '../node-facts.ts'
+import type { NodeFacts, NodeLookup } from '../node-facts.ts'
 import { isDeadEntry, isPossible, type MachineWord, showsClaim } from './candidates.ts'
 import { judgeClaim, proves } from './claim.ts'
 
@@ -183,34 +183,30 @@ function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
 }
 
 /**
- * Whether the last probe has found a VM that the inventory there does not show yet, or still shows as off: it may be the Node's. One that an inventory
- * knows that it does not show may never be shown, as where it may not be read or is one of too many copies: nobody waits for
- * it, but then none is `alone`.
+ * Whether the last probe has found a VM that the inventory there does not show yet, or still shows as off: it may be the
+ * Node's. One that an inventory knows that it does not show may never be shown, as where it may not be read or is one of too
+ * many copies: nobody waits for it, but then none is `alone`.
  */
 function isOvertaken({ bound }: MoveQuery, { lookups, evidence }: NodeFacts): boolean {
-  const shown = lookups.flatMap(({ lookup }) => vmsOf(lookup))
-  const isBehind = (name: string): boolean =>
-    lookups.some(
-      ({ vCenter, uuid, lookup }) =>
-        vCenter === name &&
-        uuid === bound.biosUUID &&
-        (lookup.state === 'pending' || (lookup.state === 'answered' && lookup.incomplete === undefined)),
-    )
-  return (evidence?.probes ?? []).some(
-    ({ vCenter, vCenterInstanceUUID, biosUUID }) =>
-      biosUUID.state === 'found' &&
-      isBehind(vCenter) &&
-      [biosUUID.vm.moref, ...(biosUUID.others ?? [])].some(
-        (moref) =>
-          !shown.some(
-            (vm) =>
-              vm.moref === moref &&
-              vm.vCenter.instanceUUID === vCenterInstanceUUID &&
-              (machineState(vm) !== 'off' ||
-                moref !== biosUUID.vm.moref ||
-                biosUUID.vm.powerState !== 'poweredOn'),
-          ),
-      ),
+  return (evidence?.probes ?? []).some(({ vCenter, vCenterInstanceUUID, biosUUID }) => {
+    if (biosUUID.state !== 'found' || !willShowAll(vCenter, bound, lookups)) return false
+    const { vm: found, others = [] } = biosUUID
+    const shown = lookups
+      .flatMap(({ lookup }) => vmsOf(lookup))
+      .filter((vm) => vm.vCenter.instanceUUID === vCenterInstanceUUID)
+    const isShown = (moref: string): boolean => shown.some((vm) => vm.moref === moref)
+    const isShownOn = shown.some((vm) => vm.moref === found.moref && machineState(vm) !== 'off')
+    return ![found.moref, ...others].every(isShown) || (found.powerState === 'poweredOn' && !isShownOn)
+  })
+}
+
+/** Whether the inventory of a vCenter will show each VM with the UUID of the bound one, as far as it knows. */
+function willShowAll(vCenter: string, { biosUUID }: BoundVM, lookups: readonly NodeLookup[]): boolean {
+  return lookups.some(
+    ({ vCenter: name, uuid, lookup }) =>
+      name === vCenter &&
+      uuid === biosUUID &&
+      (lookup.state === 'pending' || (lookup.state === 'answered' && lookup.incomplete === undefined)),
   )
 }
 
@@ -256,9 +252,9 @@ function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
 }
 
 /**
- * Whether a VM is the machine of a Node whose own VM nobody shows, or shows as a dead entry: it shows the claim. Where the agent
- * writes none, it is the only one that fits, also by a probe or at a second look, and has the instance UUID, which a move keeps
- * and no guest can see.
+ * Whether a VM is the machine of a Node whose own VM nobody shows, or shows as a dead entry: it shows the claim. Where the
+ * agent writes none, it is the only one that fits, also by a probe or at a second look, and has the instance UUID, which a
+ * move keeps and no guest can see.
  */
 function isSameMachine(candidate: MoveCandidate, { report, evidence, previous }: NodeFacts): boolean {
   const { vm, bound, showsClaim, alone } = candidate
