@@ -3,14 +3,13 @@ import { isOlder, NO_WITNESS, witnessOf } from '../decide/addresses/address-witn
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import type { AddressHolder, AddressWitness, NodeFacts } from '../decide/node-facts.ts'
-import { knownNode } from '../facts/known-node.ts'
-import { specOf } from '../facts/previous-status.ts'
+import { previousStatus, specOf, verifiedVM } from '../facts/previous-status.ts'
 import { lookUpInAll } from './across-vcenters.ts'
 import type { Sources } from './sources.ts'
 
 /**
- * The Node other than this one that holds an address or a host name: of several one against which vCenter does not speak, then one
- * that was verified with it, then the oldest.
+ * The Node other than this one that holds an address or a host name: of several one against which vCenter does not speak,
+ * then one that was verified with it, then the oldest.
  */
 export function addressHolder(address: string, except: string, sources: Sources): AddressHolder | undefined {
   const { index, reservedBy } = sources
@@ -32,42 +31,28 @@ function byStrength(a: AddressHolder, b: AddressHolder): number {
 }
 
 function holderOf(name: string, address: string, sources: Sources): AddressHolder {
-  const node = sources.node(name)
-  if (node === undefined)
-    return {
-      name,
-      deletingSince: undefined,
-      finalizers: [],
-      creationTimestamp: undefined,
-      verified: false,
-      witness: NO_WITNESS,
-    }
-  const { deletingSince, finalizers, creationTimestamp } = node
-  const { boundTo } = knownNode(node, sources.report(name), sources.settings.identity)
-  const verified = boundTo !== undefined
-  return {
-    name,
-    deletingSince,
-    finalizers,
-    creationTimestamp,
-    verified,
-    witness: witness(name, address, sources),
-  }
+  const { deletingSince, finalizers = [], creationTimestamp } = sources.node(name) ?? {}
+  const { verified, witness } = verification(name, sources)
+  return { name, deletingSince, finalizers, creationTimestamp, verified, witness: witness(address) }
 }
 
-/** What vCenter says of an address of a Node that was verified to be a VM. */
-function witness(name: string, address: string, sources: Sources): AddressWitness {
-  const { inventories, settings } = sources
+/** Whether a Node was verified to be a VM, and what vCenter says of its addresses if so. */
+function verification(name: string, { inventories, settings, ...sources }: Sources) {
   const node = sources.node(name)
   const report = sources.report(name)
-  if (node === undefined) return NO_WITNESS
-  const known = knownNode(node, report, settings.identity)
-  const { boundTo } = known
-  if (boundTo === undefined) return NO_WITNESS
-  const vm = lookUpInAll([boundTo.biosUUID], known, inventories, settings)
-    .flatMap(({ lookup }) => vmsOf(lookup))
-    .find((each) => isBoundTo(boundTo, each))
-  return vm === undefined ? NO_WITNESS : witnessOf(address, specOf(report, node), vm, settings.nodes)
+  const previous = node === undefined ? {} : previousStatus(report, node)
+  const boundTo = verifiedVM(previous)
+  const vm =
+    boundTo &&
+    lookUpInAll([boundTo.biosUUID], { boundTo, previous }, inventories, settings)
+      .flatMap(({ lookup }) => vmsOf(lookup))
+      .find((each) => isBoundTo(boundTo, each))
+  const spec = node && specOf(report, node)
+  return {
+    verified: boundTo !== undefined,
+    witness: (address: string): AddressWitness =>
+      vm === undefined ? NO_WITNESS : witnessOf(address, spec, vm, settings.nodes),
+  }
 }
 
 function isDenied({ tools, network }: AddressWitness): boolean {
@@ -80,7 +65,8 @@ export function undeniedAddresses(
   held: readonly string[],
   sources: Sources,
 ): readonly string[] {
-  return held.filter((address) => !isDenied(witness(name, address, sources)))
+  const { witness } = verification(name, sources)
+  return held.filter((address) => !isDenied(witness(address)))
 }
 
 function heldBy(name: string, sources: Sources): readonly string[] {
