@@ -29,7 +29,7 @@ export function readInterfaces(
   const nics = names.flatMap((name) => readNic(folder, name))
   const macs = new Set(nics.filter((nic) => nic.physical).map((nic) => nic.mac))
   const flags = readIPv6Flags(root)
-  const byInterface = withoutLabels(root, addresses, new Set(names))
+  const byInterface = addressesByInterface(root, addresses, new Set(names))
   const interfaces = nics
     .filter((nic) => macs.has(nic.mac))
     .map((nic) => ({
@@ -51,7 +51,7 @@ export function readInterfaces(
  * and netplan write the interface's name, a colon and more, which no interface's own name may have. Of any other label the
  * route tells whose it is, which the kernel adds with the address.
  */
-function withoutLabels(
+function addressesByInterface(
   root: string,
   addresses: AddressTable,
   names: ReadonlySet<string>,
@@ -62,7 +62,11 @@ function withoutLabels(
     const name = [label, before].find((each) => names.has(each))
     for (const raw of list ?? []) {
       const owner = name ?? ownerByRoute(root, raw)
-      if (owner !== undefined) found.set(owner, [...(found.get(owner) ?? []), raw])
+      if (owner === undefined) continue
+      const known = found.get(owner)
+      // There may be thousands: kube-proxy's IPVS mode gives one interface the address of each Service.
+      if (known === undefined) found.set(owner, [raw])
+      else known.push(raw)
     }
   }
   return found
@@ -103,14 +107,14 @@ interface RawAddress {
   readonly cidr: string | null
 }
 
-/** Addresses by interface, in the kernel's order. */
+/** Addresses by the name of an interface, or by their label where they have one; in the kernel's order. */
 export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
 
 /** The file with the addresses under a root other than `/`, in the form of Node's `os.networkInterfaces()`. */
 const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
 
 /**
- * The addresses by interface. The kernel has no file for them, so with the root `/` they come from the system, with any
+ * The machine's addresses. The kernel has no file for them, so with the root `/` they come from the system, with any
  * other root from {@link ADDRESS_FILE}.
  *
  * @param system `os.networkInterfaces`
