@@ -64,7 +64,8 @@ export function judgeInstanceMetadata(
     instanceType: type,
     labels,
     addresses,
-    recorded: addresses ?? withoutLost(previous.addresses, lost),
+    // A Node with no other address keeps showing one that it has lost, but no longer holds it.
+    recorded: addresses ?? previous.addresses?.filter(({ address }) => !lost.includes(address)),
     awaitsAddresses,
     waitsFor: holders,
     conditions: {
@@ -73,14 +74,4 @@ export function judgeInstanceMetadata(
     },
     events,
   }
-}
-
-/** A Node with no other address keeps showing one that it has lost, but no longer holds it. */
-function withoutLost(
-  before: readonly NodeAddress[] | undefined,
-  lost: readonly string[],
-): readonly NodeAddress[] | undefined {
-  return before?.some(({ address }) => lost.includes(address)) === true
-    ? before.filter(({ address }) => !lost.includes(address))
-    : before
 }

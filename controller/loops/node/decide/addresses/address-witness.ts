@@ -46,7 +46,7 @@ export function witnessOf(
 }
 
 /** A Node that wants an address which another one holds. */
-export interface AddressClaimant {
+interface AddressClaimant {
   readonly node: Pick<Node, 'name' | 'creationTimestamp'>
   readonly witness: AddressWitness
   /** Whether it was verified with that address before. */

@@ -109,12 +109,9 @@ function sortOut(
   for (const candidate of candidates) {
     const { address } = candidate
     const other = holder(address)
-    const claim = () => ({
-      node,
-      witness: witness(address),
-      hadIt: before.some((own) => own.address === address),
-    })
-    if (other === undefined || outranks(claim(), other)) free.push(candidate)
+    const hadIt = before.some((own) => own.address === address)
+    if (other === undefined || outranks({ node, witness: witness(address), hadIt }, other))
+      free.push(candidate)
     else taken.push({ ...candidate, holder: other })
   }
   return { free, taken }
