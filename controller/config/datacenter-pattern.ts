@@ -33,11 +33,8 @@ export function isNameOf(written: string, name: string): boolean {
 }
 
 function matchesName(pattern: string, name: string): boolean {
-  if (isNameOf(pattern, name)) return true
-  return [
-    [pattern, name],
-    [inLowerCase(pattern), escaped(name)],
-  ].some(([wanted = '', each = '']) => wildcards(wanted)?.test(each) === true)
+  const fits = (wanted: string, text: string): boolean => wildcards(wanted)?.test(text) === true
+  return isNameOf(pattern, name) || fits(pattern, name) || fits(inLowerCase(pattern), escaped(name))
 }
 
 /** With the escapes that vCenter writes in the names of objects. */
