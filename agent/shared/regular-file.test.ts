@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import t from 'tap'
-import { readRegularFile } from '../../agent/shared/regular-file.ts'
+import { readRegularFile } from './regular-file.ts'
 
 const dir = t.testdir({ file: 'text', folder: {} })
 execFileSync('mkfifo', [`${dir}/pipe`])

@@ -52,8 +52,10 @@ export interface NodeWriter {
     changes: { readonly addresses: readonly NodeAddress[] },
   ): Promise<WriteResult<Node>>
   patchNode(name: string, seen: SeenNode, changes: NodeChanges): Promise<WriteResult<Node>>
-  /** Deletes exactly the Node that was decided on. The garbage collector then deletes what it owns. */
-  /** `gone` is false where finalizers keep it for a while; it is then marked as being deleted. */
+  /**
+   * Deletes exactly the Node that was decided on. The garbage collector then deletes what it owns. `gone` is false where
+   * finalizers keep it for a while; it is then marked as being deleted.
+   */
   deleteNode(name: string, seen: ObjectVersion): Promise<WriteResult<{ readonly gone: boolean }>>
   /** Creates the NodeReport of a Node without an agent, owned by the Node; a conflict where one exists already. */
   createReport(node: Pick<Node, 'name' | 'uid'>, spec: NodeReportSpec): Promise<WriteResult<NodeReport>>

@@ -26,10 +26,11 @@ const CONCURRENCY = 8
 const LAST_WRITES = 2_000
 
 /**
- * Statuses that wait, by the names of their Nodes. Where many Nodes are initialized at once, they lose their taint before the statuses are written: a status costs the API
- * server as much as both patches of a Node, and nobody waits for it. In the order in which they were decided. A
- * status that is lost with the process follows from the Node again, as long as its VM is there. When the work ends, those that
- * wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else knows which it was.
+ * Statuses that wait, by the names of their Nodes. Where many Nodes are initialized at once, they lose their taint before the
+ * statuses are written: a status costs the API server as much as both patches of a Node, and nobody waits for it. In the
+ * order in which they were decided. A status that is lost with the process follows from the Node again, as long as its VM is
+ * there. When the work ends, those that wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else
+ * knows which it was.
  */
 export function createStatusQueue(options: {
   /** Writes one. Not called twice at once for the same Node. */

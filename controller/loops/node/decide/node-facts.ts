@@ -70,8 +70,8 @@ export interface NodeFacts extends KnownNode {
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
   /**
    * Another Node that holds this IP address (canonical text) or this host name (lower case), or that was just decided to; of
-   * several the strongest. A Node whose machine is proven gone holds none. Asked for and not handed over: which addresses a Node may get is found out by parsing all that
-   * its agent and VMware Tools report, which is too expensive to do twice.
+   * several the strongest. A Node whose machine is proven gone holds none. Asked for and not handed over: which addresses a
+   * Node may get is found out by parsing all that its agent and VMware Tools report, which is too expensive to do twice.
    */
   readonly addressHolder: (address: string) => AddressHolder | undefined
   readonly policy: PolicyState
