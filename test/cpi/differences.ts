@@ -350,8 +350,8 @@ export const ON_NODES: readonly NodeRow[] = [
   {
     what: 'A provider ID that is a UUID alone, without `vsphere://`',
     cpi: 'reads it',
-    rollcall: "counts it as another provider's, and leaves the Node alone",
-    because: "What names no provider may be anybody's.",
+    rollcall: 'says `ProviderIDMalformed`, and changes nothing on the Node',
+    because: "Kubernetes' format is `PROVIDER://ID`, and a provider ID cannot be changed.",
     explains: ({ part }, { case: one }) =>
       (part === 'initialized' || part === 'addresses' || part.startsWith('label ')) &&
       one.node?.providerID === 'bare',

@@ -43,7 +43,7 @@ export async function ending(show: Show, times: Times): Promise<string[]> {
 
   tell.open(
     'A VM is destroyed:',
-    `${destroyed.vm.name}, that of ${destroyed.name}. Its kubelet and its agent are silent from now on. It takes ${CONFIRMATIONS} proofs that the VM is gone, over ${ABSENT_FOR / 1000}s here and 5 minutes by default, and the Node is deleted.`,
+    `${destroyed.vm.name}, that of ${destroyed.name}. Its kubelet and its agent are silent from now on. It takes ${CONFIRMATIONS} proofs that the VM is gone, over ${ABSENT_FOR / 1000}s here and 4 minutes by default, and the Node is deleted.`,
   )
   await end(destroyed.name)
   await loseHeartbeats(cluster, destroyed.name)
