@@ -15,7 +15,7 @@ export interface DMIFacts {
 /** Longest text of a DMI field in a report. */
 const MAX_TEXT = 128
 const DIGITS = 32
-/** What `SMBIOS.use12CharSerialNumber` makes of a serial, for guests that take no longer one: the UUID is not in it. */
+/** Characters of a serial number with `SMBIOS.use12CharSerialNumber`, which some guests need: it does not contain the UUID. */
 const SHORT_SERIAL = 12
 
 /**

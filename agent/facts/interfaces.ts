@@ -48,8 +48,8 @@ export function readInterfaces(
 
 /**
  * The addresses by interface. The system lists an IPv4 address under its label, where it has one (`ip-address(8)`): ifupdown
- * and netplan write the interface's name, a colon and more, which no interface's own name may have. Of any other label the
- * route tells whose it is, which the kernel adds with the address.
+ * and netplan write the interface's name, a colon and more, which no interface's own name may have. For any other label,
+ * the interface is that of the route that the kernel adds with the address.
  */
 function addressesByInterface(
   root: string,

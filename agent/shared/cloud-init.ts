@@ -28,7 +28,7 @@ export function staticAddresses(network: unknown): string[] {
   return found
 }
 
-/** An address with the prefix length that is written with it, without one that is none: the CPI reads no further than the slash. */
+/** An address with its prefix length, which is left out if it is impossible: the CPI ignores what follows the slash. */
 function usableAddress(text: string): string | undefined {
   const [address = '', length, ...rest] = text.split('/')
   if (address.includes('%') || isIP(address) === 0) return undefined

@@ -96,7 +96,7 @@ export interface IdentityConfig {
   readonly require: IdentityLevel
   /** Nodes that may stay at `asserted`, because no agent can run there. */
   readonly exempt: LabelSelector | undefined
-  /** Whether a Node that shows no claim waits for a vCenter that does not answer, because that may know a VM like its own. */
+  /** Whether a new Node without a claim waits for a vCenter that does not answer, which may have another VM that fits. */
   readonly requireAllVCenters: boolean
 }
 

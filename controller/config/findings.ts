@@ -67,7 +67,7 @@ export class Findings {
     return this.problems.length > 0
   }
 
-  /** Adds to the problems of each line what a person does not see there. */
+  /** Adds to each problem the invisible character in its line, if there is one. */
   nameInvisible(text: string): void {
     const lines = text.split('\n')
     for (const [index, problem] of this.problems.entries()) {

@@ -39,7 +39,7 @@ export async function readCPI(client: KubeClient, signal: AbortSignal): Promise<
   }
 }
 
-/** What `take` makes of the objects of a list, as far as it takes them. */
+/** The objects of a list as `take` reads them, without those for which it returns undefined. */
 async function collect<T>(
   client: KubeClient,
   path: string,

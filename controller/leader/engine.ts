@@ -42,7 +42,7 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
     Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun'>
 }
 
-/** The loops under one configuration, as one of them, with what they watch and ask. */
+/** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends RunningLoop {
   readonly uuidsOf: NodeIndex['uuidsOf']
 }

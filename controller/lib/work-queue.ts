@@ -65,7 +65,7 @@ interface Delay {
  * They are not taken during their backoff, which would be cut short by each of their node's heartbeats.
  */
 export function createWorkQueue(options: {
-  /** Told of what processing a key threw, which counts as `requeue`; not of what the end of the work cuts off. */
+  /** Called with what processing a key threw, which counts as `requeue`. Not called for what an abort ends. */
   readonly onError: (key: string, error: unknown) => void
   /** Keys handled at once. */
   readonly concurrency: number

@@ -48,10 +48,10 @@ export interface Inventory {
   /** Searches again for a UUID that no VM had, as the VM may have come since. Costs at most one call. */
   recheck(biosUUID: string): void
   /**
-   * Whether this VM was read after a doubt about it was first raised. The first time it is not, and is read again, which costs
-   * a call that all share who doubt in that moment; the inventory's callback is called when it was read.
+   * Whether this VM was read after this doubt about it was first raised. The first call returns false and has the VM read
+   * again, in one call to vCenter for all VMs that are in doubt at that moment; the inventory's callback is called afterwards.
    *
-   * @param doubt what speaks against what is known of it
+   * @param doubt what contradicts what is known of it
    */
   readSince(moref: string, doubt: string): boolean
   /**

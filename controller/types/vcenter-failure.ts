@@ -8,6 +8,6 @@ export interface VCenterFailure {
   readonly message: string
   /** When it is tried again, milliseconds since the epoch, where that is far enough away to be told. */
   readonly retryAt?: number
-  /** Set while the answer that is late is still waited for. */
+  /** Set while a late answer may still come. */
   readonly waiting?: boolean
 }

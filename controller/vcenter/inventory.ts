@@ -131,7 +131,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       heardAt = clock.monotonic()
     }
 
-    /** Enters a session, and tells when vCenter takes long to let us in. */
+    /** Enters a session, and reports a login that takes long. */
     async function enter(): Promise<ServiceContent> {
       const entered = new AbortController()
       const overdue = clock.sleep(timings.callDeadline, entered.signal).then(() => {
@@ -152,7 +152,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     }
 
     async function connect(): Promise<void> {
-      // They would pile up, a view or a collector with each attempt.
+      // They would pile up: each attempt would leave a view or a collector.
       if (lostObjects) await session.logout(signal)
       lostObjects = false
       const content = await enter()

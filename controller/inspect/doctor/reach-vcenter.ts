@@ -31,7 +31,7 @@ const check = checkOf<
 export const REACH = {
   dns: check({
     name: 'DNS',
-    /** The addresses of its name, as a controller finds them; those of an IP address are itself. */
+    /** The addresses of the server's name, resolved as the controller resolves it. An IP address is used as it is. */
     async look({ config: { server }, clock }, signal): Promise<readonly string[]> {
       if (isIP(server) !== 0) return [server]
       try {

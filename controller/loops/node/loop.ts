@@ -84,8 +84,8 @@ const CONCURRENCY = 16
 /** Of them whose writes are slow: such a write may cost the API server a core for as long as it takes. */
 const SLOW_CONCURRENCY = 2
 /**
- * Nodes probed at once: each probe makes some six small calls, one after the other. Where each takes seconds, fewer at once
- * would not get round all missing Nodes before the next session or leader begins anew.
+ * Nodes probed at once. Each probe makes about six small calls, one after the other: where each takes seconds, fewer probes at
+ * once could not cover all missing Nodes before the next session or leader starts over.
  */
 const PROBES = 16
 /** Least time between two probes of a Node after a burst, milliseconds; less where Nodes may be deleted sooner. */

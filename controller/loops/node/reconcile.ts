@@ -82,7 +82,7 @@ export function createReconciler(options: {
   }
 
   /**
-   * Reserves what a Node is to have, as long as the index may not show it, or no longer, because it is not on record. Returns
+   * Reserves the addresses of a Node for as long as the index may not show them, because its status is not written. Returns
    * what is reserved.
    */
   function reserve(node: Node, isOnRecord: boolean, status: NodeReportStatus): readonly string[] {
@@ -95,7 +95,7 @@ export function createReconciler(options: {
     return reserved
   }
 
-  /** Back to what is on record. */
+  /** Returns to what is written. */
   function forgetStatus(name: string): void {
     statuses.delete(name)
     overdue.delete(name)
@@ -103,7 +103,7 @@ export function createReconciler(options: {
     options.onStatus(name, reports.get(name))
   }
 
-  /** Lets a status count from now on, as if it were on record. */
+  /** Lets a status count from now on, as if it were written. */
   function letCount(name: string, pending: PendingStatus): PendingStatus {
     const decided = { ...pending.report, status: pending.status }
     reports.wrote(pending.report, decided)
@@ -232,8 +232,8 @@ function recordOf(
 }
 
 /**
- * What is neither on record nor told yet belongs to the decision that takes the place of the one before, also where that has
- * nothing to say.
+ * Carries over to a new decision what the previous one has not written or recorded yet, even if the new one has nothing to
+ * say.
  */
 function withPending(pending: PendingStatus | undefined, decision: Decision): Decision {
   if (pending === undefined) return decision

@@ -1,4 +1,4 @@
-/** Most VMs whose doubts are remembered; of one that is forgotten, a doubt is a new one. */
+/** Most VMs whose doubts are remembered. A doubt about a forgotten VM counts as new. */
 const MOST = 10_000
 
 interface Reread {
@@ -6,14 +6,14 @@ interface Reread {
   read: boolean
 }
 
-/** VMs that are to be read once more, because something speaks against what is known of them. No I/O. */
+/** VMs that have to be read again, because something contradicts what is known of them. No I/O. */
 export interface Rereads {
   /**
-   * Whether a VM was read after this doubt about it was first raised. The first time it is not, and is to be read; a further
-   * doubt takes the place of the last one.
+   * Whether a VM was read after this doubt about it was first raised. The first call returns false and makes the VM due; another
+   * doubt replaces the last one.
    */
   readSince(vm: string, doubt: string): boolean
-  /** What is to be read now: the VMs, and what to call once they were read, as far as vCenter let that be. */
+  /** The VMs to read now, and what to call once they were read, even if vCenter has refused some. */
   due(): { readonly vms: readonly string[]; readonly done: () => void }
 }
 
@@ -34,7 +34,7 @@ export function createRereads(): Rereads {
       return {
         vms: due.map(([vm]) => vm),
         done() {
-          // A doubt that was raised meanwhile is another object, and stays due.
+          // A doubt that was raised meanwhile is another object, and remains due.
           for (const [, each] of due) each.read = true
         },
       }

@@ -156,7 +156,7 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
       paths = new Map()
     },
     putLacking(now) {
-      // Views are compared: an equal map would be looked through for each VM.
+      // Views are compared by identity first: an equal copy would be compared entry by entry for each VM.
       if (!isDeepStrictEqual(lacking, now)) lacking = now
     },
     lacking: () => lacking,

@@ -261,7 +261,7 @@ export class VMStore {
     return { vms: vms.filter((vm) => this.#rows.has(vm)), doubted: [...doubted] }
   }
 
-  /** Tells of these VMs as if they had changed. */
+  /** Reports these VMs as changed. */
   tell(vms: readonly string[]): void {
     this.#notify(new Set(vms.flatMap((vm) => this.#rows.get(vm)?.uuid ?? [])))
   }

@@ -1,10 +1,10 @@
-/** How long a poll is silent at most: less than what stands between us and vCenter allows. */
+/** How long a poll may be silent: less than any proxy between us and vCenter allows. */
 import type { Timings } from '../timings.ts'
 import { BrokenAnswerError, DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
 
 /** Milliseconds. A poll that ends sooner was not ended for its silence. */
 const SHORTEST_LIMIT = 10_000
-/** So much of a limit that was met is waited for from then on. */
+/** The share of a limit that later polls wait, once the limit is known. */
 const SHARE = 0.75
 /** Polls in a row without an answer, after which changes are no longer followed. */
 const MOST_CUTS = 3
@@ -15,9 +15,9 @@ export interface PollWait {
   /** To be called after a poll that was answered. */
   answered(): void
   /**
-   * Whether a poll that failed so, after `took` milliseconds, was ended by something in between, so that the next one may go on
-   * where it began. A limit that shows is heeded from then on: a proxy tells it by HTTP status 504, or by ending the next
-   * poll, too.
+   * Whether a poll that failed like this, after `took` milliseconds, was cut off by something in between, so that the next one
+   * may continue from the same version. Later polls stay within a limit that shows: by HTTP status 504, or when the next poll
+   * is cut off as well.
    */
   isCut(error: unknown, took: number): boolean
 }
@@ -32,7 +32,7 @@ export function createPollWait({ pollWait }: Pick<Timings, 'pollWait'>): PollWai
     },
     isCut(error, took) {
       if (!(error instanceof VCenterError) || !ENDED.has(error.reason)) return false
-      // Where nothing came for too long, or some of an answer, what changed meanwhile is to be read.
+      // After such a silence, or half an answer, what has changed meanwhile must be read.
       if (NOT_CUT.some((kind) => error instanceof kind)) return false
       cuts++
       const tells = error.reason === 'TimedOut' || cuts > 1

@@ -98,7 +98,7 @@ export function createPropertyReader(options: {
     signal: AbortSignal,
   ) {
     let objects = 0
-    /** What counts only once the session is shown to live. */
+    /** Objects that count only once the session is known to be alive. */
     const doubtful: ObjectContent[] = []
     const response = await soap.call({
       operation,
@@ -264,12 +264,12 @@ function tooLarge({ type, value }: ManagedObjectReference): VCenterError {
   )
 }
 
-/** NotAuthenticated for some property, where vCenter says so: the session may have ended, or it may be about that object alone. */
+/** NotAuthenticated for some property, if vCenter returns it: the session may have ended, or the fault is about this object alone. */
 export function strayIn(missing: ObjectContent['missing']): SoapFault | undefined {
   return [...missing.values()].find(isSessionLost)
 }
 
-/** What was read in a session that lives. */
+/** What was read in a session that is known to be alive. */
 function withoutStray(read: ObjectContent): ObjectContent {
   const missing = Array.from(
     read.missing,

@@ -20,7 +20,7 @@ export async function createObject(
   throw malformed(`vCenter answers to ${operation} without naming the object it made`)
 }
 
-/** Those that live until somebody destroys them by name; a filter ends with its collector. */
+/** Operations that create an object which lives until it is destroyed by name; a filter ends with its collector. */
 const MAKING: ReadonlySet<string> = new Set([
   'CreateListView',
   'CreateContainerView',
@@ -28,7 +28,7 @@ const MAKING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A client that notes whether an object may have been made of which nobody knows the name, because the answer was lost: it
+ * A client that notes when vCenter may have created an object whose name is unknown, because the answer was lost. Such an object
  * lives until its session ends.
  */
 export function createNotingSoap(soap: SoapClient, note: () => void): SoapClient {

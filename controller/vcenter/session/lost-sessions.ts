@@ -1,4 +1,4 @@
-/** vCenter's list of sessions, and those that nobody has: vCenter made them, but its answer to the login was lost. */
+/** vCenter's list of sessions, and those that it created but whose login was never answered: no client knows them. */
 
 import { filterSpec, objectSpec, type PropertyReader, propertySpec } from '../collect/retrieve-properties.ts'
 import type { Timings } from '../timings.ts'

@@ -94,9 +94,9 @@ export function createRESTClient(options: {
   }
 
   /**
-   * Whether session and interface are there, so that a refusal is about an object. They are not after the session has ended, for
-   * which some versions answer 403, or where an upgrade of vCenter took the interface. One look serves for a while: in a vCenter
-   * that is shared, objects may come and go.
+   * Whether session and interface still exist, so that a refusal is about an object. The session may have ended, to which some
+   * versions answer 403, or an upgrade of vCenter may have removed the interface. The result holds for a while: in a shared
+   * vCenter, objects may come and go.
    */
   async function stands(key: string, signal: AbortSignal): Promise<boolean> {
     if (clock.monotonic() < standsUntil) return true
@@ -128,7 +128,7 @@ export function createRESTClient(options: {
     })
   }
 
-  /** In a new session, maybe another call's; what it does not mend was not about the session. */
+  /** In a new session, maybe another call's. An error that remains was not about the session. */
   async function attemptAnew(attempt: (key: string) => Promise<unknown>): Promise<unknown> {
     try {
       return await attempt(session ?? (await open()))
@@ -220,18 +220,18 @@ function refusesSoapSession(server: string): VCenterError {
   )
 }
 
-/** What vCenter may answer where the session has ended, or the interface is missing; but for 401, of an object, too. */
+/** Answers to an ended session or a missing interface. All but 401 may be about an object as well. */
 const LOST: ReadonlySet<number> = new Set([401, 403, 404])
 
-/** Milliseconds for which a session that was seen to be there is believed to be. */
+/** Milliseconds for which a session that was seen is assumed to exist. */
 const SEEN = 10_000
-/** The same where a new session has met the refusal, too: each further one would be a login. */
+/** The same after a new session was refused as well: each further one would cost a login. */
 const UNMENDED = 300_000
 
 /** Whether the call was answered, undefined where there is no such call. Throws where nobody answers. */
 async function finds(call: Promise<unknown>): Promise<boolean | undefined> {
   try {
-    // One without a session is told of none, by some.
+    // Some versions answer null to a call without a session.
     return (await call) !== null
   } catch (error) {
     if (!(error instanceof RESTError && LOST.has(error.status))) throw error

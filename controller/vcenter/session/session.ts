@@ -53,9 +53,9 @@ export interface Session {
   pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
   /**
-   * Ends the sessions that logins without an answer may have left in vCenter, as far as the account may; without a call where
-   * there were none. To be called in a session, now and then: vCenter may still be working on such a login. Throws where the
-   * session has ended, or vCenter does not answer.
+   * Ends the sessions that unanswered logins may have left in vCenter, if the account may do so; makes no call if there were none.
+   * To be called in a session, now and then: vCenter may still be working on such a login. Throws if the session has ended, or
+   * vCenter does not answer.
    */
   endLost(reader: PropertyReader, signal: AbortSignal): Promise<void>
   /** Ends the session, if there is one. */
@@ -70,7 +70,7 @@ export function createSession(options: {
   readonly clock: Clock
   readonly logger: Logger
   readonly logins: LoginLimiter
-  /** By which vCenter's list of sessions tells those of this client from all others. */
+  /** Distinguishes this client's sessions from all others in vCenter's list. */
   readonly userAgent: string
   /** Used with a session manager alone. */
   readonly requestTicket: RequestTicket
@@ -85,7 +85,7 @@ export function createSession(options: {
   let latest: Login | undefined
   /** The cookie of the last login: there may be one before it, too. */
   let loggedIn: string | undefined
-  /** When vCenter last left a login without an answer; undefined where it has left no session behind. Monotonic. */
+  /** When a login last went unanswered; undefined where it cannot have left a session behind. Monotonic. */
   let unanswered: number | undefined
   const { callDeadline: deadline, readDeadline, loginDeadline } = timings
   /** A directory may be slow, while vCenter itself is well. */
@@ -95,7 +95,7 @@ export function createSession(options: {
     await soap.call({ operation: 'CurrentTime', target: SERVICE_INSTANCE, deadline, signal })
   }
 
-  /** Before a login a refusal is an answer, too. */
+  /** Before a login, a refusal shows that vCenter answers. */
   async function answers(signal: AbortSignal): Promise<void> {
     await keepAlive(signal).catch((error: unknown) => {
       if (!isSessionLost(error)) throw error
@@ -178,7 +178,7 @@ export function createSession(options: {
     async ensure(signal) {
       const paused = pause()
       if (paused !== undefined) throw paused.error
-      // There may be one of which the login's answer was lost, all but its cookie.
+      // A lost login answer may have left a session of which only the cookie arrived.
       if (content !== undefined && soap.sessionID() !== undefined && soap.sessionID() !== loggedIn)
         await end(content, signal)
       if (content !== undefined && (await stillAlive(signal))) return content
@@ -202,7 +202,7 @@ export function createSession(options: {
     async endLost(reader, signal) {
       const own = latest?.key
       if (unanswered === undefined || content === undefined || own === undefined) return
-      // What takes longer than this is not worked on any more: this is the last look.
+      // vCenter does not work on a login for longer than this, so this is the last look.
       if (clock.monotonic() - unanswered > loginDeadline) unanswered = undefined
       const { sessionManager } = content
       try {

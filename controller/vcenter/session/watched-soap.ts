@@ -1,4 +1,4 @@
-/** A client that asks vCenter for its time where a call leaves it open whether vCenter, or the session, is well. */
+/** A client that asks vCenter for its time when a call does not show whether vCenter and the session are alive. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
 import { inLivingSession, isSessionLost, SoapFault } from '../wire/errors.ts'
@@ -6,12 +6,12 @@ import type { SoapCall, SoapClient } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 
 /**
- * A client whose big calls, which may take long, fail as soon as vCenter does not answer small calls either, with the error of
- * the small call. NotAuthenticated is believed where the small call is answered so, too.
+ * A client whose big calls, which may take long, fail as soon as vCenter stops answering small calls as well, with the error of
+ * the small call. NotAuthenticated is believed only if the small call gets it too.
  */
 export function createWatchedSoap(options: {
   readonly soap: SoapClient
-  /** A small call; throws where vCenter does not answer, or the session has ended. */
+  /** A small call. Throws if vCenter does not answer, or the session has ended. */
   readonly ask: (signal: AbortSignal) => Promise<void>
   readonly timings: Timings
   readonly clock: Clock

@@ -1,9 +1,9 @@
 /**
- * Asks for the addresses of a name as Go does it in the CPI's static binary: `/etc/hosts`, then DNS with the search list of
- * `/etc/resolv.conf`. What neither has is left to getaddrinfo, for the system may have other sources.
+ * Resolves a name as Go does in the CPI's static binary: `/etc/hosts`, then DNS with the search list of `/etc/resolv.conf`.
+ * Names that neither has are left to getaddrinfo, because the system may have other sources.
  *
- * Node's own way is getaddrinfo alone, which holds one of the process's four threads until it is done, whoever still waits,
- * and at most two at once are for names: two vCenters whose name servers are silent keep all others from being reached.
+ * Node.js uses getaddrinfo alone, which blocks one of the process's four threads until it is done, even if nobody waits any
+ * more. At most two of them resolve names: two vCenters whose name servers are silent would block all others.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
@@ -13,19 +13,19 @@ import { readRegularFile } from '../../../agent/shared/regular-file.ts'
 
 /** Milliseconds for each name server in turn; the second time, c-ares gives them twice as long. */
 const QUERY = { timeout: 2_000, tries: 2 }
-/** Milliseconds for which one family waits for the other: some name servers never answer for IPv6. */
+/** Milliseconds to wait for the other family: some name servers never answer for IPv6. */
 const OTHER_FAMILY = 500
 const MAX_BYTES = 1 << 20
 
-/** Where the system says how names are resolved. */
+/** The system's files for resolving names. */
 export interface NameSources {
   readonly hostsFile: string
   readonly resolverFile: string
-  /** Instead of the name servers of the system. */
+  /** Used instead of the system's name servers. */
   readonly servers?: readonly string[]
 }
 
-/** A name without addresses. The codes are those of getaddrinfo: it does not exist, or nobody could say. */
+/** A name without addresses. The codes are those of getaddrinfo: it does not exist, or no name server could say. */
 export class NameError extends Error {
   override readonly name = 'NameError'
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN'

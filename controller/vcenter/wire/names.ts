@@ -1,20 +1,20 @@
-/** The addresses of names, within a deadline, and those of last time where nobody answers. */
+/** Resolves names within a deadline, with the last known addresses if no name server answers. */
 import type { LookupAddress } from 'node:dns'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { findAddresses, NameError, type NameSources } from './find-addresses.ts'
 
-/** Milliseconds: less than a connection has, so that the name gets the blame. */
+/** Milliseconds: less than a connection may take, so that the error names DNS as the cause. */
 const DEADLINE = 8_000
-/** The same where there are addresses from before. */
+/** The same if there are last known addresses. */
 const DEADLINE_WITH_LAST = 1_000
 
 const SYSTEM: NameSources = { hostsFile: '/etc/hosts', resolverFile: '/etc/resolv.conf' }
 
 export interface Names {
   /**
-   * The addresses of a name, at least one, those of IPv4 first. Where nobody answers, those of last time: the certificate
-   * there still says whose they are. Throws a {@link NameError}.
+   * The addresses of a name, at least one, IPv4 first. If no name server answers, the last known ones: the certificate still
+   * shows whether they are the right ones. Throws a {@link NameError}.
    */
   addressesOf(name: string): Promise<readonly LookupAddress[]>
   /** The same in the form that `node:net` calls. */

@@ -129,7 +129,7 @@ function judge(
   }
 }
 
-/** What another CA would not mend. */
+/** Errors that another CA would not fix. */
 const NOT_ITS_CA: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another name: write server as it is in the certificate',
   CERT_HAS_EXPIRED: 'it has expired: renew it in vCenter, or set the clock of this machine',

@@ -26,16 +26,16 @@ const CONCURRENCY = 8
 const LAST_WRITES = 2_000
 
 /**
- * Statuses that wait, by the names of their Nodes. Where many Nodes are initialized at once, they lose their taint before the
- * statuses are written: a status costs the API server as much as both patches of a Node, and nobody waits for it. In the
- * order in which they were decided. A status that is lost with the process follows from the Node again, as long as its VM is
- * there. When the work ends, those that wait are still written for {@link LAST_WRITES}: once its VM is gone, nobody else
- * knows which it was.
+ * Statuses that wait to be written, by the names of their Nodes, in the order in which they were decided. Where many Nodes
+ * are initialized at once, they lose their taint before the statuses are written: a status costs the API server as much as
+ * both patches of a Node, and nobody waits for it. A status that is lost with the process can be decided again as long as the
+ * VM exists. At the end, those that wait are still written for {@link LAST_WRITES}: once a VM is gone, nothing else records
+ * which one it was.
  */
 export function createStatusQueue(options: {
   /** Writes one. Not called twice at once for the same Node. */
   readonly write: (name: string, pending: PendingStatus, signal: AbortSignal) => Promise<void>
-  /** A write threw: the status no longer waits. Not called for what the end of the work cuts off. */
+  /** A write threw: the status no longer waits. Not called for what an abort ends. */
   readonly onError: (name: string, error: unknown, pending: PendingStatus) => void
   readonly clock: Clock
 }) {

@@ -43,13 +43,13 @@ export function judgeInstanceMetadata(
   const isNew = needsInitialization(node)
   const insists = settings.topology.required && isNew && writes
   const { [LABEL_ZONE]: zone, [LABEL_REGION]: region } = node.labels
-  // A new Node's labels are its kubelet's word.
+  // The labels of a new Node come from its kubelet alone.
   const present = isNew ? undefined : { zone, region }
   const topology = resolveTopology(ancestry, settings.labels, insists, present)
   const type = instanceType(vm)
   const { labels, condition: placed, events } = judgeLabels({ topology, instanceType: type, writes }, facts)
   const { identityLevel, addresses: before = [] } = previous
-  // A CPI that keeps them current may have moved the Node since.
+  // A CPI that runs keeps the addresses current, and may have changed them since.
   const had = identityLevel === undefined || interlock.state === 'held' ? [] : before
   const { addresses, lost, awaitsAddresses, holders, condition } = chooseAddresses(spec, vm, {
     node,

@@ -42,7 +42,7 @@ function deletionEvents(condition: ConditionValue): NodeEvent[] {
 /** A Node younger than this, milliseconds, that has no taint and no history was registered without the taint. */
 const YOUNG = 600_000
 
-/** Whichever of these stands in a status has come with this Event: a refused Node may have no more than the second. */
+/** Conditions that show that this Event was recorded. A refused Node may have only the second. */
 const SAID_AT_FIRST: readonly ConditionType[] = ['Initialized', 'IdentityVerified']
 
 /** Recorded once: pods may have been scheduled to this Node before anybody knew which machine it is. */

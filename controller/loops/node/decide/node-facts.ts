@@ -23,14 +23,14 @@ export interface Rival extends Pick<Node, 'name' | 'deletingSince' | 'finalizers
 export interface AddressHolder extends Pick<Node, 'name' | 'deletingSince' | 'finalizers'> {
   /** RFC 3339; undefined where there is no such Node any more. */
   readonly creationTimestamp: string | undefined
-  /** Whether it was verified with it. Of others a provider or a kubelet says so. */
+  /** Whether the Node was verified with it. Otherwise only a provider or a kubelet claims it. */
   readonly verified: boolean
   readonly witness: AddressWitness
 }
 
 /** What vCenter says of an address that a Node has, or wants. */
 export interface AddressWitness {
-  /** Whether VMware Tools report it on the VM's vNICs: `denied` where they report others of its family there, but not this. */
+  /** Whether VMware Tools report it on the VM's vNICs: `denied` where they report only others of its family there. */
   readonly tools: 'shown' | 'denied' | 'unknown'
   /** Whether its vNIC is in a network that the configuration names; `unknown` where it names none. */
   readonly network: 'named' | 'other' | 'unknown'
@@ -69,9 +69,10 @@ export interface NodeFacts extends KnownNode {
   /** The existing Node with this UID, for reading a claim. */
   readonly nodeByUID: (uid: string) => ClaimedNode | undefined
   /**
-   * Another Node that holds this IP address (canonical text) or this host name (lower case), or that was just decided to; of
-   * several the strongest. A Node whose machine is proven gone holds none. Asked for and not handed over: which addresses a
-   * Node may get is found out by parsing all that its agent and VMware Tools report, which is too expensive to do twice.
+   * Another Node that holds this IP address (canonical text) or this host name (lower case), or for which it is reserved; of
+   * several, the one with the strongest right to it. A Node whose machine is proven gone holds none. A function rather than a
+   * value: which addresses a Node may get is found by parsing everything that its agent and VMware Tools report, which is too
+   * expensive to do twice.
    */
   readonly addressHolder: (address: string) => AddressHolder | undefined
   readonly policy: PolicyState

@@ -45,7 +45,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
   const foreign = scheme === 'foreign'
 
   if (report === undefined) {
-    // What is wrong with it is known without an agent, and would not be told where none comes.
+    // No report is needed to see this, and without an agent nothing else would say it.
     if (scheme === 'malformed') return { kind: 'waiting', condition: malformedProviderID(node), saidIn: 0 }
     const tainted = hasUninitializedTaint(node)
     if (foreign || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
@@ -100,7 +100,7 @@ function refused(report: NodeReport, condition: ConditionValue, { ends } = { end
   return { kind: 'refused', report, type: 'IdentityVerified', condition, ends }
 }
 
-/** Told to correct the kubelet first: it would register a deleted Node with the same one again. */
+/** The kubelet must be corrected first: otherwise it registers the deleted Node again with the same provider ID. */
 function malformedProviderID({ name, providerID = '' }: NodeFacts['node']): ConditionValue {
   return no(
     'ProviderIDMalformed',

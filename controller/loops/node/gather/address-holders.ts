@@ -8,8 +8,8 @@ import { lookUpInAll } from './across-vcenters.ts'
 import type { Sources } from './sources.ts'
 
 /**
- * The Node other than this one that holds an address or a host name: of several one against which vCenter does not speak,
- * then one that was verified with it, then the oldest.
+ * Finds the other Node that holds an address or a host name. Of several, those come first that vCenter does not contradict,
+ * then those that were verified with it, then the oldest.
  */
 export function addressHolder(address: string, except: string, sources: Sources): AddressHolder | undefined {
   const { index, reservedBy } = sources
@@ -59,7 +59,7 @@ function isDenied({ tools, network }: AddressWitness): boolean {
   return tools === 'denied' || network === 'other'
 }
 
-/** Those of the addresses that a Node holds against which vCenter does not speak: another Node may take the others. */
+/** The addresses of a Node that vCenter does not contradict. Another Node may take the others. */
 export function undeniedAddresses(
   name: string,
   held: readonly string[],
@@ -78,7 +78,7 @@ function heldBy(name: string, sources: Sources): readonly string[] {
 
 /**
  * What no other Node may use: this Node's name, and its addresses unless its machine is proven gone. One that is being deleted
- * holds no name either then: a finalizer may keep it for ever.
+ * holds no name either then: a finalizer may keep it forever.
  */
 export function heldAddresses(
   { node, report }: Pick<NodeFacts, 'node' | 'report'>,

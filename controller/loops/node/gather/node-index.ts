@@ -122,7 +122,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
       ...removed,
       ...(another ? [...looked, ...before.given, ...now.given] : []),
     ])
-    // Two that hold one address are judged anew, whichever came first.
+    // Two Nodes that hold one address are judged again, whichever came first.
     for (const address of arrived)
       for (const other of maps.addresses.get(address)) if (other !== name) concerned.add(other)
     return {

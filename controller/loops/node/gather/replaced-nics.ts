@@ -6,11 +6,12 @@ import { commonMACs } from '../decide/identity/contradiction.ts'
 import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
 
 /**
- * The lookups, `pending` where a VM is to be read once more before anything is judged: vCenter pushes no vNICs, and a guest
- * reports a NIC within seconds that was replaced. Without this a report of the right machine would contradict a VM as it was
- * minutes ago, and end what was verified.
+ * Makes lookups `pending` while a VM has to be read again first: vCenter does not push changes of vNICs, but a guest reports a
+ * replaced NIC within seconds. Otherwise the report of the right machine would contradict what was read of the VM minutes ago,
+ * and end its verification.
  *
- * That goes for the bound VM if the guest has a NIC that it did not have, and for a new Node's if they have none in common.
+ * This applies to the bound VM if the guest has a NIC that is not known there, and to the VMs of a new Node if none of them
+ * has a NIC of the guest.
  */
 export function awaitReplacedNICs(
   lookups: readonly NodeLookup[],
@@ -25,7 +26,7 @@ export function awaitReplacedNICs(
     bound,
   )
   if (doubted.length === 0) return lookups
-  // Each one is asked about, so that all are read by one call.
+  // All of them are asked about, so that one call reads them all.
   const unread = doubted.filter((vm) => {
     const inventory = inventories.find(({ vCenter }) => vCenter === vm.vCenter.name)
     return inventory?.readSince(vm.moref, unknownMACs(spec, vm).join(' ')) === false
@@ -44,7 +45,7 @@ function doubtedBy(
   return vms.some((vm) => commonMACs(spec, vm).length > 0) ? [] : vms
 }
 
-/** The MAC addresses that the guest has and the VM has not, as far as is known. */
+/** The guest's MAC addresses that the VM is not known to have. */
 function unknownMACs({ interfaces }: NodeReportSpec, { nics }: VirtualMachine): readonly string[] {
   const known = new Set(nics.map(({ mac }) => mac))
   return [...new Set(interfaces.map(({ mac }) => mac))].filter((mac) => !known.has(mac)).sort()

@@ -9,8 +9,8 @@ import { sameNetwork } from './internal-and-external.ts'
 export const NO_WITNESS: AddressWitness = { tools: 'unknown', network: 'unknown' }
 
 /**
- * What vCenter says of an address that a Node's agent reports, or once reported. Of a VM that does not run, what Tools have
- * said is old.
+ * What vCenter says about an address that a Node's agent reports, or once reported. While a VM does not run, what its Tools
+ * said last is out of date.
  *
  * @param address canonical
  */
@@ -31,7 +31,7 @@ export function witnessOf(
   )
   const macs = [...showing, ...reporting].map(({ mac }) => mac)
   const family = parseAddress(address)?.family
-  // Tools may leave a NIC out that has many neighbors, or say nothing for a while: neither denies anything.
+  // Tools may leave out a NIC where there are many, or say nothing for a while: neither contradicts the address.
   const denies = told.some(
     ({ mac, addresses }) =>
       (macs.length === 0 || macs.includes(mac)) && addresses.some((each) => each.family === family),
@@ -54,8 +54,9 @@ interface AddressClaimant {
 }
 
 /**
- * Whether an address goes to this Node, and not to the one that holds it. vCenter decides where it speaks for one of them
- * and against the other; otherwise whoever had it first keeps it. Where both were verified with it, that is the older Node.
+ * Whether an address goes to this Node rather than to the one that holds it. vCenter decides if it supports one of them and
+ * contradicts the other; otherwise the Node that had the address first keeps it. If both were verified with it, that is the
+ * older Node.
  */
 export function outranks({ node, witness, hadIt }: AddressClaimant, holder: AddressHolder): boolean {
   const byTools = decided(witness.tools, holder.witness.tools, { pro: 'shown', con: 'denied' })
@@ -72,7 +73,7 @@ function decided<T>(
   return own === con && other === pro ? false : undefined
 }
 
-/** By name where both came in one second, so that each of the two is judged alike. */
+/** By name where both were created in the same second, so that the result does not depend on which of them is judged. */
 export function isOlder(one: Pick<AddressHolder, 'name' | 'creationTimestamp'>, other: typeof one): boolean {
   const age = ({ creationTimestamp }: typeof one) =>
     Date.parse(creationTimestamp ?? '') || Number.POSITIVE_INFINITY

@@ -35,8 +35,8 @@ export function fittingOf(
 }
 
 /**
- * Without the entries that are left of a VM which runs under another reference: of one instance UUID in one vCenter, that on a
- * host which answers is the VM. One with an instance UUID of its own may be the machine, and the other its copy.
+ * Drops stale entries of a VM that runs under another reference: of several with one instance UUID in one vCenter, the one on
+ * a host that answers is the VM. An entry with an instance UUID of its own stays: it may be the machine, and the other a copy.
  */
 function withoutOldEntries(vms: readonly VirtualMachine[]): readonly VirtualMachine[] {
   const runs = vms.filter((vm) => machineState(vm) === 'runs')
@@ -68,8 +68,8 @@ export function showsClaim(
 
 /**
  * Whether a VM with the UUID of a Node that runs is its machine rather than somebody's copy: it is the VM that the Node was
- * verified to be, or shows its claim. Where the agent writes none, it has the instance UUID, which a move keeps; of a Node that
- * was never verified nothing more is known, unless a VM was seen for it.
+ * verified to be, or shows its claim. Where the agent writes none, it has the instance UUID, which a move keeps. For a
+ * Node that was never verified, the UUID is all that is known, unless a VM was seen for it.
  */
 export function isMachineOf(
   { bound, spec }: { readonly bound: BoundVM | undefined; readonly spec: NodeReportSpec | undefined },

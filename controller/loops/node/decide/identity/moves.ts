@@ -30,7 +30,7 @@ interface MoveCandidate extends MoveQuery {
   readonly alone: boolean
   /** Whether it shows the claim that the report speaks of, and no other VM does. */
   readonly showsClaim: boolean
-  /** The same, where the entry that is bound is not counted if it is dead: what it shows is old. */
+  /** The same, but a bound entry that is dead is not counted: what it shows is out of date. */
   readonly showsClaimAlive: boolean
   /** Whether a person has named it and no other VM. */
   readonly isNamed: boolean
@@ -184,8 +184,8 @@ function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
 
 /**
  * Whether the last probe has found a VM that the inventory there does not show yet, or still shows as off: it may be the
- * Node's. One that an inventory knows that it does not show may never be shown, as where it may not be read or is one of too
- * many copies: nobody waits for it, but then none is `alone`.
+ * Node's. A VM that an inventory knowingly leaves out, because the account may not read it or there are too many copies, may
+ * never be shown: nothing waits for it, but then no VM is `alone`.
  */
 function isOvertaken({ bound }: MoveQuery, { lookups, evidence }: NodeFacts): boolean {
   return (evidence?.probes ?? []).some(({ vCenter, vCenterInstanceUUID, biosUUID }) => {

@@ -39,10 +39,10 @@ export function followMachine(draft: Draft, facts: NodeFacts): Draft {
 }
 
 /**
- * Whether it could be proven that a Node's VM is gone, told while the VM is still there: an account that may not read
- * enough goes unnoticed until the Node should be deleted and is not. Set only when something is wrong, and once more when
- * it is fixed, so that a thousand healthy Nodes cost no write. Once a VM is missing nobody may look after what was above it
- * any more; then its own probe says that it is fixed.
+ * Whether it could be proven that a Node's VM is gone. Reported while the VM still exists: otherwise an account that may not
+ * read enough goes unnoticed until the Node should be deleted and is not. Set only when something is wrong, and once more
+ * when it is fixed, so that a thousand healthy Nodes cost no write. Once a VM is missing, what was above it is not checked any
+ * more; then its own probe shows that the problem is fixed.
  */
 function judgeDeletionPossible({
   node,

@@ -11,9 +11,9 @@ import { outOfScope } from '../topology/scope.ts'
 import { judgeShutdown, withoutShutdownTaint } from './shutdown-taint.ts'
 
 /**
- * The shutdown taint of an initialized Node that was never verified, as of one that a CPI has initialized and whose VM was off
- * before this controller first saw it. Its provider ID has to do, which anybody's copy fits as well: so the VM must be the only
- * one, and the Node silent. A kubelet that speaks runs, whatever a VM with its UUID does.
+ * Sets the shutdown taint of an initialized Node that was never verified, such as one that a CPI initialized and whose VM was
+ * off before this controller first saw it. Only the provider ID points to the VM, and a copy would fit it as well: so the VM
+ * must be the only one that fits, and the Node must not be Ready. A Ready Node runs, whatever a VM with its UUID does.
  */
 export function followUnverifiedVM(
   draft: Draft,
@@ -28,13 +28,13 @@ export function followUnverifiedVM(
   return taints === undefined ? draft : { ...draft, taints, events: [...draft.events, ...events] }
 }
 
-/** Without the shutdown taint, whatever the vCenters show, where a Node that was never verified is Ready. */
+/** Removes the shutdown taint from a Ready Node that was never verified, whatever the vCenters show. */
 export function runsUnverified(draft: Draft, { bound }: NodeMachines, { node, settings }: NodeFacts): Draft {
   const runs = !bound && node.ready?.status === 'True' && settings.lifecycle.shutdownTaint
   return runs ? { ...draft, taints: withoutShutdownTaint(draft.taints) } : draft
 }
 
-/** Whether a VM is what everything about the Node points to, and no other VM and no other Node is. */
+/** Whether everything about the Node points to this VM alone, and no other Node points to it. */
 function isOnlyVM(vm: VirtualMachine, { machines }: NodeMachines, facts: NodeFacts): boolean {
   const { node, report, rivals, lookups, settings } = facts
   const { biosUUID, ancestry } = vm

@@ -13,7 +13,7 @@ export interface NearestTag {
   readonly tags: readonly Tag[]
   /** Undefined where no object has one. */
   readonly on: Ancestor | undefined
-  /** What could not be read as near as that, so that it may not be the nearest. */
+  /** What could not be read on the way there, so that a nearer tag may exist. */
   readonly unread: readonly string[]
 }
 
@@ -40,8 +40,8 @@ function byName(a: Tag, b: Tag): number {
 }
 
 /**
- * The label that a tag gives, or why it gives none. A name that no label can have becomes the nearest that one can, unless
- * that could be another zone's as well: what was two zones must never be one.
+ * The label value that a tag gives, or why it gives none. A name that is not a valid value becomes the nearest valid one,
+ * unless that could be another zone's as well: two zones must never become one.
  */
 export function labelOf({
   name,
