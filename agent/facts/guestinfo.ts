@@ -177,7 +177,7 @@ const ANSWERS: readonly [RegExp, AgentReason, string][] = [
   [
     /(RpcOut|RpcChannel|VSockOut): (unable to (send|receive)|invalid format)/i,
     'Failed',
-    'the channel for guest RPC broke during the call: the agent tries again; if this stays, restart open-vm-tools and look at the load of the ESXi host',
+    'the channel for guest RPC broke during the call: the agent tries again; if this lasts, restart open-vm-tools and look at the load of the ESXi host',
   ],
   [/permission denied/i, DENIED, ''],
   [

@@ -140,7 +140,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
           ...toFailure(vCenter, slowLogin(soap.server, timings)),
           waiting: true,
         }
-        logger.warn({ reason: failure.reason, error: failure.message }, 'vCenter is slow to log in')
+        logger.warn({ reason: failure.reason, error: failure.message }, 'vCenter is slow to answer a login')
         health.failed(failure, true)
       })
       try {

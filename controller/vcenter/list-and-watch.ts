@@ -197,7 +197,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       return await resync(sync, listView, members.has, signal)
     } catch (error) {
       if (!(isRefusal(error) || isInvalidProperty(error))) throw error
-      logger.info({ error: error.message }, 'all VMs cannot be read at once, so each is read by itself')
+      logger.info({ error: error.message }, 'the VMs cannot be read in one call, so each is read by itself')
       return await readAgain(sync, [...store.vms()].filter(members.has), signal)
     }
   }

@@ -32,12 +32,12 @@ const TROUBLES: readonly [string, Trouble, RegExp][] = [
     'reading it is answered as to one without a session',
     (vCenter, { ref }) =>
       vCenter.fault({ operation: READ, object: ref, kind: 'fault', fault: 'NotAuthenticated' }),
-    /NotAuthenticated in a living session/,
+    /NotAuthenticated although the session is alive/,
   ],
   [
     'a property of it is answered so',
     (vCenter, { ref }) => vCenter.denyStray(ref, 'runtime.powerState'),
-    /NotAuthenticated in a living session/,
+    /NotAuthenticated although the session is alive/,
   ],
 ]
 

@@ -33,7 +33,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
     requireAllVCenters: row(flag, {
       default: 'true',
       meaning:
-        'Whether a new Node whose VM shows no [claim](#how-much-a-node-must-prove) (one without an agent, or whose agent cannot write guestinfo) waits until every vCenter answers. With `false` it is initialized as soon as one vCenter shows a VM that fits; draws a warning: a Node stays the VM that it was first, and while a vCenter is away nobody can tell that VM from a copy.',
+        'Whether a new Node whose VM shows no [claim](#how-much-a-node-must-prove) (one without an agent, or whose agent cannot write guestinfo) waits until every vCenter answers. With `false` it is initialized as soon as one vCenter shows a VM that fits; draws a warning: a Node stays bound to its first VM, and while a vCenter is away nobody can tell that VM from a copy.',
       warn: (all) => (all ? undefined : ANY_VCENTER),
     }),
   },
@@ -42,7 +42,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
 const ASSERTED =
   'is for migration only, because the kubelet is believed, as by the CPI: set reported once agents run on every node'
 const ANY_VCENTER =
-  'of false lets whoever can give a VM the UUID of a new Node in one vCenter get that Node while another vCenter does not answer: remove it once agents write claims'
+  'false lets anyone who can give a VM the UUID of a new Node in one vCenter get that Node while another vCenter does not answer: remove it once agents write claims'
 const IDLE_EXEMPT = 'has no effect with "require: asserted", because no Node must prove more: remove it'
 const SELF_EXEMPT =
   'selects by labels that a kubelet can set on its own Node, so a compromised node could exempt itself: use a label under "node-restriction.kubernetes.io/", such as example.com.node-restriction.kubernetes.io/no-agent'

@@ -41,7 +41,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     absentFor: row(duration('1s'), {
       default: '4m',
       meaning:
-        "The least time between the first and the last proof. At least 1s; less than 4m draws a warning. Kubernetes' own tests give a Node five minutes to go after its machine.",
+        "The least time between the first and the last proof. At least 1s; less than 4m draws a warning. Kubernetes' own end-to-end test expects the Node to be gone within five minutes of its machine.",
       protects:
         'a vCenter that restarts or still loads its inventory, a VM that is unregistered and registered again, and a machine that is still running, whose agent reports at least every 3½ minutes',
       warn: (time) =>

@@ -218,7 +218,7 @@ t.test('what may not be read is told by its path, and without a session nothing 
   await read(missing('name', 'NotAuthenticated'))
   t.match(taken.at(-1)?.missing.get('name'), {
     reason: 'UnexpectedFault',
-    message: /NotAuthenticated in a living session/,
+    message: /NotAuthenticated although the session is alive/,
   })
   const before = taken.length
   ended = true

@@ -209,7 +209,7 @@ export function createLoginLimiter(options: {
 const NOT_RECORDED =
   'the attempt could not be recorded in the Lease; see the log and the state of the API server'
 
-const EXPIRED = 'it has expired: set a new one in vCenter, and configure it'
+const EXPIRED = 'the password has expired: set a new one in vCenter, and configure it'
 const NOT_ANSWERED = "check the state of vCenter's services and of its identity source"
 
 const OTHERS_COUNT =

@@ -263,7 +263,7 @@ t.test('a session manager that is not there may be asked again at once', async (
 
 t.test('an expired password, and a certificate that is refused, are refused logins', async (t) => {
   for (const [name, advice] of [
-    ['PasswordExpired', /; it has expired: set a new one in vCenter, and configure it$/],
+    ['PasswordExpired', /; the password has expired: set a new one in vCenter, and configure it$/],
     ['InvalidClientCertificate', /; check user and password$/],
   ] as const) {
     const { session, counts, signal } = setUp({ Login: () => fault(name) })

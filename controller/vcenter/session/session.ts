@@ -207,13 +207,13 @@ export function createSession(options: {
       const { sessionManager } = content
       try {
         const ended = await endSessionsOf({ soap, reader, sessionManager, userAgent, own, timings, signal })
-        if (ended > 0) logger.info({ ended }, 'sessions of logins without an answer ended')
+        if (ended > 0) logger.info({ ended }, 'sessions of unanswered logins ended')
       } catch (error) {
         if (!(error instanceof SoapFault) || isSessionLost(error)) throw error
         unanswered = undefined
         logger.info(
           { error: error.message },
-          'sessions of logins without an answer run out by themselves: the account may not end them',
+          'sessions of unanswered logins are left to expire: the account lacks the privilege to end them',
         )
       }
     },

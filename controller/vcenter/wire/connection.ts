@@ -144,8 +144,8 @@ async function exchange<T>(
     const code = error instanceof VCenterError ? undefined : codeOf(error)
     if (code === undefined || signal.aborted) throw error
     throw new BrokenAnswerError(
-      `${server} cannot be reached (${code}): the connection broke within its answer; check the state of its services, and ` +
-        'for a proxy in between',
+      `${server} cannot be reached (${code}): the connection broke in the middle of an answer; check the state of ` +
+        'its services, and any proxy in between',
       { cause: error },
     )
   } finally {

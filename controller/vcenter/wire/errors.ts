@@ -73,7 +73,7 @@ export class DeadlineError extends VCenterError {
   }
 }
 
-/** A connection that broke within an answer: what was answered is lost. */
+/** A connection that broke in the middle of an answer: the answer is lost. */
 export class BrokenAnswerError extends VCenterError {
   constructor(message: string, options: ErrorOptions) {
     super('Unreachable', message, options)
@@ -149,11 +149,11 @@ export function isSessionLost(error: unknown): boolean {
 }
 
 /**
- * NotAuthenticated that is about one object alone, as the session was shown to live: logging in again would not mend it, and
- * would leave the session behind.
+ * NotAuthenticated about one object alone, because the session is known to be alive: logging in again would not help, and
+ * would leave a session behind.
  */
 export function inLivingSession({ fault, object, privilege }: SoapFault): SoapFault {
-  return new SoapFault(`${fault} in a living session`, '', object, privilege)
+  return new SoapFault(`${fault} although the session is alive`, '', object, privilege)
 }
 
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])

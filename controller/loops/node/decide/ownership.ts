@@ -104,7 +104,7 @@ function refused(report: NodeReport, condition: ConditionValue, { ends } = { end
 function malformedProviderID({ name, providerID = '' }: NodeFacts['node']): ConditionValue {
   return no(
     'ProviderIDMalformed',
-    `the Node's provider ID ${printable(providerID, 80)} is not vsphere:// and the VM's UUID with its dashes, and cannot change; correct the kubelet's --provider-id or leave it out, and only then: kubectl delete node ${name}, and restart the kubelet, which registers anew`,
+    `the Node's provider ID ${printable(providerID, 80)} is not vsphere:// and the VM's UUID with its dashes, and cannot change; correct the kubelet's --provider-id or leave it out, and only then: kubectl delete node ${name}, and restart the kubelet`,
   )
 }
 

@@ -139,7 +139,7 @@ function notRunning(vm: VirtualMachine, node: NodeFacts['node']): ConditionValue
   return no(
     'VMNotRunning',
     isSilent
-      ? `${describeVM(vm)} is ${vm.powerState}, and was so before Rollcall first saw this Node; it is verified when the VM runs and its agent reports again`
+      ? `${describeVM(vm)} is ${vm.powerState}, and was so before Rollcall first saw this Node; the Node is verified when the VM runs and its agent reports again`
       : `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, otherwise look for a forged report`,
   )
 }

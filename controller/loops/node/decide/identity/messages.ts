@@ -102,13 +102,15 @@ export function claimDecides(vm: VirtualMachine, twin: VirtualMachine): Conditio
   )
 }
 
-/** For a VM that fits while others that may fit as well are not known: `alone` where vCenter could not read these. */
+/** For a VM that fits while others may fit as well. `alone`: vCenter answered, but could not read those. */
 export function fitsWithoutClaim(
   vm: VirtualMachine,
   { reason, message }: Pick<ConditionValue, 'reason' | 'message'>,
   alone: boolean,
 ): ConditionValue {
-  const way = alone ? '' : '; a claim of its agent, or identity.requireAllVCenters: false, lets it go ahead'
+  const way = alone
+    ? ''
+    : '; with a claim of its agent, or identity.requireAllVCenters: false, the Node need not wait'
   return unknown(
     reason,
     `${describeVM(vm)} fits, but shows no claim of this Node, and there may be another such VM: ${message}${way}`,

@@ -148,7 +148,7 @@ t.test('nobody is told to look for a forged report', async (t) => {
     decide(facts).status?.conditions?.find(({ type }) => type === 'IdentityVerified')
   t.match(said(initialized('agent', OFF)), {
     reason: 'VMNotRunning',
-    message: /was so before Rollcall first saw this Node; it is verified when the VM runs/,
+    message: /was so before Rollcall first saw this Node; the Node is verified when the VM runs/,
   })
   t.match(said(initialized('agent', OFF, { ready: READY })), { message: /look for a forged report/ })
   t.match(said(facts({ vms: [vm(OFF)] })), { message: /look for a forged report/ })
