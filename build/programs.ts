@@ -18,7 +18,7 @@ export const programs = {
   'rollcall-agent': {
     entry: join(root, 'agent/main.ts'),
     // The first two keep a burst of garbage from growing the heap of every node by a factor of four. The others are for
-    // the hours between two reports: gc() gives memory back after each, and no compiler keeps code for so little work.
+    // the minutes between two reports: gc() gives memory back after each, and no compiler keeps code for so little work.
     execArgv: ['--max-semi-space-size=1', '--max-old-space-size=32', '--expose-gc', '--lite-mode'],
   },
   'rollcall-controller': {
