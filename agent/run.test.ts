@@ -113,7 +113,7 @@ t.test('retries with growing waits, says so once, and once when it is over', asy
   t.equal(lines.length, 3)
 })
 
-t.test('a report that the end of the agent cuts off is not said to have failed', async (t) => {
+t.test('a report that is cut off when the agent ends is not logged as failed', async (t) => {
   const { reports, lines } = await simulate(200, (_, end) => {
     end()
     return DEAD

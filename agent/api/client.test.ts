@@ -98,7 +98,7 @@ t.test('a name for the certificate', async (t) => {
   )
 })
 
-t.test('a name of both families, of which only the far one leads there', async (t) => {
+t.test('a name with two addresses, of which only the slow one can be reached', async (t) => {
   const link = await openSlowLink(port)
   t.teardown(() => link.close())
   t.teardown(resolveToBothFamilies())
@@ -107,7 +107,7 @@ t.test('a name of both families, of which only the far one leads there', async (
   t.same(await ask((_, response) => response.end('{}'), { server: there }), {})
 })
 
-t.test('an authority that is not a root, and the certificate itself', async (t) => {
+t.test('an intermediate CA, and the server certificate itself, are trusted', async (t) => {
   const below = await ca.intermediate(t.testdir())
   const its = await below.serving('below', ['api.example'])
   const given = server as unknown as { setSecureContext(options: object): void }

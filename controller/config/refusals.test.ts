@@ -331,7 +331,7 @@ await t.test('hostile files end', async (t) => {
   }
 })
 
-t.test('what looks like a space and is none is named where it is in the way', async (t) => {
+t.test('an invisible character is named in the error about its line', async (t) => {
   const space = '\u00a0'
   const named = /; this line has a no-break space \(U\+00A0\): type a space there, or nothing$/
   for (const text of [
@@ -347,7 +347,7 @@ t.test('what looks like a space and is none is named where it is in the way', as
   t.match(await refusal(file('    port: \u200b443')), [/this line has an invisible character \(U\+200B\)/])
 })
 
-t.test('at the edge of a text it is a part of it, and told', async (t) => {
+t.test('an invisible character at the edge of a value is part of it, and draws a warning', async (t) => {
   const { vCenter, warnings } = await loaded(file().replace('pw', 'pw\u00a0'))
   t.equal(vCenter?.password, 'pw\u00a0')
   t.strictSame(warnings, [

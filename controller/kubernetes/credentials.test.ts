@@ -82,7 +82,7 @@ t.test('a service account whose token is renewed', async (t) => {
   t.equal(await whoAmI(client), 'system:serviceaccount:default:after')
 })
 
-t.test('a name of both families, far away, whose certificate is the only authority', async (t) => {
+t.test('a slow server with addresses of both families, whose own certificate is trusted', async (t) => {
   const { port, hostname: host } = new URL(cluster.url)
   const shown = connectTLS({ host, port: Number(port), rejectUnauthorized: false })
   await once(shown, 'secureConnect')

@@ -102,7 +102,7 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
   await running
 })
 
-t.test('categories without tags are told by what the configuration calls them', async (t) => {
+t.test('a category without tags is reported by its setting', async (t) => {
   const clock = createHandClock()
   const { logger, lines } = createLogLines()
   let lacking: ReadonlyMap<string, TagLack> = new Map()

@@ -47,33 +47,30 @@ t.test('firstAnswer: takes the first answer there is, and stops what gives it', 
   t.equal(stopped, 2)
 })
 
-t.test(
-  'each item has its turn, a few at once; a failure ends it when those under way have ended',
-  async (t) => {
-    const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
-    const begun: number[] = []
-    const all = eachOf(
-      [0, 1, 2, 3, 4],
-      async (item) => {
-        begun.push(item)
-        await gates[item]?.promise
-      },
-      { atOnce: 2 },
-    )
-    t.same(begun, [0, 1])
-    gates[1]?.resolve()
-    await setImmediate()
-    t.same(begun, [0, 1, 2])
-    gates[0]?.reject(new Error('first'))
-    let ended = false
-    const failed = t.rejects(all, { message: 'first' }).then(() => {
-      ended = true
-    })
-    await setImmediate()
-    t.notOk(ended)
-    gates[2]?.resolve()
-    await failed
-    t.same(begun, [0, 1, 2])
-    await eachOf([], () => Promise.reject(new Error('never')), { atOnce: 2 })
-  },
-)
+t.test('each item is processed, a few at once; after a failure no more are begun', async (t) => {
+  const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  const begun: number[] = []
+  const all = eachOf(
+    [0, 1, 2, 3, 4],
+    async (item) => {
+      begun.push(item)
+      await gates[item]?.promise
+    },
+    { atOnce: 2 },
+  )
+  t.same(begun, [0, 1])
+  gates[1]?.resolve()
+  await setImmediate()
+  t.same(begun, [0, 1, 2])
+  gates[0]?.reject(new Error('first'))
+  let ended = false
+  const failed = t.rejects(all, { message: 'first' }).then(() => {
+    ended = true
+  })
+  await setImmediate()
+  t.notOk(ended)
+  gates[2]?.resolve()
+  await failed
+  t.same(begun, [0, 1, 2])
+  await eachOf([], () => Promise.reject(new Error('never')), { atOnce: 2 })
+})

@@ -1,4 +1,4 @@
-/** Polls that end without an answer, as where a proxy limits silence. */
+/** Polls that end without an answer, such as behind a proxy that limits silence. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
@@ -8,7 +8,7 @@ const TIMES = 3
 
 for (const status of [504, 502, undefined]) {
   const how = status === undefined ? 'a closed connection' : `HTTP status ${status}`
-  t.test(`a silent poll that ends with ${how} goes on where it began`, async (t) => {
+  t.test(`after a silent poll was cut off with ${how}, the next continues where it began`, async (t) => {
     const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000, resync: NEVER } })
     const { uuid, ref } = await vmAt(lab, 0)
     lab.inventory.follow(uuid)

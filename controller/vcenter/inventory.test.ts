@@ -209,7 +209,7 @@ t.test('an inaccessible VM stays, though no search finds it', async (t) => {
   t.match(now(), { moref: vm.ref, biosUUID: undefined, connectionState: 'inaccessible' })
 })
 
-t.test('a VM that is doubted is read once more, by one call, and that is told', async (t) => {
+t.test('VMs in doubt are read again, by one call, and reported as changed', async (t) => {
   const lab = await openLab(t)
   const [one, two] = [await vmAt(lab, 0), await vmAt(lab, 1)]
   lab.inventory.follow(one.uuid)

@@ -1,4 +1,4 @@
-/** The first seconds of a VM: what becomes of it is seen as of any other. */
+/** The first seconds of a VM: what happens to it is seen as quickly as for any other. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'

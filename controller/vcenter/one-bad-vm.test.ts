@@ -1,4 +1,4 @@
-/** One VM for which calls fail in some unexpected way; all others, and the session, are well. */
+/** One VM for which calls fail in an unexpected way, while all others and the session are well. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../test/servers/control.ts'
@@ -42,7 +42,7 @@ const TROUBLES: readonly [string, Trouble, RegExp][] = [
 ]
 
 for (const [what, trouble, message] of TROUBLES) {
-  t.test(`${what}: nothing is known of it alone`, async (t) => {
+  t.test(`${what}: only that VM is unknown`, async (t) => {
     const lab = await openLab(t, { simulator: { vms: 4 }, timings: TIMINGS })
     const { vCenter, inventory } = lab
     const [bad, ...others] = await vCenter.vms()

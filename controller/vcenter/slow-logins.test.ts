@@ -7,7 +7,7 @@ import { answered, type LabOptions, openLab, QUICK, vmAt, vmsOf } from './testin
 const REST_LOGIN = 'REST POST /rest/com/vmware/cis/session'
 const ZONE = { category: 'k8s-zone', tag: 'z', object: 'DC0_C0' }
 
-t.test('a slow directory is waited for, and told meanwhile', async (t) => {
+t.test('a slow directory is waited for, and reported meanwhile', async (t) => {
   const slow = { kind: 'late', milliseconds: 4_000 } as const
   const lab = await openLab(t, {
     timings: { ...QUICK, callDeadline: 1_500 },

@@ -1,4 +1,4 @@
-/** Calls that are made once in a session, where vCenter takes long for them, or their answers are lost. */
+/** Calls that are made once in a session, if vCenter is slow to answer them, or their answers are lost. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, openLab, QUICK, vmAt } from './testing/lab.ts'

@@ -1,4 +1,4 @@
-/** What becomes of the other facts while tags cannot be read, and of tags while some of them cannot. */
+/** What happens to other facts while tags cannot be read, and to tags while some of them cannot be read. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { Vcsim } from '../../test/servers/vcsim.ts'

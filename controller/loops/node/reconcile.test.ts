@@ -224,7 +224,7 @@ t.test('a level that is not on record yet survives the report of the next boot',
   }
 })
 
-t.test('a status that failed is written though vCenter has nothing to say since', async (t) => {
+t.test('a status that failed is written again, even if vCenter reports nothing meanwhile', async (t) => {
   const { clock, answers, reconcile, take, lookups } = setUp(t)
   answers.status = new Error('the API server is away')
   await reconcile()

@@ -7,12 +7,12 @@ const S = 1_000
 const by504 = new VCenterError('TimedOut', 'HTTP status 504')
 const reset = new VCenterError('Unreachable', 'ECONNRESET')
 
-t.test('it is shorter than what proxies allow by default', (t) => {
+t.test('a poll is shorter than what proxies allow by default', (t) => {
   t.ok(createPollWait(TIMINGS).milliseconds() < 50 * S)
   t.end()
 })
 
-t.test('a limit that shows is heeded', (t) => {
+t.test('later polls stay within a limit that shows', (t) => {
   type Cuts = readonly (readonly [VCenterError, number])[]
   const cases: readonly [string, Cuts, number][] = [
     ['none', [], 45],
@@ -48,7 +48,7 @@ t.test('polls that are never answered are a failure', (t) => {
   t.end()
 })
 
-t.test('other errors are none', (t) => {
+t.test('other errors are not cuts', (t) => {
   for (const error of [
     new SoapFault('RequestCanceled', ''),
     new DeadlineError('nothing came', true),

@@ -78,7 +78,7 @@ async function resolving(t: Test, zone: Zone) {
   return [server.address]
 }
 
-t.test('a name of both families, of which only the far one leads there', async (t) => {
+t.test('a name with two addresses, of which only the slow one can be reached', async (t) => {
   const { port } = await serve(t)
   const link = await openSlowLink(port)
   t.teardown(() => link.close())
@@ -88,7 +88,7 @@ t.test('a name of both families, of which only the far one leads there', async (
   t.equal(await ask(), 'here')
 })
 
-t.test('a name for which nobody answers is what is told', async (t) => {
+t.test('a name server that does not answer is what the error is about', async (t) => {
   const servers = await resolving(t, new Map([['vc.example', 'silent']]))
   const ask = openTo(t, servers, { port: 443, trust: { kind: 'insecure' } })
   await t.rejects(ask(), {
@@ -98,7 +98,7 @@ t.test('a name for which nobody answers is what is told', async (t) => {
   })
 })
 
-t.test('an authority that is not a root, and the certificate itself, are trusted as in Go', async (t) => {
+t.test('an intermediate CA, and the server certificate itself, are trusted as in Go', async (t) => {
   const { port, cert, intermediate } = await serve(t)
   const servers = await resolving(
     t,

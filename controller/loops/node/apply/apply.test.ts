@@ -115,16 +115,19 @@ t.test('a patch that the API server refuses becomes a condition and an Event', a
   t.same(again.said, [], 'said once')
 })
 
-t.test('where the status that is to tell of a refusal is refused too, that is told', async (t) => {
-  const { writer, calls, said } = recorder({
-    node: { outcome: 'rejected', message: 'webhook says no' },
-    report: { outcome: 'rejected', message: 'status.vm.name: too long' },
-  })
-  const applied = await apply(context, decide(facts()), writer)
-  t.same(calls, ['node/status', 'node', 'report/status'])
-  t.match(applied, { incomplete: true, refusal: { reason: 'StatusRefused', message: /too long/ } })
-  t.match(said, [{ type: 'Warning', reason: 'StatusRefused' }])
-})
+t.test(
+  'if the status that reports a refusal is refused as well, the second refusal is reported',
+  async (t) => {
+    const { writer, calls, said } = recorder({
+      node: { outcome: 'rejected', message: 'webhook says no' },
+      report: { outcome: 'rejected', message: 'status.vm.name: too long' },
+    })
+    const applied = await apply(context, decide(facts()), writer)
+    t.same(calls, ['node/status', 'node', 'report/status'])
+    t.match(applied, { incomplete: true, refusal: { reason: 'StatusRefused', message: /too long/ } })
+    t.match(said, [{ type: 'Warning', reason: 'StatusRefused' }])
+  },
+)
 
 t.test('nothing is written where nothing differs', async (t) => {
   const { status } = decide(facts())

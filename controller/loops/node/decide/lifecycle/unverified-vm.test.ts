@@ -143,7 +143,7 @@ t.test('not where its agent has reported another machine', async (t) => {
   t.notOk(isTainted(decided(initialized('agent', { ...OFF, nics: [{ mac }] }))))
 })
 
-t.test('nobody is told to look for a forged report', async (t) => {
+t.test('a silent Node gets no advice to look for a forged report', async (t) => {
   const said = (facts: NodeFacts) =>
     decide(facts).status?.conditions?.find(({ type }) => type === 'IdentityVerified')
   t.match(said(initialized('agent', OFF)), {

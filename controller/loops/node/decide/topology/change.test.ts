@@ -66,7 +66,7 @@ for (const [what, labels] of [
   ['without the label', { [ZONE]: undefined, [BETA]: 'zone-x' }],
   ['with the label', { [ZONE]: 'zone-b', [BETA]: 'zone-x' }],
 ] as const)
-  t.test(`a beta label that says something else is no secret, ${what}`, async (t) => {
+  t.test(`a beta label with another value is reported, ${what}`, async (t) => {
     const of = (onChange: NodeFacts['settings']['topology']['onChange']) => {
       const facts = moved(onChange)
       const { [ZONE]: _, ...others } = facts.node.labels
@@ -87,7 +87,7 @@ for (const [what, labels] of [
     t.same(of('ignore').events, [])
   })
 
-t.test('so it is for region and instance type', async (t) => {
+t.test('the same goes for region and instance type', async (t) => {
   for (const [label, beta] of [
     ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
     [TYPE, 'beta.kubernetes.io/instance-type'],
