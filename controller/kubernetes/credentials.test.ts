@@ -7,6 +7,7 @@ import { connect as connectTLS } from 'node:tls'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { resolveToBothFamilies } from '../../test/fixtures/dual-stack.ts'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { openSlowLink } from '../../test/fixtures/slow-link.ts'
 import { until } from '../../test/fixtures/until.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
@@ -36,9 +37,10 @@ t.test('a client certificate that is renewed', async (t) => {
   }
   const kubeconfig = kubeconfigWith(dir, { 'client-certificate': 'client.crt', 'client-key': 'client.key' })
   await use('before')
+  const clock = createHandClock()
   const client = createKubeClient({
     credentials: { kind: 'kubeconfig', path: kubeconfig },
-    clock: systemClock,
+    clock,
     userAgent: 'test',
   })
   t.teardown(() => client.close())
@@ -48,6 +50,8 @@ t.test('a client certificate that is renewed', async (t) => {
   const watch = { method: 'GET', path: '/version', signal: stop.signal } as const
   const stream = await client.stream(watch, 60_000)
   await use('after')
+  t.equal(await whoAmI(client), 'before', 'the files are not read for each request')
+  await clock.turn(1_000)
   t.equal(await whoAmI(client), 'after')
   t.equal(await whoAmI(client), 'after')
   let length = 0
@@ -69,14 +73,16 @@ t.test('a service account whose token is renewed', async (t) => {
   }
   await use('before')
   const { hostname: host, port } = new URL(cluster.url)
+  const clock = createHandClock()
   const client = createKubeClient({
     credentials: { kind: 'in-cluster', host, port, folder: dir },
-    clock: systemClock,
+    clock,
     userAgent: 'test',
   })
   t.teardown(() => client.close())
   t.equal(await whoAmI(client), 'system:serviceaccount:default:before')
   await use('after')
+  await clock.turn(1_000)
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 61_000 })
   t.teardown(() => mock.timers.reset())
   t.equal(await whoAmI(client), 'system:serviceaccount:default:after')

@@ -11,7 +11,7 @@ import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where the credentials for the API server are. */
 export type CredentialLocation =
-  /** Files named in the kubeconfig are read again for each request, the kubeconfig itself only once. */
+  /** Files named in the kubeconfig are read again as {@link FRESH} says, the kubeconfig itself only once. */
   | {
       readonly kind: 'kubeconfig'
       readonly path: string
@@ -29,6 +29,9 @@ interface Identity {
   readonly rejectUnauthorized?: boolean
   readonly servername?: string
 }
+
+/** Milliseconds after which the files of a credential are read again: a thousand requests may start within a second. */
+const FRESH = 1_000
 
 /** Holds for one request: tokens are replaced, and so are certificates. */
 export interface CurrentCredentials {
@@ -48,11 +51,19 @@ export class Credentials extends KubeConfig {
   #identity: Identity | undefined
   #agent: Agent | undefined
   #plugin: ExecPlugin | undefined
+  /** What was last read; `at` is monotonic. */
+  #latest: { readonly credentials: CurrentCredentials; readonly at: number } | undefined
+  readonly #clock: Clock
   readonly #retired = new Set<Agent>()
+
+  private constructor(clock: Clock) {
+    super()
+    this.#clock = clock
+  }
 
   /** Reads the source; throws an Error that names the file when it cannot be used. */
   static load(source: CredentialLocation, clock: Clock): Credentials {
-    const credentials = new Credentials()
+    const credentials = new Credentials(clock)
     if (source.kind === 'in-cluster') credentials.#loadServiceAccount(source)
     else {
       const { cluster, user, plugin } = readKubeconfig(source.path, source.context)
@@ -81,6 +92,15 @@ export class Credentials extends KubeConfig {
 
   /** What the next request is sent with. Throws where a file or plugin that the kubeconfig names gives no credential. */
   async current(): Promise<CurrentCredentials> {
+    const at = this.#clock.monotonic()
+    // A plugin's credential is renewed before it ends, and knows itself how long it may be used.
+    if (this.#plugin !== undefined) return await this.#read()
+    if (this.#latest === undefined || at - this.#latest.at >= FRESH)
+      this.#latest = { credentials: await this.#read(), at }
+    return this.#latest.credentials
+  }
+
+  async #read(): Promise<CurrentCredentials> {
     const options: Parameters<KubeConfig['applyToHTTPSOptions']>[0] & { servername?: string } = {}
     try {
       await this.applyToHTTPSOptions(options)

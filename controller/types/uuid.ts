@@ -13,13 +13,14 @@ export function canonicalUUID(text: string): string | undefined {
  * @param uuid canonical
  */
 export function swapUUID(uuid: string): string {
-  const [a = '', b = '', c = '', ...rest] = uuid.split('-')
-  return [swapBytes(a), swapBytes(b), swapBytes(c), ...rest].join('-')
+  let swapped = ''
+  // Asked for several times at each change of a Node, so nothing is made but the text.
+  for (const byte of SWAPPED_BYTES) swapped += uuid.slice(byte, byte + 2)
+  return `${swapped.slice(0, 8)}-${swapped.slice(8, 12)}-${swapped.slice(12)}${uuid.slice(18)}`
 }
 
-function swapBytes(hex: string): string {
-  return (hex.match(/../g) ?? []).reverse().join('')
-}
+/** Where the bytes of the first three groups are in a canonical UUID, in the other order. */
+const SWAPPED_BYTES = [6, 4, 2, 0, 11, 9, 16, 14]
 
 /** Whether two canonical UUIDs are the same up to byte order. */
 export function sameMachineUUID(a: string, b: string): boolean {

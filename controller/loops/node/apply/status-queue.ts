@@ -22,6 +22,8 @@ const QUIET = 100
  */
 const PATIENCE = 15_000
 const CONCURRENCY = 8
+/** Why a pause ends: without a reason, each would make an error with a stack. */
+const CHANGED = 'changed'
 /** How long the last statuses may take at the end, milliseconds: the next leader waits for the Lease meanwhile. */
 const LAST_WRITES = 2_000
 
@@ -57,7 +59,7 @@ export function createStatusQueue(options: {
   /** Resolves after so many milliseconds, or once something has changed. */
   async function pause(ms: number): Promise<void> {
     const changed = new AbortController()
-    wake = () => changed.abort()
+    wake = () => changed.abort(CHANGED)
     await (Number.isFinite(ms) ? clock.sleep(ms, changed.signal) : aborted(changed.signal))
   }
 
