@@ -37,7 +37,14 @@ function run(
 }
 
 function trafficOf(start: BenchmarkRun) {
-  const measured = { nodes: start.nodes, floor: 1, bareFloor: 1, start, arrival: run(start.nodes, 0) }
+  const measured = {
+    nodes: start.nodes,
+    floor: 1,
+    bareFloor: 1,
+    reports: 1,
+    start,
+    arrival: run(start.nodes, 0),
+  }
   return budgeted([measured]).filter(({ figure }) => figure.includes('from vCenter'))
 }
 

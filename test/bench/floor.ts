@@ -47,6 +47,14 @@ export async function measureFloor({ cluster, machines }: BenchStage): Promise<n
   return secondsFor(cluster, machines, { connect: {}, headers: { authorization: `Bearer ${token}` } })
 }
 
+/** The seconds that the agents' reports take by themselves, with nobody who reads them. */
+export async function measureReports(stage: BenchStage): Promise<number> {
+  await using cast = await stage.enter()
+  const start = performance.now()
+  await cast.report()
+  return (performance.now() - start) / 1000
+}
+
 interface Credential {
   readonly connect: { readonly cert?: string; readonly key?: string }
   readonly headers: Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import { benchAdmission } from './admission.ts'
 import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
 import { admissionBudgets, budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
-import { measureBareFloor, measureFloor } from './floor.ts'
+import { measureBareFloor, measureFloor, measureReports } from './floor.ts'
 import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialize.ts'
 import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
@@ -75,12 +75,13 @@ for (const nodes of counts) {
   progress(`${nodes} nodes: the API server alone`)
   const bareBefore = await measureBareFloor(stage.machines)
   const before = await measureFloor(stage)
+  const reports = await measureReports(stage)
   const start = await take('Rollcall starts', () => coldStart({ stage, quietSeconds }))
   const arrived = await take('Rollcall runs, reports arrive', () => arrival({ stage, quietSeconds: 0 }))
   progress(`${nodes} nodes: the API server alone`)
   const floor = (before + (await measureFloor(stage))) / 2
   const bareFloor = (bareBefore + (await measureBareFloor(stage.machines))) / 2
-  measured.push({ nodes, floor, bareFloor, start, arrival: arrived })
+  measured.push({ nodes, floor, bareFloor, reports, start, arrival: arrived })
   if (values.cpi) {
     await take('the CPI starts', () => cpiStart({ stage, quietSeconds }, 1))
     await take('the CPI starts with 30 workers', () => cpiStart({ stage, quietSeconds: 0 }, 30))
@@ -98,8 +99,8 @@ const admission = values.admission ? await benchAdmission(progress) : []
 const figures = [...budgeted(measured), ...admissionBudgets(admission)]
 if (figures.length > 0) say(`${budgetTable(figures)}\n`)
 const floors = measured.map(
-  ({ nodes, floor, bareFloor }) =>
-    `${floor.toFixed(1)} s for ${nodes} Nodes, ${bareFloor.toFixed(1)} s on a bare API server`,
+  ({ nodes, floor, bareFloor, reports }) =>
+    `${floor.toFixed(1)} s for ${nodes} Nodes, ${bareFloor.toFixed(1)} s on a bare API server (their reports alone: ${reports.toFixed(1)} s)`,
 )
 say(`The floor, the two writes that initialize a Node and nothing else: ${floors.join('; ')}.\n`)
 if (admission.length > 0)
