@@ -1,5 +1,5 @@
 /** What the docs say that Rollcall writes to a new Node, for those that the CPI leaves alone. */
-import { nearestLabelValue } from '../../controller/types/well-known.ts'
+import { nearestLabelValue } from '../../controller/types/label-value.ts'
 import type { NodeObject } from '../world/objects.ts'
 import { chainsOf, valuesIn } from './places.ts'
 import type { Label, Scenario, ScenarioCase } from './scenario.ts'

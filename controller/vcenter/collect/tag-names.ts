@@ -1,8 +1,8 @@
 /** The names of tags and categories, by ID. Tags of other categories cost no calls of their own. */
 import * as v from 'valibot'
 import { eachOf } from '../../lib/tasks.ts'
+import { isLabelValue, nearestLabelValue } from '../../types/label-value.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
-import { isLabelValue, nearestLabelValue } from '../../types/well-known.ts'
 import { isRESTRefusal, type RESTClient, type RESTError } from '../session/rest.ts'
 import { VCenterError } from '../wire/errors.ts'
 

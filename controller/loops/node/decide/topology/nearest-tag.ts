@@ -1,3 +1,4 @@
+import { isLabelValue, nearestLabelValue } from '../../../../types/label-value.ts'
 import {
   type Ancestor,
   type Ancestry,
@@ -5,7 +6,6 @@ import {
   type UnreadTags,
   WAYS,
 } from '../../../../types/virtual-machine.ts'
-import { isLabelValue, nearestLabelValue } from '../../../../types/well-known.ts'
 
 /** The tags of a category on the nearest object that has any. */
 export interface NearestTag {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isLabelValue, nearestLabelValue } from '../../../types/well-known.ts'
+import { isLabelValue, nearestLabelValue } from './label-value.ts'
 
 t.test('the nearest value that a label may have', async (t) => {
   for (const [text, expected] of [
