@@ -86,36 +86,44 @@ export function tables(): ReadonlyMap<string, string> {
   ])
 }
 
+/** One line for all variables that the CPI treats alike, with their settings in the same order. */
 function environmentTable(): string {
-  const lines = (variables: Readonly<Record<string, Variable>>, prefix: string, where: string) =>
-    Object.entries(variables).map(([setting, { name, cpi }]) => [
-      `\`${prefix}${name}\``,
-      cpi,
-      `\`${setting}\` ${where}`,
-    ])
   const named = 'VCENTER_<id>_'
-  return table(
-    ['variable', 'the CPI', 'Rollcall'],
+  const ours = (variables: Readonly<Record<string, Variable>>, prefix: string, where: string) =>
+    Object.entries(variables).map(([setting, { name, cpi }]) => {
+      return { name: `${prefix}${name}`, cpi, settings: [`\`${setting}\``], effect: where }
+    })
+  const groups = Map.groupBy(
     [
-      ...lines(GLOBAL_VARIABLES, '', 'under `global`'),
-      ...lines(LABEL_VARIABLES, '', 'under `labels`'),
-      ...lines(NODE_VARIABLES, '', 'under `nodes`'),
-      [
-        `\`${NAMING}<id>\``,
-        'names a vCenter; it is also the server unless another is given',
-        'the same; settings without a variable stay as in the file',
-      ],
-      ...lines(VCENTER_VARIABLES, named, 'of that vCenter'),
-      [
-        `\`${SKIP_DELETION.name}\``,
-        SKIP_DELETION.cpi,
-        'the same, with a warning: `deletion: off` under `lifecycle`',
-      ],
+      ...ours(GLOBAL_VARIABLES, '', 'under `global`'),
+      ...ours(LABEL_VARIABLES, '', 'under `labels`'),
+      ...ours(NODE_VARIABLES, '', 'under `nodes`'),
+      {
+        name: `${NAMING}<id>`,
+        cpi: 'names a vCenter; it is also the server unless another is given',
+        settings: [],
+        effect: 'the same; settings without a variable stay as in the file',
+      },
+      ...ours(VCENTER_VARIABLES, named, 'of that vCenter'),
+      {
+        ...SKIP_DELETION,
+        settings: [],
+        effect: 'the same, with a warning: `deletion: off` under `lifecycle`',
+      },
       ...[{ ...IDLE_SUFFIX, name: `${named}${IDLE_SUFFIX.name}` }, ...IDLE_VARIABLES].map(
-        ({ name, cpi, because }) => [`\`${name}\``, cpi, `no effect, with a warning: ${because}`],
+        ({ because, ...variable }) => {
+          return { ...variable, settings: [], effect: `no effect, with a warning: ${because}` }
+        },
       ),
     ],
+    ({ cpi, effect }) => `${cpi} | ${effect}`,
   )
+  const rows = [...groups.values()].map((group) => [
+    group.map(({ name }) => `\`${name}\``).join(', '),
+    group[0]?.cpi ?? '',
+    [group.flatMap(({ settings }) => settings).join(', '), group[0]?.effect ?? ''].join(' ').trim(),
+  ])
+  return table(['variable', 'the CPI', 'Rollcall'], rows)
 }
 
 function standard({ default: written, otherwise = '', required }: AnyRow): string {

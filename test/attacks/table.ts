@@ -7,16 +7,35 @@ export function table({ title, rows }: Theme, rest?: string): string {
     '',
     '| attacker has | tries | refused by | operator or attacker sees | victim |',
     '| --- | --- | --- | --- | --- |',
-    ...Object.values(rows).map((row) => `| ${cells(row).join(' | ')} |`),
+    ...withoutRepetition(Object.values(rows).map(cells)).map((row) => `| ${row.join(' | ')} |`),
     '',
     ...(rest === undefined ? [] : [rest, '']),
   ].join('\n')
 }
 
-function cells(row: AttackRow): string[] {
+type Cells = readonly [credential: string, tried: string, refusedBy: string, seen: string, victim: string]
+
+function cells(row: AttackRow): Cells {
   const { credential, tried, refusedBy, seen, victim, open, triedBy } = row
   const proof = triedBy === undefined ? '' : `: [test](../${triedBy.file})`
   return open === undefined
     ? [credential, tried, refusedBy, `\`${seen}\``, `${victim}${proof}`]
-    : [credential, tried, `**not refused yet**: ${open}`, '', 'see left']
+    : [credential, tried, `**not refused yet**: ${open}`, 'see left', 'see left']
+}
+
+/** One row for attacks in succession that differ only in what is tried; a cell that says what the one above it says is empty. */
+function withoutRepetition(rows: readonly Cells[]): Cells[] {
+  const merged: Cells[] = []
+  for (const row of rows) {
+    const last = merged.at(-1)
+    const [credential, tried, ...end] = row
+    if (last?.[0] === credential && end.every((cell, index) => cell === last[index + 2]))
+      merged[merged.length - 1] = [credential, `${last[1]}<br>${tried}`, ...end]
+    else merged.push(row)
+  }
+  return merged.map((row, index) => {
+    const above = merged[index - 1]
+    const cell = (column: 0 | 2 | 3 | 4) => (above?.[column] === row[column] ? '' : row[column])
+    return [cell(0), row[1], cell(2), cell(3), cell(4)]
+  })
 }

@@ -28,7 +28,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     unbound: row(choice(['report', 'delete']), {
       default: 'report',
       meaning:
-        'What happens to a Node whose machine no vCenter has shown since Rollcall has known the Node: one that another provider initialized and that never had an agent, or whose NodeReport was deleted. `report`: the Node is kept, and its condition says how to let it be deleted; `delete`: it is deleted like any other, but after six times `absentFor`. Rollcall then creates a NodeReport for each such Node, and remembers the VM as soon as it is seen.',
+        'What happens to a Node whose machine no vCenter has shown since Rollcall has known the Node: [never verified](lifecycle.md#which-machines-must-be-gone). `report`: it is kept, and its condition says how to let it be deleted; `delete`: it is deleted like any other, but after six times `absentFor`.',
       protects:
         'with `report`: a VM that is inaccessible or now has another UUID, which a search by UUID does not find; with `delete`: Nodes that stay for ever',
     }),
@@ -62,7 +62,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     maxAbsentShare: row(share, {
       default: '20%',
       meaning:
-        "0% to 100% (or a fraction, `0.2`): if the VMs of more than this share of one vCenter's Nodes vanish at once (each within a minute of the next, or within a fourth of `absentFor` if that is less, but never less than 5s), the brake engages: none of that vCenter's Nodes is deleted until only a few are missing or a person releases it: [the brake](lifecycle.md#the-brake). 100% draws a warning.",
+        "0% to 100% (or a fraction, `0.2`): if the VMs of more than this share of one vCenter's Nodes vanish at once, [the brake](lifecycle.md#the-brake) engages: none of that vCenter's Nodes is deleted until only a few are missing or a person releases it. 100% draws a warning.",
       protects: 'a vCenter restored from an old backup, or one that has lost part of its inventory',
       warn: (share) => (share === 1 ? NO_BRAKE : undefined),
     }),
@@ -75,7 +75,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
       meaning:
-        "`off`, or how long a deletion waits at most for the Node's VolumeAttachments to be deleted. If there are any, and nothing else keeps the Node, it gets the taint `node.kubernetes.io/out-of-service:NoExecute`, control-plane Nodes too, and the time counts from then on. Without volumes there is no wait.",
+        "`off`, or how long a deletion waits at most for the Node's VolumeAttachments to be deleted, once nothing else keeps the Node: [volumes](lifecycle.md#volumes).",
       protects:
         'a volume that stays attached to a VM whose Node no longer exists, and Pods that wait six minutes or for ever for that volume',
     }),
