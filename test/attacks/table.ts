@@ -23,19 +23,25 @@ function cells(row: AttackRow): Cells {
     : [credential, tried, `**not refused yet**: ${open}`, 'see left', 'see left']
 }
 
-/** One row for attacks in succession that differ only in what is tried; a cell that says what the one above it says is empty. */
+/**
+ * One row for attacks in succession that differ only in what is tried, or only in who tries it; a cell that says what the one
+ * above it says is empty.
+ */
 function withoutRepetition(rows: readonly Cells[]): Cells[] {
   const merged: Cells[] = []
   for (const row of rows) {
     const last = merged.at(-1)
     const [credential, tried, ...end] = row
-    if (last?.[0] === credential && end.every((cell, index) => cell === last[index + 2]))
+    const alike = last !== undefined && end.every((cell, index) => cell === last[index + 2])
+    if (alike && last[0] === credential)
       merged[merged.length - 1] = [credential, `${last[1]}<br>${tried}`, ...end]
+    else if (alike && last[1] === tried)
+      merged[merged.length - 1] = [`${last[0]}<br>${credential}`, tried, ...end]
     else merged.push(row)
   }
   return merged.map((row, index) => {
     const above = merged[index - 1]
-    const cell = (column: 0 | 2 | 3 | 4) => (above?.[column] === row[column] ? '' : row[column])
-    return [cell(0), row[1], cell(2), cell(3), cell(4)]
+    const cell = (column: 0 | 1 | 2 | 3 | 4) => (above?.[column] === row[column] ? '' : row[column])
+    return [cell(0), cell(1), cell(2), cell(3), cell(4)]
   })
 }

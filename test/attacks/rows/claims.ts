@@ -4,7 +4,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
   return { credential, tried, refusedBy: 'controller', seen, victim }
 }
 
-const USER = 'any user of the guest, a container too'
+const USER = 'any user of the guest'
 const OWN = `${NOTHING}: the Node is only reported until its agent claims again`
 
 /** Over the claim of its own Node. */
@@ -64,7 +64,7 @@ export const claims = theme("Claims that something other than a VM's agent write
 })
 
 function says(tried: string, seen: string, victim = `${NOTHING}: the Node is only reported`): AttackRow {
-  return { credential: "worker-1's kubelet, worker-1's agent", tried, refusedBy: 'controller', seen, victim }
+  return { credential: "worker-1's kubelet or agent", tried, refusedBy: 'controller', seen, victim }
 }
 
 function refused(tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow {

@@ -39,7 +39,7 @@ export const credentials = theme('Credentials that are not those of its agent', 
   tampered: unauthorized("worker-1's token, in which the node's name was changed"),
   unsigned: unauthorized("the victim's agent's claims without a signature"),
   impersonation: row(
-    "worker-1's kubelet, worker-1's agent",
+    "worker-1's kubelet or agent",
     'RBAC',
     'cannot impersonate',
     `${WRITE} with headers that impersonate its kubelet, or its agent with its node in the extra`,

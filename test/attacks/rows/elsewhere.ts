@@ -73,7 +73,7 @@ export const everybody = theme('Holding up everybody', {
     test: 'off in the clone alone: the Node gets no taint, whether the real one answers or not',
   }),
   'clone and copy': row({
-    credential: 'a tenant who may edit his own VM',
+    credential: 'a tenant',
     tried:
       'beside such a clone, a copy on which the two do not agree, so that neither is believed about the victim',
     refusedBy: controller,

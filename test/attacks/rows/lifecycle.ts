@@ -1,6 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const BOTH = "worker-1's kubelet, worker-1's agent"
+const BOTH = "worker-1's kubelet or agent"
 const OWN = `${NOTHING}: it is about the attacker's own Node alone`
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 

@@ -1,6 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const BOTH = "worker-1's kubelet, worker-1's agent"
+const BOTH = "worker-1's kubelet or agent"
 const OPEN =
   'the API server applies a patch and checks the schema before it asks a validating policy, and its refusals repeat values: reports are not secret among nodes'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'

@@ -1,6 +1,6 @@
 import { NOTHING, theme } from './row.ts'
 
-const TENANT = 'a tenant who may edit his own VM'
+const TENANT = 'a tenant'
 
 /** With `identity.require: proven`, and Nodes without an agent exempt by a label. */
 export const required = theme('When Nodes must be proven, and some need no agent', {

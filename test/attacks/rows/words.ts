@@ -8,9 +8,9 @@ function row(credential: string, tried: string, seen: string): AttackRow {
 /** Control characters in what the controller tells operators, by conditions, Events and its log. */
 export const words = theme("Names that would act on an operator's terminal", {
   'provider ID': row("worker-1's kubelet", 'a provider ID with them, at registration', 'ForeignProviderID'),
-  copy: row('a tenant who may edit his own VM', 'a copy with them in its name', 'CopyFound'),
+  copy: row('a tenant', 'a copy with them in its name', 'CopyFound'),
   'VM that goes': row(
-    'a tenant who may edit his own VM',
+    'a tenant',
     'them in the name of the VM of a Node, which he then destroys',
     'NodeDeleted',
   ),
