@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const TENANT = 'a tenant'
-const READER = "a tenant who may also read"
+const READER = 'a tenant who may also read'
 const ADMIN = 'an administrator of vCenter'
 
 function told(tried: string, { credential = TENANT, victim = NOTHING } = {}): AttackRow {
