@@ -1,12 +1,13 @@
 /** Builds the binaries for this machine into dist/: `node build/binaries.ts [name...]`. */
 
 import { createHash } from 'node:crypto'
-import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
 import { runAsProgram, showProgress, withLock } from './entry.ts'
 import { makeExecutable } from './executable.ts'
 import { goBinary } from './go-command.ts'
+import { goNotices, notices } from './licenses/notices.ts'
 import { type Architecture, dist, hostArchitecture, type ProgramName, programs, root } from './programs.ts'
 import { nodePackage, strippedNode } from './stripped-node.ts'
 
@@ -146,30 +147,14 @@ export async function stampText(sources: readonly string[], ingredients: readonl
   return JSON.stringify({ sources, key: await contentKey(sources, ingredients) })
 }
 
-/** The license texts that must go along with a binary: those of its packages, and Node's own. */
-export async function notices(packages: readonly string[]): Promise<string> {
-  const parts = await Promise.all(packages.map(notice))
-  return parts.join(`\n${'-'.repeat(80)}\n\n`)
-}
-
-async function notice(folder: string): Promise<string> {
-  const path = join(root, folder)
-  const { name, version, license } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'))
-  const files = (await readdir(path)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).sort()
-  const texts = await Promise.all(files.map((file) => readFile(join(path, file), 'utf8')))
-  return [`${name} ${version} (${license})\n`, ...texts].join('\n')
-}
-
 /** Builds the static guest RPC tool for images without open-vm-tools; leaves `output` alone where it is as it should be. */
 export async function guestinfoTool(output: string, architecture: Architecture): Promise<void> {
-  const built = await goBinary({
-    name: 'rollcall-guestinfo',
-    dir: join(import.meta.dirname, 'guestinfo'),
-    goos: 'linux',
-    goarch: architecture,
-  })
+  const dir = join(import.meta.dirname, 'guestinfo')
+  const built = await goBinary({ name: 'rollcall-guestinfo', dir, goos: 'linux', goarch: architecture })
   const [ours, theirs] = await Promise.all([readFile(built), readIfThere(output)])
-  if (theirs?.equals(ours)) return
+  const licenses = `${output}.licenses.txt`
+  if (theirs?.equals(ours) && (await isThere(licenses))) return
+  await writeFile(licenses, await goNotices(dir))
   // By way of another name, because a file that runs cannot be written to.
   const unfinished = `${output}.${process.pid}`
   await copyFile(built, unfinished)

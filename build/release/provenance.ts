@@ -9,10 +9,15 @@ export interface Subject {
   readonly sha256: string
 }
 
-/** What the tools of a build were, as they say themselves. */
+/** What the tools of a build were, as they say themselves, and the binaries of Node that it took out of npm's packages. */
 export interface Tools {
   readonly node: string
   readonly go: string
+  readonly nodeBinaries: readonly {
+    readonly package: string
+    readonly path: string
+    readonly sha256: string
+  }[]
 }
 
 /** Something of in-toto that has a hash. */
@@ -29,7 +34,7 @@ interface Resource {
  */
 export async function provenance(
   { version, revision, created }: Source,
-  tools: Tools,
+  { nodeBinaries, ...tools }: Tools,
   subjects: readonly Subject[],
 ): Promise<string> {
   const [commit = '', dirty] = revision.split('-')
@@ -38,6 +43,9 @@ export async function provenance(
     digest: { gitCommit: commit },
     ...(dirty !== undefined && { annotations: { changedSince: true } }),
   }
+  const binaries = nodeBinaries.map((each): Resource => {
+    return { name: `${each.package}#${each.path}`, digest: { sha256: each.sha256 } }
+  })
   const statement = {
     _type: 'https://in-toto.io/Statement/v1',
     subject: subjects.map(({ name, sha256 }): Resource => ({ name, digest: { sha256 } })),
@@ -47,7 +55,7 @@ export async function provenance(
         buildType: 'https://rollcall.dev/npm-run-release/v1',
         externalParameters: { version },
         internalParameters: { created, ...tools },
-        resolvedDependencies: [source, ...(await npmPackages()), ...(await debianPackages())],
+        resolvedDependencies: [source, ...binaries, ...(await npmPackages()), ...(await debianPackages())],
       },
       runDetails: { builder: { id: 'https://rollcall.dev/npm-run-release/v1' } },
     },
