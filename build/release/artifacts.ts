@@ -21,14 +21,19 @@ export interface Artifact {
 
 const programNames: readonly ProgramName[] = ['rollcall-agent', 'rollcall-controller']
 
-/** The kinds in turn. */
-export async function* artifacts(source: Source): AsyncGenerator<Artifact> {
+/**
+ * The kinds in turn.
+ *
+ * @param registry host and path that manifests and chart name the images by
+ */
+export async function* artifacts(source: Source, registry?: string): AsyncGenerator<Artifact> {
   yield* binaries(source)
   yield* images(source)
   yield* packages(source)
   yield* billsOfMaterials(source)
-  yield* manifests(source)
-  yield { name: `rollcall-${source.version}.tgz`, content: await packedChart() }
+  yield* manifests(source, registry)
+  yield { name: `rollcall-${source.version}.tgz`, content: await packedChart(registry) }
+  yield* documents(source)
 }
 
 /** Each program by itself, and what brings the agent to machines without packages. */
@@ -79,7 +84,7 @@ async function* billsOfMaterials(source: Source): AsyncGenerator<Artifact> {
 }
 
 /** manifests/ as `kubectl apply --filename` takes it, and each overlay. */
-async function* manifests({ version }: Source): AsyncGenerator<Artifact> {
+export async function* manifests({ version }: Source, registry?: string): AsyncGenerator<Artifact> {
   const kustomize = await goBinary({
     name: 'kustomize',
     dir: join(import.meta.dirname, 'kustomize'),
@@ -88,7 +93,7 @@ async function* manifests({ version }: Source): AsyncGenerator<Artifact> {
   })
   const render = async (folder: string) => {
     const { stdout } = await promisify(execFile)(kustomize, ['build', folder], { maxBuffer: 1 << 26 })
-    return stdout
+    return inRegistry(stdout, registry)
   }
   const folder = join(root, 'manifests')
   yield { name: `rollcall-${version}.yaml`, content: await render(folder) }
@@ -97,6 +102,32 @@ async function* manifests({ version }: Source): AsyncGenerator<Artifact> {
       name: `rollcall-${version}-${overlay}.yaml`,
       content: await render(join(folder, 'overlays', overlay)),
     }
+}
+
+/** Names our images by a registry, in a manifest or in the chart's values. */
+function inRegistry(text: string, registry: string | undefined): string {
+  return registry === undefined ? text : text.replaceAll(/^( *image: )(rollcall-)/gm, `$1${registry}/$2`)
+}
+
+/** The examples that the docs name, and the docs, with the paths that they link to each other by. */
+export async function* documents({ version }: Source): AsyncGenerator<Artifact> {
+  const top = [
+    'README.md',
+    'CHANGELOG.md',
+    'SECURITY.md',
+    'RELEASE.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'LICENSE',
+  ]
+  const examples = ['config.example.yaml', 'credentials.example.yaml']
+  const entries = await filesOf(join(root, 'docs'), `rollcall-${version}/docs`)
+  for (const path of [...top, ...examples.map((name) => `manifests/${name}`)]) {
+    const content = await readFile(join(root, path))
+    entries.push({ type: 'file', path: `rollcall-${version}/${path}`, mode: 0o644, content })
+  }
+  for (const name of examples) yield { name, content: await readFile(join(root, 'manifests', name)) }
+  yield { name: `rollcall-${version}-docs.tgz`, content: await gzipped(await tar(entries)) }
 }
 
 async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -112,8 +143,14 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** The Helm chart as `helm package` would pack it, the manifests that it links to in it as files; the same bytes each time. */
-export async function packedChart(): Promise<Buffer> {
-  return gzipped(await tar(await filesOf(join(root, 'manifests/chart/rollcall'), 'rollcall')))
+export async function packedChart(registry?: string): Promise<Buffer> {
+  const files = await filesOf(join(root, 'manifests/chart/rollcall'), 'rollcall')
+  const named = files.map((entry) =>
+    entry.type === 'file' && entry.path === 'rollcall/values.yaml'
+      ? { ...entry, content: Buffer.from(inRegistry(entry.content.toString(), registry)) }
+      : entry,
+  )
+  return gzipped(await tar(named))
 }
 
 async function filesOf(folder: string, path: string): Promise<TarEntry[]> {

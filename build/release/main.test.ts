@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { root } from '../programs.ts'
-import { checkInstalled } from './main.ts'
+import { checkInstalled, parseOptions } from './main.ts'
 
 const one = { version: '1.0.0', integrity: 'sha512-AAAA' }
 
@@ -27,4 +27,21 @@ t.test('anything else is named', async (t) => {
     await t.rejects(checkInstalled(folder(t, installed)), { message: /^node_modules\/a: .*npm ci/ }, what)
   const more = folder(t, { 'node_modules/a': one, 'node_modules/b': one })
   await t.rejects(checkInstalled(more), { message: /^node_modules\/b: / })
+})
+
+t.test('where the images will be', async (t) => {
+  t.strictSame(parseOptions([]), { registry: undefined, dirty: false, help: false })
+  for (const registry of ['registry.example.com', 'localhost:5000/a', 'registry.example.com:443/a_b/c-d'])
+    t.match(parseOptions(['--dirty', '--registry', registry]), { registry, dirty: true })
+  for (const registry of [
+    '',
+    'https://registry.example.com',
+    'registry.example.com/',
+    'a/b:1.0',
+    'A/b',
+    'a b',
+  ])
+    t.throws(() => parseOptions(['--registry', registry]), {
+      message: /^--registry is ".*": give host and path/,
+    })
 })

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import * as v from 'valibot'
 import { runAsProgram } from '../entry.ts'
 import { currentSource, dist, root } from '../programs.ts'
@@ -11,9 +11,25 @@ import { nodeBinaries, nodePackage } from '../stripped-node.ts'
 import { type Artifact, artifacts } from './artifacts.ts'
 import { provenance, type Subject } from './provenance.ts'
 
-async function main(): Promise<void> {
+const HELP = `usage: npm run release -- [options]
+
+  --registry HOST/PATH  where the images will be: manifests and chart name them there
+  --dirty               build although files differ from the commit
+  --help                print this text
+`
+
+async function main(args: readonly string[]): Promise<void> {
+  const { registry, dirty, help } = parseOptions(args)
+  if (help) {
+    process.stdout.write(HELP)
+    return
+  }
   await checkInstalled(root)
   const source = await currentSource()
+  if (source.revision.endsWith('-dirty') && !dirty)
+    throw new Error(
+      'files differ from the commit (git status): commit them, or run npm run release -- --dirty for a build to try out',
+    )
   const output = join(dist, 'release')
   const unfinished = join(dist, '.release')
   await rm(unfinished, { recursive: true, force: true })
@@ -23,7 +39,7 @@ async function main(): Promise<void> {
     await writeFile(join(unfinished, name), content)
     made.push({ name, sha256: createHash('sha256').update(content).digest('hex') })
   }
-  for await (const artifact of artifacts(source)) await add(artifact)
+  for await (const artifact of artifacts(source, registry)) await add(artifact)
   const statement = await provenance(source, await tools(), made)
   await add({ name: `rollcall-${source.version}.provenance.json`, content: statement })
   const sums = made.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join('')
@@ -31,6 +47,27 @@ async function main(): Promise<void> {
   await rm(output, { recursive: true, force: true })
   await rename(unfinished, output)
   process.stdout.write(`${output}\n${sums}`)
+}
+
+/**
+ * Reads the options of `npm run release`.
+ *
+ * @throws Error that names the option
+ */
+export function parseOptions(args: readonly string[]) {
+  const {
+    registry,
+    dirty = false,
+    help = false,
+  } = parseArgs({
+    args: [...args],
+    options: { registry: { type: 'string' }, dirty: { type: 'boolean' }, help: { type: 'boolean' } },
+  }).values
+  if (registry !== undefined && !/^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)*$/.test(registry))
+    throw new Error(
+      `--registry is ${JSON.stringify(registry)}: give host and path, as registry.example.com/rollcall, without a scheme or a tag`,
+    )
+  return { registry, dirty, help }
 }
 
 async function tools() {
@@ -70,4 +107,4 @@ export async function checkInstalled(folder: string): Promise<void> {
     throw new Error(`${others.join(', ')}: not what package-lock.json names; run npm ci, then again`)
 }
 
-if (import.meta.main) runAsProgram(main)
+if (import.meta.main) runAsProgram(() => main(process.argv.slice(2)))

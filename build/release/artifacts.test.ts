@@ -1,0 +1,57 @@
+import { posix } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import t from 'tap'
+import { readTar } from '../tar.ts'
+import { type Artifact, documents, manifests, packedChart } from './artifacts.ts'
+
+const source = { version: '1.2.3', revision: 'abc', created: '2026-01-02T03:04:05Z' }
+const REGISTRY = 'registry.example.com:5000/rollcall'
+
+async function all(made: AsyncGenerator<Artifact>): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for await (const { name, content } of made) found.set(name, content.toString('latin1'))
+  return found
+}
+
+async function unpacked(archive: Buffer): Promise<ReadonlyMap<string, string>> {
+  const files = await readTar(await promisify(gunzip)(archive), () => true)
+  return new Map(
+    files.flatMap((file) => (file.type === 'file' ? [[file.path, file.content.toString()] as const] : [])),
+  )
+}
+
+/** Every image that a manifest or the chart's values name. */
+const imagesIn = (text = '') => [...text.matchAll(/^ *image: (\S+)$/gm)].map(([, image]) => image).sort()
+
+t.test('the manifests and the chart name the images where they will be', async (t) => {
+  const names = ['rollcall-agent', 'rollcall-controller'].map((name) => `${name}:0.1.0`)
+  const there = names.map((name) => `${REGISTRY}/${name}`)
+  const asTheyAre = await all(manifests(source))
+  const inRegistry = await all(manifests(source, REGISTRY))
+  t.ok(asTheyAre.size > 5)
+  for (const [file, text] of asTheyAre) {
+    const agentless = file.includes('no-daemonset')
+    t.strictSame(imagesIn(text), agentless ? names.slice(1) : names, file)
+    t.strictSame(imagesIn(inRegistry.get(file)), agentless ? there.slice(1) : there, file)
+  }
+  const values = async (registry?: string) =>
+    (await unpacked(await packedChart(registry))).get('rollcall/values.yaml')
+  t.strictSame(imagesIn(await values()), names)
+  t.strictSame(imagesIn(await values(REGISTRY)), there)
+})
+
+t.test('the docs come along, with the examples, and what they link to', async (t) => {
+  const made = await all(documents(source))
+  t.match(made.get('config.example.yaml'), /name: rollcall-config/)
+  t.match(made.get('credentials.example.yaml'), /name: vsphere-cloud-secret/)
+  const files = await unpacked(Buffer.from(made.get('rollcall-1.2.3-docs.tgz') ?? '', 'latin1'))
+  // What these say is for those who have the source.
+  const forReaders = [...files].filter(
+    ([path]) => /\.md$/.test(path) && !/\/(adr\/|attacks|ARCHITECTURE|differences)/.test(path),
+  )
+  t.ok(forReaders.length > 15)
+  for (const [path, text] of forReaders)
+    for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g))
+      t.ok(files.has(posix.join(posix.dirname(path), link)), `${path}: ${link}`)
+})
