@@ -14,6 +14,7 @@ import {
   vm,
 } from '../../../test/fixtures/facts.ts'
 import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
+import { decideOnRejectedWrite } from '../../loops/node/decide/rejected-write.ts'
 import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
 import { statusOf } from './node-status.ts'
 
@@ -81,6 +82,13 @@ t.test('the status of a former Node of that name is nothing about this one', asy
   const { node, report } = initialized()
   const anew = { ...node, uid: '22222222-2222-4333-8444-555555555555' }
   t.match(statusOf(anew, report), { level: undefined, vCenter: undefined, power: undefined })
+})
+
+t.test('a VM that is off, whose taint the API server refuses', async (t) => {
+  const off = facts({ ...initialized(), lookups: lookups(vm({ powerState: 'poweredOff' })) })
+  const write = { write: 'node', outcome: 'rejected', message: 'webhook down' } as const
+  const refused = decideOnRejectedWrite(write, decide(off), off, off.now)
+  t.match(of(after(off, refused)), { state: 'VM off', pending: { reason: 'NodePatchRefused' } })
 })
 
 t.test('a VM that is off', async (t) => {

@@ -92,7 +92,11 @@ function judge(
   const doubted = [find('VMFound'), find('IdentityVerified')].find((each) => each?.status !== 'True')
   if (doubted !== undefined) return { state: 'doubted', pending: pendingOf(doubted) }
   const found = find('VMFound')
-  if (found !== undefined && isOff(found)) return { state: 'VM off', pending: pendingOf(found) }
+  if (found !== undefined && isOff(found)) {
+    // Where it is not accepted, the Node has no taint that says so.
+    const refused = initialized?.status !== 'True' ? initialized : undefined
+    return { state: 'VM off', pending: pendingOf(refused ?? found) }
+  }
   // It runs, and something is to be told all the same.
   const told = (
     ['VMUnique', 'AddressesResolved', 'TopologyResolved', 'Initialized', 'DeletionPossible'] as const

@@ -17,6 +17,7 @@ import type { InterlockState, PolicyState } from '../../types/cluster-state.ts'
 import type { Inventory } from '../../types/inventory.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
+import { createLastingFailures } from './apply/lasting-failures.ts'
 import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
 import type { Decision } from './decide/decision.ts'
 import { NEVER_SEEN } from './facts/machines.ts'
@@ -99,7 +100,9 @@ export function startNodeLoop(ports: NodeLoopPorts) {
   const { client, nodes, reports, index, inventories, tracker, clock, random, logger, metrics } = ports
   const settings = settingsOf(ports.config)
   const { lifecycle } = settings
-  const writers = (patience: number, signal: AbortSignal) => createNodeWriter(client, patience, signal)
+  const withLastingFailures = createLastingFailures(clock)
+  const writers = (patience: number, signal: AbortSignal) =>
+    withLastingFailures(createNodeWriter(client, patience, signal))
   const queue: WorkQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,

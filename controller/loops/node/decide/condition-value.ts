@@ -36,7 +36,8 @@ export function unknown(reason: Reason, message: string): ConditionValue {
 
 /**
  * The previous conditions with these in their place. A condition that was not set this time stays as it was: what was
- * verified holds until a positive reason ends it. The transition time moves only with the status (Kubernetes API conventions).
+ * verified holds until a positive reason ends it. The transition time moves only with the status (Kubernetes API conventions),
+ * or when a VM that is found is powered off or on: people read it as the time of that.
  */
 export function mergeConditions(
   previous: readonly Condition[],
@@ -58,9 +59,19 @@ export function mergeConditions(
       reason: condition.reason,
       message: condition.message,
       lastTransitionTime:
-        before?.status === condition.status ? before.lastTransitionTime : lastTransitionTime,
+        before !== undefined && isSameState(before, condition)
+          ? before.lastTransitionTime
+          : lastTransitionTime,
       observedGeneration: context.generation,
     })
   }
   return merged
+}
+
+/** Reasons of VMFound while it is True and the VM does not run. */
+const OFF: readonly string[] = ['VMPoweredOff', 'VMSuspended'] satisfies readonly Reason[]
+
+function isSameState(one: Pick<Condition, 'status' | 'reason'>, other: typeof one): boolean {
+  const offAs = ({ reason }: typeof one) => OFF.find((each) => each === reason)
+  return one.status === other.status && offAs(one) === offAs(other)
 }

@@ -11,6 +11,7 @@ import {
   yes,
 } from './condition-value.ts'
 import type { Decision, Refusal } from './decision.ts'
+import { withoutTaints } from './lifecycle/shutdown-taint.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 
 /** A write of a decision that the API server rejected or did not answer in time, and what it said. */
@@ -32,7 +33,7 @@ export interface RejectedDecision extends Decision {
  */
 export function decideOnRejectedWrite(
   { write, outcome, message }: RejectedWrite,
-  { patch: _, create: __, deletion: ___, confirmLease: ____, status, ...rest }: Decision,
+  { patch, create: _, deletion: __, confirmLease: ___, status, ...rest }: Decision,
   { node, report }: { readonly node: Node; readonly report: NodeReport | undefined },
   now: number,
 ): RejectedDecision {
@@ -48,7 +49,9 @@ export function decideOnRejectedWrite(
   const conditions = { Initialized: condition }
   const before = report.status.conditions ?? []
   // What it would have become was never written.
-  const others = status.conditions?.filter(({ type }) => type !== 'Initialized') ?? []
+  const others = (status.conditions ?? [])
+    .filter(({ type }) => type !== 'Initialized')
+    .map((each) => (patch?.taints === undefined ? each : withoutTaints(each)))
   const initialized = before.filter(({ type }) => type === 'Initialized')
   return {
     ...told,

@@ -193,3 +193,18 @@ t.test('a Node that is verified to be no VM is not tainted', async (t) => {
   const former = { ...report.status, nodeUID: 'another' }
   t.equal(decide({ ...facts, report: { ...report, status: former } }).patch?.taints, undefined)
 })
+
+t.test('the time of the condition is that of the power-off, and then of the power-on', async (t) => {
+  const time = (facts: NodeFacts) => found(facts)?.lastTransitionTime
+  const later = (facts: NodeFacts, changes: Partial<VirtualMachine>, minutes: number) => {
+    const { lookups } = settled({ vms: [vm(changes)] })
+    const next = { ...facts, lookups, now: NOW + minutes * 60_000 }
+    return after(next, decide(next))
+  }
+  const off = later(settled(), { powerState: 'poweredOff' }, 1)
+  t.equal(time(off), '2026-03-01T10:01:00Z')
+  t.equal(time(later(off, { powerState: 'poweredOff', host: 'esx-2' }, 2)), '2026-03-01T10:01:00Z')
+  const on = later(off, {}, 3)
+  t.equal(time(on), '2026-03-01T10:03:00Z')
+  t.match(found(later(on, {}, 4)), { reason: 'VMFound', lastTransitionTime: '2026-03-01T10:03:00Z' })
+})

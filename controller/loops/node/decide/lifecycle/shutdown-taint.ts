@@ -15,6 +15,9 @@ const POWER: Readonly<Record<PowerState, string>> = {
   suspended: 'suspended',
 }
 
+const KEEPS_AWAY = 'no new pods are scheduled to the Node until it runs again'
+const FREED = 'its shutdown taints are removed'
+
 export interface Shutdown {
   /** For the condition VMFound, where there is more to say than that the VM is found. */
   readonly condition?: ConditionValue
@@ -42,7 +45,7 @@ export function judgeShutdown(
   if (state === 'off') {
     const condition = yes(
       vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
-      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? 'no new pods are scheduled to the Node until it runs again' : 'lifecycle.shutdownTaint is false, so pods may still be scheduled to the Node'}`,
+      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? KEEPS_AWAY : 'lifecycle.shutdownTaint is false, so pods may still be scheduled to the Node'}`,
     )
     const added = [
       ...(wanted.shutdown && !taints.some(isShutdownTaint) ? [SHUTDOWN] : []),
@@ -53,8 +56,16 @@ export function judgeShutdown(
   }
   const kept = taints.filter((taint) => !isTaken(taint, wanted.shutdown))
   if (kept.length === taints.length) return { events: [] }
-  const condition = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
+  const condition = yes('VMRuns', `${describeVM(vm)} runs again; ${FREED}`)
   return { taints: kept, events: [{ type: 'Normal', ...condition }] }
+}
+
+/** What is to be said instead where the API server has not accepted the Node's taints: what they would do is not so. */
+export function withoutTaints<T extends Pick<ConditionValue, 'message'>>(condition: T): T {
+  const message = condition.message
+    .replace(KEEPS_AWAY, 'the taint that keeps new pods away is not accepted, so pods may still be scheduled')
+    .replace(FREED, 'the removal of its shutdown taints is not accepted, so no new pods are scheduled to the Node')
+  return { ...condition, message }
 }
 
 function tainted({ key, effect }: Taint, vm: VirtualMachine): NodeEvent {

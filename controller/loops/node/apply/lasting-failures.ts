@@ -1,0 +1,49 @@
+import { ApiError } from '../../../../agent/shared/api-error.ts'
+import type { Clock } from '../../../../agent/shared/clock.ts'
+import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'
+
+/** Milliseconds for which every attempt must have failed: an API server or etcd that restarts is back by then. */
+const LASTS = 20_000
+/** Milliseconds without another attempt after which a failure is forgotten: longer than the longest backoff. */
+const FORGOTTEN_AFTER = 600_000
+
+/**
+ * Tells a write that fails for good from one that fails once. Where an admission webhook is down, the API server answers every
+ * attempt with 500, and so it does for a moment when etcd has a new leader. The first is thrown, as an error that may pass; one
+ * that lasts becomes `rejected`, so that it is said on the Node and not in the log alone.
+ */
+export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): (writer: NodeWriter) => NodeWriter {
+  /** By write and object, the first and the last failure since it last succeeded, monotonic. */
+  const failing = new Map<string, { readonly since: number; readonly last: number }>()
+
+  /** Notes a failure; returns whether it lasts. */
+  function lasts(key: string): boolean {
+    const now = clock.monotonic()
+    for (const [other, { last }] of failing) if (now - last > FORGOTTEN_AFTER) failing.delete(other)
+    const since = failing.get(key)?.since ?? now
+    failing.set(key, { since, last: now })
+    return now - since >= LASTS
+  }
+
+  async function watched<T>(key: string, write: Promise<WriteResult<T>>): Promise<WriteResult<T>> {
+    try {
+      const result = await write
+      // The other outcomes do not say whether it would have gone through.
+      if (result.outcome !== 'conflict' && result.outcome !== 'unanswered') failing.delete(key)
+      return result
+    } catch (error) {
+      if (!(error instanceof ApiError) || !lasts(key)) throw error
+      return { outcome: 'rejected', message: error.message }
+    }
+  }
+
+  return (writer) => ({
+    patchNodeStatus: (name, seen, changes) =>
+      watched(`addresses of ${seen.uid}`, writer.patchNodeStatus(name, seen, changes)),
+    patchNode: (name, seen, changes) => watched(`Node ${seen.uid}`, writer.patchNode(name, seen, changes)),
+    deleteNode: (name, seen) => watched(`deletion of ${seen.uid}`, writer.deleteNode(name, seen)),
+    createReport: (node, spec) => watched(`report for ${node.uid}`, writer.createReport(node, spec)),
+    patchReportStatus: (name, seen, status) =>
+      watched(`status of ${seen.uid}`, writer.patchReportStatus(name, seen, status)),
+  })
+}
