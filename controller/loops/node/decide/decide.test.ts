@@ -455,6 +455,21 @@ t.test('while a CPI handles Nodes, none is changed, and those that wait say so',
   t.equal(decide(left).patch, undefined, 'but not once the CPI was left to it')
 })
 
+t.test('while a CPI handles Nodes, the reports still say whether the VMs run', async (t) => {
+  const interlock = { state: 'held', message: 'stop the CPI' } as const
+  const seen = (vms: readonly VirtualMachine[], before = settled()) =>
+    after(before, decide({ ...before, interlock, lookups: facts({ vms }).lookups }))
+  const found = (facts: NodeFacts) => facts.report?.status.conditions?.find(({ type }) => type === 'VMFound')
+  const off = seen([vm({ powerState: 'poweredOff' })])
+  t.match(found(off), { status: 'True', reason: 'VMPoweredOff', message: /Nodes are left to a CPI/ })
+  t.same(off.node, settled().node)
+  t.match(found(seen([vm()], off)), { status: 'True', reason: 'VMFound' })
+  t.match(found(seen([vm({ connectionState: 'disconnected' })])), { reason: 'VMNotConnected' })
+  t.match(found(seen([])), { status: 'False', reason: 'NoVMWithUUID' })
+  const taken = decide({ ...off, interlock: { state: 'open' }, lookups: facts({ vms: [vm({ powerState: 'poweredOff' })] }).lookups })
+  t.ok(taken.patch?.taints?.length, 'it is tainted once no CPI handles Nodes')
+})
+
 t.test('labels of a running Node are filled in, never changed', async (t) => {
   const running = node({
     taints: [],

@@ -17,7 +17,7 @@ import { existsThoughNotFound, followMissingVM } from './missing-vm.ts'
 import { backInService, judgeOutOfService } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { planProbe, probeDeparture } from './probe-plan.ts'
-import { judgeShutdown } from './shutdown-taint.ts'
+import { judgeShutdown, stoppedVM } from './shutdown-taint.ts'
 import { followUnverifiedVM, runsUnverified } from './unverified-vm.ts'
 
 /**
@@ -25,17 +25,29 @@ import { followUnverifiedVM, runsUnverified } from './unverified-vm.ts'
  * what the status says, so that it survives any restart.
  */
 export function followMachine(draft: Draft, facts: NodeFacts): Draft {
-  const { node, machines, interlock, previous } = facts
-  // A CPI deletes and taints Nodes by its own rules; what was pending begins anew when it has stopped.
-  if (interlock.state === 'held')
-    return isPending(previous)
-      ? say(draft, { DeletionPending: unknown('CPIRuns', interlock.message) })
-      : draft
+  const { node, machines, interlock } = facts
+  if (interlock.state === 'held') return followBesideCPI(draft, interlock.message, facts)
   const followed = machines === undefined ? recordAbsence(draft, {}) : followPresence(draft, machines, facts)
   const possible = judgeDeletionPossible(facts)
   const told = possible === undefined ? followed : say(followed, { DeletionPossible: possible })
   if (machines === undefined) return told
   return runsUnverified({ ...told, taints: backInService(node, told.taints) }, machines, facts)
+}
+
+/**
+ * What the report says of the VM while a CPI handles Nodes. The CPI deletes and taints by its own rules: what was pending begins
+ * anew when it has stopped.
+ */
+function followBesideCPI(
+  draft: Draft,
+  interlock: string,
+  { machines, lookups, previous }: Pick<NodeFacts, 'machines' | 'lookups' | 'previous'>,
+): Draft {
+  const kept = isPending(previous) ? say(draft, { DeletionPending: unknown('CPIRuns', interlock) }) : draft
+  const presence = machines && presenceOf(machines, lookups)
+  if (presence?.kind !== 'seen' || previous.identityLevel === undefined) return kept
+  const found = stoppedVM(presence.vm, 'Nodes are left to a CPI, so the Node is not tainted by this controller')
+  return found === undefined ? kept : say(kept, { VMFound: found })
 }
 
 /**

@@ -39,14 +39,15 @@ export function judgeShutdown(
     readonly outOfService: boolean
   },
 ): Shutdown {
-  const state = machineState(vm)
-  if (state === 'unknown') return { condition: notConnected(vm), events: [] }
   const { taints } = node
-  if (state === 'off') {
-    const condition = yes(
-      vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff',
-      `${describeVM(vm)} is ${POWER[vm.powerState]}: ${wanted.shutdown ? KEEPS_AWAY : 'lifecycle.shutdownTaint is false, so pods may still be scheduled to the Node'}`,
-    )
+  const condition = stoppedVM(
+    vm,
+    wanted.shutdown
+      ? KEEPS_AWAY
+      : 'lifecycle.shutdownTaint is false, so pods may still be scheduled to the Node',
+  )
+  if (condition !== undefined) {
+    if (machineState(vm) === 'unknown') return { condition, events: [] }
     const added = [
       ...(wanted.shutdown && !taints.some(isShutdownTaint) ? [SHUTDOWN] : []),
       ...(wanted.outOfService ? [OUT_OF_SERVICE] : []),
@@ -56,8 +57,21 @@ export function judgeShutdown(
   }
   const kept = taints.filter((taint) => !isTaken(taint, wanted.shutdown))
   if (kept.length === taints.length) return { events: [] }
-  const condition = yes('VMRuns', `${describeVM(vm)} runs again; ${FREED}`)
-  return { taints: kept, events: [{ type: 'Normal', ...condition }] }
+  const runs = yes('VMRuns', `${describeVM(vm)} runs again; ${FREED}`)
+  return { taints: kept, events: [{ type: 'Normal', ...runs }] }
+}
+
+/**
+ * The condition VMFound of a VM that does not run, or of which nobody knows whether it does; undefined where it runs.
+ *
+ * @param effect what that means for its Node, if it is off
+ */
+export function stoppedVM(vm: VirtualMachine, effect: string): ConditionValue | undefined {
+  const state = machineState(vm)
+  if (state === 'unknown') return notConnected(vm)
+  if (state !== 'off') return undefined
+  const reason = vm.powerState === 'suspended' ? 'VMSuspended' : 'VMPoweredOff'
+  return yes(reason, `${describeVM(vm)} is ${POWER[vm.powerState]}: ${effect}`)
 }
 
 /** What is to be said instead where the API server has not accepted the Node's taints: what they would do is not so. */
