@@ -9,6 +9,9 @@ export const TAINT_SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown'
 /** Lets volumes be detached from a Node that is off for good, and its pods be deleted (KEP-2268). */
 export const TAINT_OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 
+/** The kubelet's own; `windows` has no agent. */
+export const LABEL_OS = 'kubernetes.io/os'
+
 /** kubeadm's label, and that of every distribution since. */
 export const LABEL_CONTROL_PLANE = 'node-role.kubernetes.io/control-plane'
 

@@ -2,7 +2,7 @@ import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
 import { requiredLevel } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
-import { isAgentless } from '../../loops/node/facts/previous-status.ts'
+import { addAgent, isAgentless, isWindows } from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { clusterCheck } from './cluster.ts'
@@ -28,7 +28,7 @@ export const AGENTS = {
       const isSure = configured?.requireGiven !== false
       const silent = needing.filter(({ name }) => !isFromAgent(reports.get(name)))
       if (silent.length > 0) {
-        const what = `${share(silent, ours)} without a report from an agent ${namesOf(silent)}`
+        const what = `${share(silent, ours)} without a report from an agent ${namesOf(silent)}${ofWindows(silent)}`
         return isSure
           ? fail(`${what}; ${NEXT}`)
           : warn(`${what}; every Node needs one ${UNLESS}; then ${NEXT}`)
@@ -53,6 +53,11 @@ export const AGENTS = {
 
 function share(some: readonly Node[], all: readonly Node[]): string {
   return `${some.length} of ${all.length} Nodes`
+}
+
+function ofWindows(nodes: readonly Node[]): string {
+  const [one, ...more] = nodes.filter(isWindows)
+  return one === undefined ? '' : `, of which ${1 + more.length} with Windows: ${addAgent(one)}`
 }
 
 function namesOf(nodes: readonly Node[]): string {

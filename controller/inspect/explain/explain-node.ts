@@ -3,7 +3,7 @@ import type { Condition } from '../../../agent/shared/node-report.ts'
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import { PROOFS } from '../../loops/node/decide/lifecycle/absence-proofs.ts'
 import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/lifecycle/deletion-rules.ts'
-import { previousStatus } from '../../loops/node/facts/previous-status.ts'
+import { addAgent, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { ANNOTATION_DELETION, type Node, type NodeReport } from '../../types/node.ts'
 import { type NodeStatus, statusOf } from '../status/node-status.ts'
 import { type ChainStep, chainOf, type ExplainFacts } from './chain.ts'
@@ -48,7 +48,7 @@ export function explainNode(facts: ExplainFacts): Explanation {
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing ? { deletion: deletionItems(facts, written) } : {}),
-    changes: reportsRead ? changesOf(status, missing) : [],
+    changes: reportsRead ? changesOf(node, status, missing) : [],
     leader,
     assumed,
     unknown,
@@ -86,14 +86,20 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
 const LOOKS_AGAIN =
   'it is checked again automatically: at once when a new report or a change in vCenter arrives, otherwise within five minutes'
 
-function changesOf({ name, state, level, pending }: NodeStatus, missing: boolean): readonly string[] {
+function changesOf(
+  node: Node,
+  { name, state, level, pending }: NodeStatus,
+  missing: boolean,
+): readonly string[] {
   if (missing) return changesOfMissing(name)
   const explained = pending === undefined ? [] : [`what to do about ${pending.reason}: docs/reasons.md`]
   switch (state) {
     case 'waiting':
       return pending?.reason === 'NoReport'
-        ? [
-            `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl -n kube-system get pods -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${name}" and the log of that Pod`,
+        ? isWindows(node)
+          ? ['the Node is exempted: there is no agent for Windows ("identity.exempt", docs/configuration.md)']
+          : [
+            `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl -n kube-system get pods -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${name}" and the log of that Pod; if there is none: ${addAgent(node)}`,
           ]
         : [...explained, LOOKS_AGAIN]
     case 'doubted':

@@ -76,7 +76,7 @@ export function planOf(options: {
         isTold(type, status, request !== undefined, decision) ? [`${reason}: ${message}`] : [],
       ),
       // Without a report there are no conditions.
-      ...(decision?.refusal?.reason === 'NoReport' ? [NO_REPORT] : []),
+      ...(decision?.refusal?.reason === 'NoReport' && conditions.length === 0 ? [noReport(before)] : []),
     ],
   }
 }
@@ -93,7 +93,10 @@ function conditionsOf(report: NodeReport | undefined, decision: Decision | undef
   return decision?.status?.conditions ?? report?.status.conditions ?? []
 }
 
-const NO_REPORT = 'NoReport: waiting for its agent to report; nothing more is known until then'
+function noReport(node: Node): string {
+  const waits = isWindows(node) ? addAgent(node) : 'waiting for its agent to report'
+  return `NoReport: ${waits}; nothing more is known until then`
+}
 
 /** Conditions of which anything but True is worth telling. */
 const WANTED: readonly ConditionType[] = [

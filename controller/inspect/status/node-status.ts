@@ -1,7 +1,7 @@
 /** What the cluster itself says of one Node, without a question to vCenter. Pure. */
 import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { hasUninitializedTaint, needsInitialization } from '../../loops/node/facts/needs-initialization.ts'
-import { isAgentless, previousStatus } from '../../loops/node/facts/previous-status.ts'
+import { addAgent, isAgentless, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
@@ -117,7 +117,9 @@ function withoutReport(node: Node): Pick<NodeStatus, 'state' | 'pending'> {
     return { state: 'waiting', pending: { condition: undefined, reason: 'ProviderIDMalformed', message } }
   }
   if (!hasUninitializedTaint(node)) return { state: 'unmanaged', pending: undefined }
-  const message = 'there is no NodeReport with its name: check its agent'
+  const message = isWindows(node)
+    ? `there is no NodeReport with its name: ${addAgent(node)}`
+    : `there is no NodeReport with its name: check its agent, or ${addAgent(node)}`
   return { state: 'waiting', pending: { condition: undefined, reason: 'NoReport', message } }
 }
 
@@ -130,7 +132,8 @@ function undecided(
   if (conditions.length > 0) return undefined
   const say = (reason: Reason, message: string) => ({ condition: undefined, reason, message })
   if (!spec.ok) return say('ReportInvalid', spec.problems.join('; '))
-  if (isAgentless(spec.value)) return say('NoReport', 'no agent reports from it, and nothing was verified')
+  if (isAgentless(spec.value))
+    return say('NoReport', `no agent reports from it, and nothing was verified: ${addAgent(node)}`)
   if (spec.value.nodeUID !== node.uid)
     return say(
       'ReportOfFormerNode',

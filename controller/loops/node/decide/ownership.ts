@@ -4,6 +4,7 @@ import { requiredLevel } from '../../../config/config.ts'
 import type { NodeReport } from '../../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
+import { addAgent, isWindows } from '../facts/previous-status.ts'
 import { judgeProviderID } from '../facts/provider-id.ts'
 import { type ConditionValue, no } from './condition-value.ts'
 import type { NodeFacts, Rival } from './node-facts.ts'
@@ -57,7 +58,9 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
       kind: 'waiting',
       condition: no(
         'NoReport',
-        `no NodeReport named ${node.name}; check that rollcall-agent runs on the node and what it logs, restart it if the Node was registered again, or delete the Node if its machine is gone`,
+        isWindows(node)
+          ? `no agent reports from this Node, and the configuration requires one: ${addAgent(node)}`
+          : `no NodeReport named ${node.name}; check that rollcall-agent runs on the node and what it logs, restart it if the Node was registered again, or delete the Node if its machine is gone; if no agent can run there, exempt the Node ("identity.exempt")`,
       ),
       saidIn: graceLeft(node, now),
     }

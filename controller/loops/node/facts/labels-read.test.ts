@@ -23,6 +23,7 @@ t.test('the labels of Kubernetes, and those that the configuration names', async
       'example.com/role',
       'failure-domain.beta.kubernetes.io/region',
       'failure-domain.beta.kubernetes.io/zone',
+      'kubernetes.io/os',
       'node-role.kubernetes.io/control-plane',
       'node.kubernetes.io/instance-type',
       'rollcall.node-restriction.kubernetes.io/identity-level',

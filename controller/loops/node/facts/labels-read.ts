@@ -6,6 +6,7 @@ import {
   LABEL_CONTROL_PLANE,
   LABEL_IDENTITY_LEVEL,
   LABEL_INSTANCE_TYPE,
+  LABEL_OS,
   TOPOLOGY_LABELS,
 } from '../../../types/well-known.ts'
 
@@ -25,6 +26,7 @@ export function labelsRead({
     BETA_LABELS[LABEL_INSTANCE_TYPE] ?? LABEL_INSTANCE_TYPE,
     LABEL_IDENTITY_LEVEL,
     LABEL_CONTROL_PLANE,
+    LABEL_OS,
     ...categories.map(csiTopologyLabel),
     ...(exempt?.requirements ?? []).map(({ key }) => key),
     ...Object.keys(initialization.labels),

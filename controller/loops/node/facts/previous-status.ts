@@ -1,6 +1,7 @@
 import type { BoundVM, NodeReportSpec, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { canonicalUUID } from '../../../types/uuid.ts'
+import { LABEL_OS } from '../../../types/well-known.ts'
 
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */
 export function previousStatus(report: NodeReport | undefined, node: Pick<Node, 'uid'>): NodeReportStatus {
@@ -41,4 +42,16 @@ export function agentlessReport(node: Node): NodeReportSpec {
     tools: { guestinfoReadable: false, guestinfoWritable: false },
     claim: { written: false, reason: NO_AGENT, message: 'no agent has reported from this node' },
   }
+}
+
+/** Whether no agent can run there; only for what is said, since a kubelet may set the label. */
+export function isWindows({ labels }: Pick<Node, 'labels'>): boolean {
+  return labels[LABEL_OS] === 'windows'
+}
+
+/** The next step where no agent reports from a Node that needs one. */
+export function addAgent(node: Pick<Node, 'labels'>): string {
+  return isWindows(node)
+    ? 'there is no agent for Windows, so exempt the Node ("identity.exempt", docs/configuration.md)'
+    : 'run rollcall-agent there (DaemonSet or package, docs/install.md), or exempt the Node if it can run none ("identity.exempt", docs/configuration.md)'
 }

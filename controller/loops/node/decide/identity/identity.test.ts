@@ -387,7 +387,15 @@ t.test('asserted: the kubelet’s system UUID in either byte order, and nothing 
     t.match(nobody.refusal, { condition: 'VMFound', reason: 'NoSystemUUID' }, systemUUID)
   }
   const strict = decide(facts({ report: own, lookups: [] }))
-  t.match(strict.refusal, { reason: 'NoSerial' }, 'not where an agent is required')
+  t.match(strict.refusal, { reason: 'NoReport' }, 'not where an agent is required')
+  const said = (labels: Readonly<Record<string, string>>) => {
+    const own = report({ spec: { ok: true, value: agentlessReport(windows) } })
+    const { status } = decide(facts({ report: own, lookups: [], node: node({ labels }) }))
+    return status?.conditions?.find(({ type }) => type === 'Initialized')?.message
+  }
+  t.match(said({}), /^no agent reports from this Node.* reported \(identity\.require\): run rollcall-agent there.*exempt/)
+  t.match(said({ 'kubernetes.io/os': 'windows' }), /there is no agent for Windows, so exempt the Node/)
+  t.notMatch(said({}), /root/)
 })
 
 t.test('no report is believed while strangers could write it', async (t) => {

@@ -2,11 +2,13 @@
 import {
   type BoundVM,
   FACT_SERIAL_UUID,
+  type IdentityLevel,
   type NodeReportSpec,
 } from '../../../../../agent/shared/node-report.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { MachineUUID } from '../../facts/machines.ts'
+import { addAgent, isAgentless } from '../../facts/previous-status.ts'
 import { type ConditionValue, no, unknown } from '../condition-value.ts'
 import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -18,8 +20,21 @@ export function noSystemUUID(): ConditionValue {
   )
 }
 
-/** The agent's own reason goes into the message only: what a stranger wrote must not become a metric's label. */
-export function noSerial(spec: NodeReportSpec): ConditionValue {
+/**
+ * The agent's own reason goes into the message only: what a stranger wrote must not become a metric's label.
+ *
+ * @param required the level that the Node must reach
+ */
+export function noSerial(
+  spec: NodeReportSpec,
+  node: NodeFacts['node'],
+  required: IdentityLevel,
+): ConditionValue {
+  if (isAgentless(spec))
+    return no(
+      'NoReport',
+      `no agent reports from this Node, and its identity must be ${required} (identity.require): ${addAgent(node)}`,
+    )
   const cause = spec.unreadable?.find(({ fact }) => fact === FACT_SERIAL_UUID)
   return no(
     'NoSerial',

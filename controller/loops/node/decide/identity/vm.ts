@@ -1,4 +1,5 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
+import { requiredLevel } from '../../../../config/config.ts'
 import { failureOf, type Lookup, vmsOf } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo } from '../bound-vm.ts'
@@ -74,7 +75,10 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
   if (machine.uuids.length === 0) {
     return {
       outcome: 'not-found',
-      condition: machine.witness === 'asserted' ? noSystemUUID() : noSerial(spec),
+      condition:
+        machine.witness === 'asserted'
+          ? noSystemUUID()
+          : noSerial(spec, facts.node, requiredLevel(facts.node, facts.settings.identity)),
     }
   }
   const lookups = facts.lookups

@@ -745,7 +745,7 @@ t.test('one that only names a VM engages the brake for nobody who was verified',
 t.test('whoever says that it has no agent keeps no level by that', async (t) => {
   const facts = settled()
   const spoken = report({ ...facts.report, spec: { ok: true, value: agentlessReport(facts.node) } })
-  t.match(decide({ ...facts, report: spoken }).refusal, { condition: 'VMFound', reason: 'NoSerial' })
+  t.match(decide({ ...facts, report: spoken }).refusal, { condition: 'VMFound', reason: 'NoReport' })
 })
 
 t.test('a machine that took the Node over is remembered as it was seen, and keeps it', async (t) => {
