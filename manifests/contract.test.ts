@@ -152,6 +152,7 @@ await t.test('the words of the status in schema and contract are the same', asyn
     TopologyResolved: 0,
     AddressesResolved: 0,
     Initialized: 0,
+    AgentReports: 0,
     DeletionPossible: 0,
     DeletionPending: 0,
   }

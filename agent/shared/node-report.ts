@@ -129,6 +129,7 @@ export const CONDITION_TYPES = [
   'TopologyResolved',
   'AddressesResolved',
   'Initialized',
+  'AgentReports',
   'DeletionPossible',
   'DeletionPending',
 ] as const

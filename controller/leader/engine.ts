@@ -9,6 +9,7 @@ import type { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createCSINodes } from '../kubernetes/storage.ts'
 import { timeOfDay } from '../lib/format-time.ts'
 import { aborted, type Basics, runTogether, type Task } from '../lib/tasks.ts'
+import { agentVersionOf } from '../loops/node/facts/previous-status.ts'
 import { createNodeIndex, type NodeIndex } from '../loops/node/gather/node-index.ts'
 import { LOOPS, type LoopPorts, ownControllers, type RunningLoop } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -39,7 +40,7 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
   /** Called when both lists are complete and every VM needed is followed. */
   readonly onSynced: () => void
   readonly metrics: LoopPorts['metrics'] &
-    Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun'>
+    Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun' | 'agentVersions'>
 }
 
 /** All loops under one configuration, run as one, with what they watch and ask. */
@@ -131,6 +132,9 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
 
   metrics.policyInForce(() => policy.state().state === 'in-force')
   metrics.cpiRuns(isHeld)
+  metrics.agentVersions(() =>
+    [...reports.values()].flatMap(({ spec }) => (spec.ok ? (agentVersionOf(spec.value) ?? []) : [])),
+  )
   metrics.vCentersUp(() =>
     inventories.map((inventory) => {
       const proof = inventory.provableEverywhere()

@@ -377,3 +377,21 @@ await t.test("the CPI's names", async (t) => {
   t.same(await samples(metrics, 'workqueue_depth'), ['workqueue_depth{name="Nodes"} 0'])
   t.same(await samples(metrics, 'workqueue_unf'), ['workqueue_unfinished_work_seconds{name="Nodes"} 0'])
 })
+
+await t.test('agents by version, of which a node may make up any number', async (t) => {
+  const metrics = create()
+  metrics.agentVersions(() => ['0.1.0', '0.2.0', '0.1.0', 'evil"version', '0.1.0-rc.1'])
+  t.same((await samples(metrics, 'rollcall_agents')).sort(), [
+    'rollcall_agents{version="0.1.0"} 2',
+    'rollcall_agents{version="0.1.0-rc.1"} 1',
+    'rollcall_agents{version="0.2.0"} 1',
+    'rollcall_agents{version="other"} 1',
+  ])
+  const made = Array.from({ length: 1_000 }, (_, index) => `${index}.0.0`)
+  metrics.agentVersions(() => [...made, '1.0.0'])
+  const all = await samples(metrics, 'rollcall_agents')
+  t.equal(all.length, 11)
+  t.ok(all.includes('rollcall_agents{version="1.0.0"} 2'))
+  metrics.leading(false)
+  t.same(await samples(metrics, 'rollcall_agents'), [])
+})

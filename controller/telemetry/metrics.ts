@@ -62,6 +62,7 @@ export function createMetrics(options: {
       cpi.queueActive(() => [])
       work.policyInForce(() => false)
       work.cpiRuns(() => false)
+      work.agentVersions(() => [])
     },
     queueDepth,
     text: () => registry.metrics(),
@@ -75,9 +76,15 @@ interface WorkMetrics extends Pick<NodeLoopMetrics, 'reconciled' | 'queueDepth'>
   policyInForce(read: () => boolean): void
   /** Whether Nodes are left to a vSphere CPI, read at each scrape of the leader. */
   cpiRuns(read: () => boolean): void
+  /** The version of each agent that reports, read at each scrape of the leader. */
+  agentVersions(read: () => Iterable<string>): void
   /** Events since the start, read at each scrape. */
   events(read: () => { readonly written: number; readonly dropped: number }): void
 }
+
+/** Versions that are counted by themselves, and what they look like: a node may report any text. */
+const MAX_VERSIONS = 10
+const VERSION = /^\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,24}$/
 
 function addWorkMetrics(registry: Registry): WorkMetrics {
   const registers = [registry]
@@ -126,6 +133,21 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
       this.set(readInterlock() ? 1 : 0)
     },
   })
+  let readVersions: () => Iterable<string> = () => []
+  new Gauge({
+    name: 'rollcall_agents',
+    help: 'Reports of agents by the version of the agent; only on the leader',
+    labelNames: ['version'],
+    registers,
+    collect() {
+      this.reset()
+      const counts = new Map<string, number>()
+      for (const version of readVersions()) counts.set(version, (counts.get(version) ?? 0) + 1)
+      const ofMost = [...counts].toSorted(([, a], [, b]) => b - a)
+      for (const [index, [version, count]] of ofMost.entries())
+        this.inc({ version: index < MAX_VERSIONS && VERSION.test(version) ? version : 'other' }, count)
+    },
+  })
   let readEvents = () => ({ written: 0, dropped: 0 })
   new Counter({
     name: 'rollcall_events_written_total',
@@ -159,6 +181,9 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
     },
     cpiRuns(read) {
       readInterlock = read
+    },
+    agentVersions(read) {
+      readVersions = read
     },
     events(read) {
       readEvents = read

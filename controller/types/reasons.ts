@@ -26,6 +26,8 @@ export type FailureReason = (typeof FAILURE_REASONS)[number]
 export const REASONS = [
   'AbsenceProvable',
   'AddressOfAnotherNode',
+  'AgentReports',
+  'AgentSilent',
   'AmbiguousUUID',
   'Asserted',
   'BIOSUUIDChanged',

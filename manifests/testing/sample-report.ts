@@ -59,6 +59,7 @@ const conditionTypes: Record<ConditionType, true> = {
   TopologyResolved: true,
   AddressesResolved: true,
   Initialized: true,
+  AgentReports: true,
   DeletionPossible: true,
   DeletionPending: true,
 }

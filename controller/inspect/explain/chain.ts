@@ -56,6 +56,7 @@ export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
     ...conditionStep('topology', 'TopologyResolved', facts),
     ...conditionStep('addresses', 'AddressesResolved', facts),
     ...conditionStep('initialized', 'Initialized', facts),
+    ...conditionStep('agent', 'AgentReports', facts),
     ...conditionStep('provable', 'DeletionPossible', facts),
     ...conditionStep('deletion', 'DeletionPending', facts),
     ...(facts.fresh === undefined ? [] : [wouldStep(facts.fresh.plan)]),
@@ -173,6 +174,7 @@ const REASONS_OF_LEADER: ReadonlySet<string> = new Set([
   'NodeWritesSlow',
   'ReportRefused',
   'DeletionRefused',
+  'AgentSilent',
 ])
 
 function stateOf({ type, status }: Condition): ChainStep['state'] {

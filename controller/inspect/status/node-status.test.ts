@@ -44,6 +44,7 @@ t.test('a verified Node has nothing pending', async (t) => {
     zone: 'zone-a',
     region: 'region-1',
     ready: 'True',
+    agentVersion: '0.1.0',
     brakeEngagedFor: undefined,
   })
 })

@@ -1,7 +1,7 @@
 /** What the cluster itself says of one Node, without a question to vCenter. Pure. */
 import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { hasUninitializedTaint, needsInitialization } from '../../loops/node/facts/needs-initialization.ts'
-import { addAgent, isAgentless, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
+import { addAgent, agentVersionOf, isAgentless, isWindows, previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
@@ -48,6 +48,8 @@ export interface NodeStatus {
   readonly region: string | undefined
   /** Of the condition Ready. */
   readonly ready: string
+  /** The version of the agent that reports from it; undefined where none does. */
+  readonly agentVersion: string | undefined
   /** The vCenter for which the brake holds it. */
   readonly brakeEngagedFor: string | undefined
 }
@@ -69,6 +71,7 @@ export function statusOf(node: Node, report: NodeReport | undefined): NodeStatus
     zone: node.labels[LABEL_ZONE] ?? topology?.zone,
     region: node.labels[LABEL_REGION] ?? topology?.region,
     ready: node.ready?.status ?? 'Unknown',
+    agentVersion: agentVersionOf(specOf(report, node)),
     brakeEngagedFor,
   }
 }
@@ -99,7 +102,14 @@ function judge(
   }
   // It runs, and something is to be told all the same.
   const told = (
-    ['VMUnique', 'AddressesResolved', 'TopologyResolved', 'Initialized', 'DeletionPossible'] as const
+    [
+      'VMUnique',
+      'AddressesResolved',
+      'TopologyResolved',
+      'Initialized',
+      'DeletionPossible',
+      'AgentReports',
+    ] as const
   )
     .map(find)
     .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'NotConfigured')

@@ -16,6 +16,7 @@ const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
   zone: 'zone-a',
   region: 'r',
   ready: 'True',
+  agentVersion: undefined,
   brakeEngagedFor: undefined,
   ...changes,
 })
@@ -96,4 +97,18 @@ t.test('who leads', async (t) => {
   )
   t.match(leaderText({ ...record, holder: '' }, lease, now), /^no replica holds/)
   t.match(leaderText(undefined, lease, now), /^no replica has ever held/)
+})
+
+t.test('versions of agents, and which of them are silent', async (t) => {
+  const silent = { condition: 'AgentReports', reason: 'AgentSilent', message: 'm' } as const
+  const nodes = [
+    row('a', { agentVersion: '0.1.0' }),
+    row('b', { agentVersion: '0.0.9', pending: silent }),
+    row('c', { agentVersion: '0.1.0', pending: silent }),
+    row('d'),
+  ]
+  const text = printStatus({ nodes, leader, unknown })
+  t.match(text, /^agents: 2 of version 0\.1\.0, 1 of version 0\.0\.9; silent: 2 \(b, c\)$/m)
+  const many = Array.from({ length: 50 }, (_, index) => row(`n${index}`, { agentVersion: `0.${index}.0` }))
+  t.match(printStatus({ nodes: many, leader, unknown }), /^agents: .*0\.4\.0, and others$/m)
 })

@@ -1,7 +1,7 @@
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { believedFor, createLeaseStore, type LeaseName, type LeaseRecord } from '../../kubernetes/lease.ts'
-import { count } from '../../lib/listed.ts'
+import { count, counted } from '../../lib/listed.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 
 /** All that `status` says. */
@@ -18,6 +18,8 @@ const HEADER = ['VCENTER', 'CLUSTER', 'HOST', 'NODE', 'IDENTITY', 'ZONE', 'POWER
 const MAX_LINE = 1024
 /** A cell is cut to so many characters: names of strangers may be long. */
 const MAX_CELL = 63
+/** A node may report any version. */
+const MAX_VERSIONS = 5
 
 /** Nodes that no vCenter is known for come last. */
 export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
@@ -43,7 +45,7 @@ export function printStatus(
   { leader, nodes, unknown }: ClusterStatus,
   screen?: Pick<NodeJS.WriteStream, 'columns' | 'rows'>,
 ): string {
-  const below = [summary(nodes), ...brakes(nodes), leader, ...unknown.map((each) => `! ${each}`)]
+  const below = [summary(nodes), ...agents(nodes), ...brakes(nodes), leader, ...unknown.map((each) => `! ${each}`)]
   const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
   const table = columns([HEADER, ...shown.map(cells)])
   const lines = [...(nodes.length === 0 ? [] : [...table, ...note, '']), ...below]
@@ -72,6 +74,21 @@ function summary(nodes: readonly NodeStatus[]): string {
   return counts.length === 0
     ? 'there are no Nodes'
     : `${count(nodes.length, 'Node')}: ${counts.join(', ')}${next}`
+}
+
+/** Of which version the agents are, and which of them are silent. */
+function agents(nodes: readonly NodeStatus[]): readonly string[] {
+  const versions = Map.groupBy(nodes, ({ agentVersion }) => agentVersion)
+  const silent = nodes.filter(({ pending }) => pending?.condition === 'AgentReports').map(({ name }) => name)
+  const counts = [...versions].flatMap(([version, { length }]) =>
+    version === undefined ? [] : [`${length} of version ${printable(version, MAX_CELL)}`],
+  )
+  if (counts.length === 0) return []
+  const shown = counts.slice(0, MAX_VERSIONS)
+  const more = counts.length > MAX_VERSIONS ? ', and others' : ''
+  return [
+    `agents: ${shown.join(', ')}${more}${silent.length === 0 ? '' : `; silent: ${counted(silent)}`}`,
+  ]
 }
 
 function brakes(nodes: readonly NodeStatus[]): readonly string[] {

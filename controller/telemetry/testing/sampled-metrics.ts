@@ -28,6 +28,7 @@ export async function sampledMetrics(): Promise<string> {
   metrics.vCenter('main').resynced(1, 1)
   metrics.vCenter('main').unwatched(1)
   metrics.vCentersUp(() => [{ name: 'main', up: true, absenceProvable: true, certificateExpiry: 1 }])
+  metrics.agentVersions(() => ['0.1.0'])
   metrics.credentials(() => new Map([['main', true]]))
   metrics.configTaken(1)
   metrics.lifecycle(() => [{ vCenter: 'main', missing: 1, brakeEngaged: true }])

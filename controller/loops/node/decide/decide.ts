@@ -1,6 +1,7 @@
 import type { Node } from '../../../types/node.ts'
 import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
 import { agentlessReport } from '../facts/previous-status.ts'
+import { judgeAgent } from './agent-silence.ts'
 import { type ConditionValue, no, yes } from './condition-value.ts'
 import type { Decision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
@@ -35,10 +36,10 @@ export function decide(facts: NodeFacts): Decision {
       ? ownership
       : judgeIdentity(ownership.spec, followed.conditions.VMFound, facts)
   const identified = identify(followed, identity, facts)
-  return finish(
-    isStillItsMachine(identified, facts) ? identified : identify(begin(report, facts), identity, facts),
-    facts,
-  )
+  const decided = isStillItsMachine(identified, facts)
+    ? identified
+    : identify(begin(report, facts), identity, facts)
+  return finish(judgeAgent(decided, facts), facts)
 }
 
 /**

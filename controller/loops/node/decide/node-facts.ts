@@ -51,9 +51,19 @@ export interface NodeLookup {
   readonly lookup: Lookup
 }
 
+/** What is known of when an agent last reported. */
+export interface AgentSign {
+  /** Milliseconds since this process saw its last report. */
+  readonly silentFor: number
+  /** Whether it has reported since this process first saw a report of it. */
+  readonly isHeard: boolean
+}
+
 export interface NodeFacts extends KnownNode {
   readonly node: Node
   readonly report: NodeReport | undefined
+  /** Undefined where there is no report of an agent that says when it was written. */
+  readonly agentSign: AgentSign | undefined
   /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
   readonly lookups: readonly NodeLookup[]
   /**

@@ -26,6 +26,11 @@ export function isAgentless({ claim }: Pick<NodeReportSpec, 'claim'>): boolean {
   return !claim.written && claim.reason === NO_AGENT
 }
 
+/** The version of the agent that made a report; undefined where the controller made it. */
+export function agentVersionOf(spec: NodeReportSpec | undefined): string | undefined {
+  return spec === undefined || isAgentless(spec) ? undefined : spec.agentVersion
+}
+
 const NO_AGENT = 'NoAgent'
 
 /**

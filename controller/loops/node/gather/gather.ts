@@ -26,6 +26,7 @@ export function gather(
     node,
     report,
     ...known,
+    agentSign: sources.agentSign(report, times.monotonic),
     lookups: awaitReplacedNICs(
       lookUpInAll(index.uuidsOf(name), known, inventories, settings),
       specOf(report, node),

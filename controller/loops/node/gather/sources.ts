@@ -2,6 +2,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
+import type { AgentSign } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import type { NodeIndex } from './node-index.ts'
 
@@ -15,6 +16,8 @@ export interface Sources {
    * still to be written. Otherwise two Nodes that are decided on meanwhile could get one address.
    */
   readonly reservedBy: (address: string) => Iterable<string>
+  /** When the agent of a report was last heard; to be asked whenever a report may be new. */
+  readonly agentSign: (report: NodeReport | undefined, monotonic: number) => AgentSign | undefined
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState

@@ -1,0 +1,39 @@
+import { isAgentless, specOf } from '../facts/previous-status.ts'
+import { needsInitialization } from '../facts/needs-initialization.ts'
+import { no, yes } from './condition-value.ts'
+import { type Draft, requeuedAfter, say } from './draft.ts'
+import type { NodeFacts } from './node-facts.ts'
+
+/** Milliseconds in which an agent with the usual `--refresh` reports three times, with the eighth that is added at random. */
+const SILENT_AFTER = 630_000
+
+/**
+ * The draft that says whether the agent of an initialized Node still reports. Written only when it has fallen silent, and once
+ * more when it reports again. A machine that is off, or whose kubelet is silent as well, is not the agent's fault.
+ */
+export function judgeAgent(
+  draft: Draft,
+  { node, report, previous, agentSign }: Pick<NodeFacts, 'node' | 'report' | 'previous' | 'agentSign'>,
+): Draft {
+  const spec = specOf(report, node)
+  if (agentSign === undefined || spec === undefined || isAgentless(spec) || needsInitialization(node))
+    return draft
+  const left = SILENT_AFTER - agentSign.silentFor
+  if (left <= 0)
+    return node.ready?.status === 'True'
+      ? say(draft, {
+          AgentReports: no(
+            'AgentSilent',
+            `its agent has not reported since ${report?.reportedAt}, although the Node is Ready and an agent reports every 3 to 3½ minutes; look at its Pod or unit, and run "rollcall-agent doctor" there`,
+          ),
+        })
+      : draft
+  const wasSilent = previous.conditions?.some(
+    ({ type, status }) => type === 'AgentReports' && status !== 'True',
+  )
+  const told =
+    wasSilent === true && agentSign.isHeard
+      ? say(draft, { AgentReports: yes('AgentReports', 'its agent reports again') })
+      : draft
+  return requeuedAfter(told, left)
+}
