@@ -20,6 +20,8 @@ export interface ConfigWatch {
     /** Aborts when another configuration has replaced it. */
     readonly superseded: AbortSignal
   }
+  /** Why the files that are there now are refused; undefined while they are in force. */
+  refusal(): string | undefined
   /** Checks the files regularly until the signal aborts. Throws only for a defect. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -46,6 +48,7 @@ export function createConfigWatch(
   const { readFile, loaded, clock, logger, metrics } = options
   let { config } = loaded
   let end = new AbortController()
+  let refusal: string | undefined
   const look = follow<Pick<LoadedConfig, 'files'>, RememberingReader>(loaded, {
     look: ({ files }) => readAgain(files, readFile),
     same: (a, b) => sameFiles(a.files, b.files),
@@ -63,6 +66,7 @@ export function createConfigWatch(
       if (!(error instanceof ConfigError)) throw error
       metrics.configRefused()
       const problems = error.message.split('\n')
+      refusal = problems.join('; ')
       logger.error({ problems }, 'configuration refused, the previous one stays in force')
     }
     return asked
@@ -70,6 +74,7 @@ export function createConfigWatch(
 
   function take(loaded: LoadedConfig): void {
     metrics.configTaken(clock.now() / 1000)
+    refusal = undefined
     for (const warning of loaded.warnings) logger.warn({ warning }, 'configuration')
     const changed = changesOf(config, loaded.config)
     if (changed.length === 0) {
@@ -86,6 +91,7 @@ export function createConfigWatch(
   metrics.configTaken(clock.now() / 1000)
   return {
     current: () => ({ config, superseded: end.signal }),
+    refusal: () => refusal,
     run: every(INTERVAL, look, clock),
   }
 }

@@ -1,7 +1,7 @@
-import { type CredentialWatch, createCredentialWatch } from '../config/credentials/credential-watch.ts'
+import { createCredentialWatch } from '../config/credentials/credential-watch.ts'
 import { sourceWatcher } from '../config/credentials/watch-source.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
-import { type ConfigMetrics, createConfigWatch } from '../config/watch.ts'
+import { type ConfigMetrics, type ConfigWatch, createConfigWatch } from '../config/watch.ts'
 import { createInterlock } from '../cpi/interlock/interlock.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaderOnlyClient, type RateLimiter } from '../kubernetes/flow-control.ts'
@@ -19,12 +19,14 @@ import { runTogether, type Task } from '../lib/tasks.ts'
 import type { ProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import { ownControllers } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Trouble } from '../types/trouble.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createLoginLimiter } from '../vcenter/session/login-limiter.ts'
 import type { Timings } from '../vcenter/timings.ts'
 import { createEngine, type Engine, type EnginePorts } from './engine.ts'
 import { createInventoryReuse, type OpenInventory } from './inventory-reuse.ts'
+import { compareClocks, tellTroubles } from './troubles.ts'
 
 export interface CandidateOptions extends Pick<EnginePorts, 'events' | 'clock' | 'random' | 'logger'> {
   readonly config: ConfigSource & { readonly loaded: LoadedConfig }
@@ -55,7 +57,8 @@ export interface CandidateOptions extends Pick<EnginePorts, 'events' | 'clock' |
  */
 export interface Candidate {
   readonly status: LeaderElection['status']
-  readonly remarks: CredentialWatch['remarks']
+  /** What people should know of this replica, whether it leads or not, one line each. */
+  readonly remarks: () => readonly string[]
   /** Competes until the signal aborts, then releases the Lease. */
   readonly run: Task
 }
@@ -83,6 +86,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
     logger,
   })
   const attempts = createLoginAttempts(election)
+  let running: Engine | undefined
   const logins = createLoginLimiter({ attempts, timings, clock, random, logger })
 
   /**
@@ -90,7 +94,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
    * term. Writes under way are finished first, so that there is never more than one writer. VCenters whose settings did not
    * change are followed throughout.
    */
-  const lead: Lead = async (term, signal) => {
+  const work: Lead = async (term, signal) => {
     const openInventory: OpenInventory = (inventory) =>
       options.openInventory({
         ...inventory,
@@ -128,10 +132,12 @@ export function createCandidate(options: CandidateOptions): Candidate {
           writing: signal,
           metrics,
         })
+        running = engine
         onWork(engine)
         try {
           await engine.run(AbortSignal.any([signal, superseded]))
         } finally {
+          running = undefined
           onWork(undefined)
           // Otherwise the metrics of Nodes that are deleted meanwhile would stay for ever.
           metrics.leading(false)
@@ -143,10 +149,38 @@ export function createCandidate(options: CandidateOptions): Candidate {
     }
   }
 
+  const clocks = compareClocks({ client: limit(client), clock, random })
+  const ownTroubles = () => [...refusedConfig(configuration), ...clocks.troubles()]
+  const lead: Lead = (term, signal) => {
+    const tell = tellTroubles({
+      troubles: () =>
+        running && firstOfEach([...running.troubles(), ...ownTroubles(), ...credentials.troubles()]),
+      annotate: election.annotate,
+      lease: name,
+      identity,
+      events: options.events,
+      clock,
+      random,
+    })
+    return runTogether([(signal) => work(term, signal), tell, clocks.run], signal)
+  }
+
   return {
     status: election.status,
-    remarks: credentials.remarks,
+    remarks: () => [...ownTroubles().map(({ text }) => text), ...credentials.remarks()],
     run: (signal) =>
       runTogether([(signal) => election.run(lead, signal), configuration.run, credentials.run], signal),
   }
+}
+
+function refusedConfig({ refusal }: Pick<ConfigWatch, 'refusal'>): readonly Trouble[] {
+  const problems = refusal()
+  if (problems === undefined) return []
+  const what = 'the changed configuration is refused, and the one before stays in force'
+  return [{ key: 'configuration', text: `${what}; see the log`, message: `${what}: ${problems}` }]
+}
+
+/** A credential that is missing is a trouble of its vCenter as well: it is told once. */
+function firstOfEach(troubles: readonly Trouble[]): readonly Trouble[] {
+  return troubles.filter(({ key }, index) => troubles.findIndex((each) => each.key === key) === index)
 }

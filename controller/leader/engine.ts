@@ -1,5 +1,6 @@
 import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
 import { type Config, settingsOf, type VCenterConfig } from '../config/config.ts'
+import { credentialTrouble } from '../config/credentials/credential-watch.ts'
 import type { Interlock } from '../cpi/interlock/interlock.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createInformer } from '../kubernetes/informer.ts'
@@ -14,6 +15,7 @@ import { createNodeIndex, type NodeIndex } from '../loops/node/gather/node-index
 import { LOOPS, type LoopPorts, ownControllers, type RunningLoop } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/cluster-state.ts'
+import { type Trouble, troubleOf } from '../types/trouble.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
 import { createVCenterRemarks } from './vcenter-remarks.ts'
@@ -45,6 +47,8 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
 
 /** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends RunningLoop {
+  /** Its problems, then its remarks. */
+  troubles(): readonly Trouble[]
   readonly uuidsOf: NodeIndex['uuidsOf']
 }
 
@@ -155,20 +159,24 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     await Promise.all(loops.map(({ run }) => run(signal)))
   }
 
+  const problems = (): readonly Trouble[] => [
+    ...(nodes.synced ? [] : [troubleOf('Nodes are not listed yet')]),
+    ...(reports.synced ? [] : [troubleOf('NodeReports are not listed yet')]),
+    ...loops.flatMap((loop) => loop.problems().map(troubleOf)),
+    ...interlockProblem(interlock.state()),
+    ...inventories.flatMap(vCenterProblem),
+  ]
+  const remarks = (): readonly string[] => [
+    ...vCenterRemarks.remarks(),
+    ...interlock.remarks(),
+    ...csiNodes.remarks(),
+    ...loops.flatMap((loop) => loop.remarks()),
+  ]
+
   return {
-    problems: () => [
-      ...(nodes.synced ? [] : ['Nodes are not listed yet']),
-      ...(reports.synced ? [] : ['NodeReports are not listed yet']),
-      ...loops.flatMap((loop) => loop.problems()),
-      ...interlockProblem(interlock.state()),
-      ...inventories.flatMap(vCenterProblem),
-    ],
-    remarks: () => [
-      ...vCenterRemarks.remarks(),
-      ...interlock.remarks(),
-      ...csiNodes.remarks(),
-      ...loops.flatMap((loop) => loop.remarks()),
-    ],
+    problems: () => problems().map(({ text }) => text),
+    remarks,
+    troubles: () => [...problems(), ...remarks().map(troubleOf)],
     isIdle: () => loops.every((loop) => loop.isIdle()),
     add: queue.add,
     uuidsOf: index.uuidsOf,
@@ -189,15 +197,22 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   }
 }
 
-function interlockProblem(interlock: InterlockState): readonly string[] {
-  return interlock.state === 'held' ? [interlock.message] : []
+function interlockProblem(interlock: InterlockState): readonly Trouble[] {
+  return interlock.state === 'held'
+    ? [{ ...troubleOf(interlock.message), key: 'interlock', stops: 'all' }]
+    : []
 }
 
-/** Without the failure's message, which names users and addresses. The log has it. */
-function vCenterProblem(inventory: RunningInventory): readonly string[] {
+/** The failure's message names users and addresses. */
+function vCenterProblem(inventory: RunningInventory): readonly Trouble[] {
   if (inventory.connected()) return []
+  const { vCenter } = inventory
   const failure = inventory.failure()
   const retryAt = failure?.retryAt
   const when = retryAt === undefined ? '' : `, will be retried at ${timeOfDay(retryAt)}`
-  return [`vCenter ${inventory.vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`]
+  const text = `vCenter ${vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`
+  if (failure === undefined) return [{ ...troubleOf(text), stops: { vCenter } }]
+  const { reason, message } = failure
+  const key = reason === 'NoCredential' ? credentialTrouble(vCenter) : `${vCenter} ${reason}`
+  return [{ key, text, message: `vCenter ${vCenter}: ${reason}: ${message}`, stops: { vCenter } }]
 }

@@ -55,6 +55,7 @@ export const REASONS = [
   'LabelOverridden',
   'LabelsKeptForCSI',
   'LeaderTooYoung',
+  'LeaderTroubled',
   'ProceedAnnotationRemoved',
   'LevelTooLow',
   'MACsContradict',

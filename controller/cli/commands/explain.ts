@@ -89,7 +89,7 @@ async function explain(
       readAll(client, { path: REPORTS, fieldSelector: `metadata.name=${name}` }, parseNodeReport, signal),
     ),
     attempt(() => createLeaseStore(client, 'kube-node-lease', name).get(signal)),
-    attempt(() => readLeader(client, lease, clock.now(), signal)),
+    attempt(() => readLeader(client, lease, clock, signal)),
     attempt(async () => config && lookNow(name, config, { ...parts, client }, signal)),
   ])
   signal.throwIfAborted()
@@ -98,7 +98,8 @@ async function explain(
     report: reports.ok ? reports.value.get(name) : undefined,
     reportsRead: reports.ok,
     kubelet: kubelet.ok ? kubelet.value?.record : 'unread',
-    leader: leader.ok ? leader.value : 'the leader is not known',
+    leader: leader.ok ? leader.value.text : 'the leader is not known',
+    ...(leader.ok ? { leads: leader.value.leads, troubles: leader.value.troubles } : {}),
     asked: config !== undefined,
     fresh: fresh.ok ? fresh.value?.look : undefined,
     assumed: config?.loaded.requireGiven === false ? [ASSUMED] : [],

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok } from '../../../agent/shared/result.ts'
 import { statusOf } from '../../inspect/status/node-status.ts'
 import {
   type ClusterStatus,
   inOrder,
+  type Leader,
   printStatus,
   readLeader,
   statusJSON,
@@ -68,14 +70,15 @@ async function look({ client, lease, clock }: Parts, signal: AbortSignal): Promi
   const [nodes, reports, leader] = await Promise.all([
     attempt(() => readAll(client, NODES, parseNode, signal)),
     attempt(() => readAll(client, REPORTS, parseNodeReport, signal)),
-    attempt(() => readLeader(client, lease, clock.now(), signal)),
+    attempt(() => readLeader(client, lease, clock, signal)),
   ])
   signal.throwIfAborted()
   if (!nodes.ok) throw new Error(unread(NODES.what, nodes.error), { cause: nodes.error })
   const reportOf = (name: string) => (reports.ok ? reports.value.get(name) : undefined)
   return {
     nodes: inOrder([...nodes.value.values()].map((each) => statusOf(each, reportOf(each.name)))),
-    leader: leader.ok ? leader.value : WHO_LEADS,
+    leader: leader.ok ? leader.value.text : WHO_LEADS,
+    ...(leader.ok ? { troubles: leader.value.troubles } : {}),
     unknown: [
       ...(reports.ok ? [] : [unread(REPORTS.what, reports.error)]),
       ...(leader.ok ? [] : [unread(LEASE.what, leader.error)]),
@@ -92,7 +95,7 @@ async function watch(
   let changed = false
   /** By what cannot be read. */
   const failures = new Map<string, string>()
-  let leader = WHO_LEADS
+  let leader: Pick<Leader, 'text'> & Partial<Leader> = { text: WHO_LEADS }
   const tell = ({ what }: { readonly what: string }, error: unknown): void => {
     if (error === undefined) failures.delete(what)
     else failures.set(what, unread(what, error))
@@ -120,9 +123,9 @@ async function watch(
 
   async function readLeases(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const read = await attempt(() => readLeader(client, lease, clock.now(), signal))
-      if (read.ok && read.value !== leader) changed = true
-      leader = read.ok ? read.value : WHO_LEADS
+      const read = await attempt(() => readLeader(client, lease, clock, signal))
+      if (read.ok && !isDeepStrictEqual(read.value, leader)) changed = true
+      leader = read.ok ? read.value : { text: WHO_LEADS }
       if (!read.ok || failures.has(LEASE.what)) tell(LEASE, read.ok ? undefined : read.error)
       await clock.sleep(READ_LEASE, signal)
     }
@@ -134,11 +137,12 @@ async function watch(
       const whole =
         (nodes.synced || failures.has(NODES.what)) &&
         (reports.synced || failures.has(REPORTS.what)) &&
-        (leader !== WHO_LEADS || failures.has(LEASE.what))
+        (leader.text !== WHO_LEADS || failures.has(LEASE.what))
       if (changed && whole) {
         changed = false
         const rows = [...nodes.values()].map((each) => statusOf(each, reports.get(each.name)))
-        onStatus({ nodes: inOrder(rows), leader, unknown: [...failures.values()] })
+        const { text, troubles } = leader
+        onStatus({ nodes: inOrder(rows), leader: text, troubles, unknown: [...failures.values()] })
       }
       await clock.sleep(REDRAW, signal)
     }

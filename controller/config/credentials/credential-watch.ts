@@ -1,4 +1,5 @@
 import { aborted, type Basics, firstAnswer, runTogether } from '../../lib/tasks.ts'
+import type { Trouble } from '../../types/trouble.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
 import { describeSource } from '../credential-source.ts'
 import type { ConfigWatch } from '../watch.ts'
@@ -9,7 +10,9 @@ import { type SourceReads, type SourceState, sourceWatcher } from './watch-sourc
 export interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
   /** By name, each vCenter that has a source, and whether that gives its user and password now. */
   usable(): ReadonlyMap<string, boolean>
-  /** Those whose source does not, one line each, without particulars: anyone may read them. The log has the rest. */
+  /** Those whose source does not, and why. */
+  troubles(): readonly Trouble[]
+  /** The same, one line each, without particulars: anyone may read them. The log has the rest. */
   remarks(): readonly string[]
 }
 
@@ -158,6 +161,14 @@ export function createCredentialWatch({
   const inUse = (name: string) =>
     config.vCenters.some((vCenter) => vCenter.name === name && vCenter.noCredential === undefined)
 
+  const troubles = (): readonly Trouble[] =>
+    Array.from(problems, ([name, problem]) => {
+      const rest = inUse(name) ? ' any more, the last ones stay in use' : ''
+      const what = `vCenter ${name}: its Secret or folder gives no user and password${rest}`
+      const [text, message] = [`${what}; see the log`, `${what}: ${problem}`]
+      return { key: credentialTrouble(name), text, message }
+    })
+
   return {
     current() {
       if (configuration.current().config !== base.config) update()
@@ -170,12 +181,14 @@ export function createCredentialWatch({
       new Map(
         Object.keys(config.credentials).map((name) => [name, inUse(name) && !problems.has(name)] as const),
       ),
-    remarks: () =>
-      Array.from(problems.keys(), (name) => {
-        const rest = inUse(name) ? ' any more, the last ones stay in use' : ''
-        return `vCenter ${name}: its Secret or folder gives no user and password${rest}; see the log`
-      }),
+    troubles,
+    remarks: () => troubles().map(({ text }) => text),
   }
+}
+
+/** The key of a trouble with the user and password of a vCenter. */
+export function credentialTrouble(vCenter: string): string {
+  return `credential of ${vCenter}`
 }
 
 function known({ noCredential: _, ...vCenter }: VCenterConfig, held: Held): VCenterConfig {

@@ -8,6 +8,7 @@ import { isAgentless, previousStatus } from '../../loops/node/facts/previous-sta
 import { deletionHangs } from '../../loops/node/facts/removal.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { NodePlan } from '../plan/node-plan.ts'
+import type { LeaderTroubles } from '../status/print-status.ts'
 
 /** All that an explanation is made from. */
 export interface ExplainFacts {
@@ -19,6 +20,10 @@ export interface ExplainFacts {
   readonly kubelet: LeaseRecord | undefined | 'unread'
   /** Who leads, in one line. */
   readonly leader: string
+  /** Undefined where that is not known. */
+  readonly leads?: boolean
+  /** What the leader says of itself. */
+  readonly troubles?: LeaderTroubles | undefined
   readonly asked: boolean
   /** What a leader would decide now; undefined where vCenter was not asked, or nothing came of it. */
   readonly fresh: { readonly decision: Decision | undefined; readonly plan: NodePlan } | undefined

@@ -333,3 +333,34 @@ t.test('nothing that strangers wrote controls the terminal', async (t) => {
   t.notMatch(text, /[^\n -~\ufffd]/)
   t.equal(JSON.parse(explanationJSON(explain(initialized()))).node, 'worker-1')
 })
+
+t.test('of a leader that does not run, or leaves Nodes alone, it is not said what it would do', async (t) => {
+  const told = (of: Pick<NodeFacts, 'node' | 'report'>, changes: Partial<ExplainFacts>) =>
+    explain(of, changes).changes.join('\n')
+  const wouldDo = /is tainted|the Node is deleted|taken away|automatically|it is kept/
+  const off = decided(settled({ vms: [vm({ powerState: 'poweredOff' })] }))
+  const waiting = decided(facts({ vms: [] }))
+  const since = '2026-03-01T09:00:00Z'
+  const troubles = (stops: string) => ({
+    at: since,
+    troubles: [{ key: 'k', message: 'vCenter vc1: InvalidLogin', since, stops }],
+  })
+  for (const each of [initialized(), off, waiting, decided(missing()), { node: node(), report: undefined }]) {
+    t.notMatch(told(each, { leads: false }), wouldDo)
+    t.match(
+      told(each, { leads: false }),
+      /a replica of rollcall-controller leads: until then nothing changes/,
+    )
+    t.match(told(each, { leads: true, troubles: troubles('') }), /until then this one changes nothing/)
+  }
+  t.match(told(initialized(), { leads: true }), /is tainted/)
+  t.match(told(initialized(), { leads: true, troubles: troubles('vc2') }), /is tainted/)
+  const found = explain(initialized(), { leads: true, troubles: troubles('vc1') })
+  t.notMatch(found.changes.join(), wouldDo)
+  t.match(
+    printExplanation(found),
+    /^a leads\n! vCenter vc1: InvalidLogin \(since 2026-03-01T09:00:00Z; .*\)$/m,
+  )
+  const gone = pending('True', 'VMGone', 'gone')
+  t.match(explain(gone, { leads: false }).summary, /^is to be deleted by the next leader/)
+})

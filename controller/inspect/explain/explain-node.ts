@@ -6,6 +6,7 @@ import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/life
 import { addAgent, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { ANNOTATION_DELETION, type Node, type NodeReport } from '../../types/node.ts'
 import { type NodeStatus, statusOf } from '../status/node-status.ts'
+import { type LeaderTroubles, troubleLines } from '../status/print-status.ts'
 import { type ChainStep, chainOf, type ExplainFacts } from './chain.ts'
 
 /** Something that must hold before a Node is deleted. */
@@ -28,6 +29,8 @@ export interface Explanation {
   /** What would change it. */
   readonly changes: readonly string[]
   readonly leader: string
+  /** What the leader says of itself. */
+  readonly troubles?: LeaderTroubles | undefined
   /** What was taken for granted, and may be otherwise. */
   readonly assumed: readonly string[]
   readonly unknown: readonly string[]
@@ -35,7 +38,7 @@ export interface Explanation {
 
 /** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
 export function explainNode(facts: ExplainFacts): Explanation {
-  const { node, report, fresh, leader, assumed, unknown, reportsRead } = facts
+  const { node, report, fresh, leader, troubles, assumed, unknown, reportsRead } = facts
   const status = statusOf(node, report)
   const { conditions } = previousStatus(report, node)
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
@@ -44,18 +47,19 @@ export function explainNode(facts: ExplainFacts): Explanation {
   return {
     node: node.name,
     summary: reportsRead
-      ? summaryOf(status)
+      ? summaryOf(status, facts.leads)
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing ? { deletion: deletionItems(facts, written) } : {}),
-    changes: reportsRead ? changesOf(node, status, missing) : [],
+    changes: reportsRead ? changesOf(node, status, missing, idleness(facts, status)) : [],
     leader,
+    ...(troubles === undefined ? {} : { troubles }),
     assumed,
     unknown,
   }
 }
 
-function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
+function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus, leads: boolean | undefined): string {
   // The message of a condition stands in the chain.
   const why = pending?.condition === undefined ? pending?.message : pending.reason
   const because = why === undefined ? '' : `: ${why}`
@@ -74,7 +78,7 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
       return `is kept, as it is unknown whether its VM is gone${because}`
     case 'VM gone':
       return pending?.reason === 'VMGone'
-        ? `is deleted${because}`
+        ? `is ${leads === false ? 'to be deleted by the next leader' : 'deleted'}${because}`
         : `is kept for now, although its VM is gone${because}`
     case 'deleting':
       return 'is being deleted'
@@ -86,54 +90,81 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus): string {
 const LOOKS_AGAIN =
   'it is checked again automatically: at once when a new report or a change in vCenter arrives, otherwise within five minutes'
 
+/** Why the leader changes nothing of this Node, as what would end that; undefined where it does. */
+function idleness({ leads, troubles }: ExplainFacts, { vCenter }: NodeStatus): string | undefined {
+  if (leads === false)
+    return 'a replica of rollcall-controller leads: until then nothing changes the Node, whatever happens to its VM'
+  const stops = (troubles?.troubles ?? []).map((each) => each.stops)
+  if (stops.includes(''))
+    return 'no other controller handles Nodes any more: until then this one changes nothing of the Node (see the line with "!")'
+  return vCenter !== undefined && stops.includes(vCenter)
+    ? `the leader can ask vCenter ${vCenter} again: until then it does not see what happens to the VM (see the line with "!")`
+    : undefined
+}
+
+/** @param idle see {@link idleness}; it takes the place of all that the leader would do by itself */
 function changesOf(
   node: Node,
   { name, state, level, pending }: NodeStatus,
   missing: boolean,
+  idle: string | undefined,
 ): readonly string[] {
-  if (missing) return changesOfMissing(name)
+  const byLeader = (...lines: readonly string[]) => (idle === undefined ? lines : [idle])
+  if (missing)
+    return [
+      ...byLeader('its VM is found again, or its kubelet or its agent reports: it is kept'),
+      `to keep it, whatever is proven: kubectl annotate node ${name} ${ANNOTATION_DELETION}=hold`,
+      `to delete it now: kubectl delete node ${name}`,
+    ]
   const explained = pending === undefined ? [] : [`what to do about ${pending.reason}: docs/reasons.md`]
   switch (state) {
     case 'waiting':
       return pending?.reason === 'NoReport'
-        ? isWindows(node)
-          ? ['the Node is exempted: there is no agent for Windows ("identity.exempt", docs/configuration.md)']
-          : [
-            `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl -n kube-system get pods -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${name}" and the log of that Pod; if there is none: ${addAgent(node)}`,
-          ]
-        : [...explained, LOOKS_AGAIN]
+        ? [reportOfAgent(node), ...byLeader()]
+        : [...explained, ...byLeader(LOOKS_AGAIN)]
     case 'doubted':
-      return [...explained, LOOKS_AGAIN, 'what was verified stands until something contradicts it']
+      return [
+        ...explained,
+        ...byLeader(LOOKS_AGAIN),
+        'what was verified stands until something contradicts it',
+      ]
     case 'VM off':
-      return ['the VM runs again: the taints that say it is off are taken away, usually within a second']
+      return byLeader(
+        'the VM runs again: the taints that say it is off are taken away, usually within a second',
+      )
     case 'initialized':
       return [
         ...explained,
         ...(level === 'proven'
           ? []
           : ['what is missing for the next level of identity is said above, under identity']),
-        'its VM is powered off: the Node is tainted',
-        'no vCenter knows its VM any more, and its kubelet and its agent are silent: the Node is deleted (docs/lifecycle.md)',
+        ...byLeader(
+          'its VM is powered off: the Node is tainted, unless lifecycle.shutdownTaint is false',
+          'no vCenter knows its VM any more, and its kubelet and its agent are silent: the Node is deleted, if lifecycle.deletion is on (docs/lifecycle.md)',
+        ),
       ]
     case 'unmanaged':
-      return ['an agent that reports from it; the taint of Nodes that wait for a cloud provider']
+      return [
+        'an agent that reports from it; the taint of Nodes that wait for a cloud provider',
+        ...byLeader(),
+      ]
     case 'deleting':
       return [
         'its finalizers are removed: the API server lets it go then',
-        'its VM is proven gone, and its kubelet and its agent are silent: it holds no address any more, whatever its finalizers',
+        ...byLeader(
+          'its VM is proven gone, and its kubelet and its agent are silent: it holds no address any more, whatever its finalizers',
+        ),
       ]
     case 'VM missing':
     case 'VM gone':
-      return []
+      return byLeader()
   }
 }
 
-function changesOfMissing(name: string): readonly string[] {
-  return [
-    'its VM is found again, or its kubelet or its agent reports: it is kept',
-    `to keep it, whatever is proven: kubectl annotate node ${name} ${ANNOTATION_DELETION}=hold`,
-    `to delete it now: kubectl delete node ${name}`,
-  ]
+function reportOfAgent(node: Node): string {
+  return isWindows(node)
+    ? 'the Node is exempted: there is no agent for Windows ("identity.exempt", docs/configuration.md)'
+    : `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl -n kube-system get pods -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${node.name}" and the log of that Pod; if there is none: ${addAgent(node)}`
 }
 
 /** What one look answers: it depends on vCenter, the configuration and the cluster alone. */
@@ -195,7 +226,7 @@ const SIGN: Readonly<Record<ChainStep['state'], string>> = { ok: 'ok', no: 'no',
 
 /** For people; ends with a newline. */
 export function printExplanation(explanation: Explanation): string {
-  const { node, summary, chain, deletion, changes, leader, assumed, unknown } = explanation
+  const { node, summary, chain, deletion, changes, leader, troubles, assumed, unknown } = explanation
   const lines = [
     `Node ${node} ${summary}`,
     '',
@@ -219,7 +250,7 @@ export function printExplanation(explanation: Explanation): string {
     ...(changes.length === 0 ? [] : ['', 'what would change it:', ...changes.map((each) => `  - ${each}`)]),
     '',
     leader,
-    ...[...assumed, ...unknown].map((each) => `! ${each}`),
+    ...[...troubleLines(troubles), ...assumed, ...unknown].map((each) => `! ${each}`),
   ]
   return `${lines.map((line) => printable(line, MAX_LINE)).join('\n')}\n`
 }

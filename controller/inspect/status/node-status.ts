@@ -1,7 +1,14 @@
 /** What the cluster itself says of one Node, without a question to vCenter. Pure. */
 import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { hasUninitializedTaint, needsInitialization } from '../../loops/node/facts/needs-initialization.ts'
-import { addAgent, agentVersionOf, isAgentless, isWindows, previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'
+import {
+  addAgent,
+  agentVersionOf,
+  isAgentless,
+  isWindows,
+  previousStatus,
+  specOf,
+} from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'

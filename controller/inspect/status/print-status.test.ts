@@ -1,6 +1,9 @@
 import t from 'tap'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import type { KubeClient } from '../../kubernetes/client.ts'
+import { withTroubles } from '../../kubernetes/leader-troubles.ts'
 import type { NodeStatus } from './node-status.ts'
-import { inOrder, leaderText, printStatus, statusJSON } from './print-status.ts'
+import { inOrder, leaderOf, leaderText, printStatus, readLeader, statusJSON } from './print-status.ts'
 
 const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
   name,
@@ -111,4 +114,59 @@ t.test('versions of agents, and which of them are silent', async (t) => {
   t.match(text, /^agents: 2 of version 0\.1\.0, 1 of version 0\.0\.9; silent: 2 \(b, c\)$/m)
   const many = Array.from({ length: 50 }, (_, index) => row(`n${index}`, { agentVersion: `0.${index}.0` }))
   t.match(printStatus({ nodes: many, leader, unknown }), /^agents: .*0\.4\.0, and others$/m)
+})
+
+const LEASE = { namespace: 'kube-system', name: 'rollcall-controller' }
+const RENEWED = '2026-01-01T00:00:00.000000Z'
+const RECORD = { holder: 'pod_1', durationSeconds: 15, acquireTime: '', renewTime: RENEWED, transitions: 0 }
+const annotations = withTroubles(
+  {},
+  {
+    by: 'pod_1',
+    at: '2026-01-01T00:00:00Z',
+    troubles: [{ key: 'k', message: 'vCenter vc1: InvalidLogin', since: '2025-12-31T23:00:00Z' }],
+  },
+)
+
+t.test('what troubles the leader, and what troubled it before it stopped', async (t) => {
+  const now = Date.parse(RENEWED)
+  const leads = leaderOf({ record: RECORD, annotations }, LEASE, now)
+  t.match(leads, { leads: true, troubles: { troubles: [{ message: 'vCenter vc1: InvalidLogin' }] } })
+  t.match(
+    printStatus({ nodes: [], leader: leads.text, troubles: leads.troubles, unknown }),
+    /leads.*\n! vCenter vc1: InvalidLogin \(since 2025-12-31T23:00:00Z; the leader wrote this at 2026-01-01T00:00:00Z\)\n$/,
+  )
+  const other = { ...RECORD, holder: 'pod_2' }
+  t.match(leaderOf({ record: other, annotations }, LEASE, now), { leads: true, troubles: undefined })
+  const stopped = leaderOf({ record: RECORD, annotations }, LEASE, now + 3 * 3_600_000)
+  t.match(stopped, {
+    leads: false,
+    text: /none has since, for 3h: check/,
+    troubles: { troubles: { length: 1 } },
+  })
+  t.match(leaderOf({ record: { ...RECORD, holder: '' }, annotations }, LEASE, now), { leads: false })
+  t.match(leaderOf(undefined, LEASE, now), { leads: false, troubles: undefined })
+})
+
+t.test('a Lease that looks old, and is renewed: only the clocks differ', async (t) => {
+  const clock = createHandClock()
+  const { signal } = new AbortController()
+  const reading = async (...renewTimes: readonly string[]) => {
+    let reads = 0
+    const client: KubeClient = {
+      request: async () => ({
+        metadata: { resourceVersion: '1' },
+        spec: { holderIdentity: 'pod_1', leaseDurationSeconds: 15, renewTime: renewTimes[reads++] },
+      }),
+      stream: () => Promise.reject(new Error('not used')),
+      close: async () => undefined,
+    }
+    const read = readLeader(client, LEASE, clock, signal)
+    await clock.turn(4_000)
+    return { ...(await read), reads }
+  }
+  const [old, renewed] = ['2025-12-31T20:00:00.000000Z', '2025-12-31T20:00:03.000000Z']
+  t.match(await reading(old, renewed), { leads: true, reads: 2, text: /^pod_1 leads/ })
+  t.match(await reading(old, old), { leads: false, reads: 2, text: /none has since/ })
+  t.match(await reading('2026-01-01T00:00:08.000000Z'), { leads: true, reads: 1 })
 })

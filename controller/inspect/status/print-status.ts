@@ -1,6 +1,15 @@
+import type { Clock } from '../../../agent/shared/clock.ts'
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
-import { believedFor, createLeaseStore, type LeaseName, type LeaseRecord } from '../../kubernetes/lease.ts'
+import { type TroubleRecord, troublesIn } from '../../kubernetes/leader-troubles.ts'
+import {
+  believedFor,
+  createLeaseStore,
+  type Lease,
+  type LeaseName,
+  type LeaseRecord,
+} from '../../kubernetes/lease.ts'
+import { age } from '../../lib/format-time.ts'
 import { count, counted } from '../../lib/listed.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 
@@ -8,6 +17,8 @@ import { type NodeStatus, STATES } from './node-status.ts'
 export interface ClusterStatus {
   /** Who leads, or that nobody does. */
   readonly leader: string
+  /** Of the leader itself; see {@link LeaderTroubles}. */
+  readonly troubles?: LeaderTroubles | undefined
   /** By vCenter, cluster, host and name. */
   readonly nodes: readonly NodeStatus[]
   /** What could not be read, and why. */
@@ -42,10 +53,16 @@ export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
  * @param screen where it is printed; without one there is no limit, as for a file or a pipe
  */
 export function printStatus(
-  { leader, nodes, unknown }: ClusterStatus,
+  { leader, troubles, nodes, unknown }: ClusterStatus,
   screen?: Pick<NodeJS.WriteStream, 'columns' | 'rows'>,
 ): string {
-  const below = [summary(nodes), ...agents(nodes), ...brakes(nodes), leader, ...unknown.map((each) => `! ${each}`)]
+  const below = [
+    summary(nodes),
+    ...agents(nodes),
+    ...brakes(nodes),
+    leader,
+    ...[...troubleLines(troubles), ...unknown].map((each) => `! ${each}`),
+  ]
   const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
   const table = columns([HEADER, ...shown.map(cells)])
   const lines = [...(nodes.length === 0 ? [] : [...table, ...note, '']), ...below]
@@ -86,9 +103,7 @@ function agents(nodes: readonly NodeStatus[]): readonly string[] {
   if (counts.length === 0) return []
   const shown = counts.slice(0, MAX_VERSIONS)
   const more = counts.length > MAX_VERSIONS ? ', and others' : ''
-  return [
-    `agents: ${shown.join(', ')}${more}${silent.length === 0 ? '' : `; silent: ${counted(silent)}`}`,
-  ]
+  return [`agents: ${shown.join(', ')}${more}${silent.length === 0 ? '' : `; silent: ${counted(silent)}`}`]
 }
 
 function brakes(nodes: readonly NodeStatus[]): readonly string[] {
@@ -122,15 +137,61 @@ function fit(
 /** Clocks of one cluster, and of a laptop, that differ by more than this have other worries, milliseconds. */
 const MAX_SKEW = 60_000
 
-/** Who leads, in one line. Throws as `KubeClient.request`. */
+/** What the leader has written of its own troubles, or the last one before it stopped. */
+export type LeaderTroubles = Pick<TroubleRecord, 'at' | 'troubles'>
+
+export interface Leader {
+  /** Who leads, in one line. */
+  readonly text: string
+  readonly leads: boolean
+  readonly troubles: LeaderTroubles | undefined
+}
+
+/** Milliseconds in which a leader renews its Lease, with time to spare. */
+const RENEWS = 4_000
+
+/**
+ * Who leads, and what troubles it. A Lease that looks old is read once more: where it has been renewed meanwhile, its holder
+ * leads, and only the clocks differ.
+ *
+ * @throws as `KubeClient.request`
+ */
 export async function readLeader(
   client: KubeClient,
   lease: LeaseName,
-  now: number,
+  clock: Clock,
   signal: AbortSignal,
-): Promise<string> {
-  const found = await createLeaseStore(client, lease.namespace, lease.name).get(signal)
-  return leaderText(found?.record, lease, now)
+): Promise<Leader> {
+  const store = createLeaseStore(client, lease.namespace, lease.name)
+  const first = await store.get(signal)
+  if (isHeld(first?.record, clock.now()) || !first?.record.holder) return leaderOf(first, lease, clock.now())
+  await clock.sleep(RENEWS, signal)
+  const second = await store.get(signal)
+  const renewed = second !== undefined && second.record.renewTime !== first.record.renewTime
+  return leaderOf(second, lease, renewed ? Date.parse(second.record.renewTime) : clock.now())
+}
+
+/** @param found undefined where there is no such Lease */
+export function leaderOf(
+  found: Pick<Lease, 'record' | 'annotations'> | undefined,
+  lease: LeaseName,
+  now: number,
+): Leader {
+  const record = found && troublesIn(found.annotations)
+  const leads = isHeld(found?.record, now)
+  // A leader that has only just begun has written nothing yet.
+  const troubles = leads && record?.by !== found?.record.holder ? undefined : record
+  return { text: leaderText(found?.record, lease, now), leads, troubles }
+}
+
+function isHeld(record: LeaseRecord | undefined, now: number): boolean {
+  if (record === undefined || record.holder === '') return false
+  return Date.parse(record.renewTime) + believedFor(record) + MAX_SKEW >= now
+}
+
+/** One line for each, with the times by the leader's clock. */
+export function troubleLines({ at, troubles }: LeaderTroubles = { at: '', troubles: [] }): readonly string[] {
+  return troubles.map(({ message, since }) => `${message} (since ${since}; the leader wrote this at ${at})`)
 }
 
 /** @param record undefined where there is no such Lease */
@@ -139,9 +200,8 @@ export function leaderText(record: LeaseRecord | undefined, lease: LeaseName, no
   if (record === undefined) return `no replica has ever held ${held}: check that rollcall-controller runs`
   const { holder, renewTime } = record
   if (holder === '')
-    return `no replica holds ${held}: check that rollcall-controller runs; this is the state that the last leader left`
-  const end = Date.parse(renewTime) + believedFor(record)
-  if (end + MAX_SKEW < now)
-    return `${holder} held ${held} until ${renewTime}, and none has since: check that rollcall-controller runs; this is the state at that time`
+    return `no replica holds ${held}, since ${age(renewTime, now)}: check that rollcall-controller runs; this is the state that the last leader left`
+  if (!isHeld(record, now))
+    return `${holder} held ${held} until ${renewTime}, and none has since, for ${age(renewTime, now)}: check that rollcall-controller runs; this is the state at that time`
   return `${holder} leads, and holds ${held}`
 }

@@ -90,6 +90,7 @@ const NO_METRICS = {
   vCentersUp: () => undefined,
   policyInForce: () => undefined,
   cpiRuns: () => undefined,
+  agentVersions: () => undefined,
   lifecycle: () => undefined,
   nodeDeleted: () => undefined,
   leading: () => undefined,

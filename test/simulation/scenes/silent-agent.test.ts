@@ -10,11 +10,18 @@ scenario(
     quiet.agent = false
     scene.silence(off)
     const last = scene.world.timeline.now
-    const silent = { status: 'False', reason: 'AgentSilent', message: /^its agent has not reported since / } as const
+    const silent = {
+      status: 'False',
+      reason: 'AgentSilent',
+      message: /^its agent has not reported since /,
+    } as const
     await scene.said('quiet', silent, 'AgentReports')
     t.ok(scene.world.timeline.now - last >= 7 * 60_000, 'not after two')
     await scene.told('quiet', 'AgentSilent')
-    await scene.counted('rollcall_node_conditions{condition="AgentReports",status="False",reason="AgentSilent"}', 1)
+    await scene.counted(
+      'rollcall_node_conditions{condition="AgentReports",status="False",reason="AgentSilent"}',
+      1,
+    )
     await scene.nextLeader()
     await scene.pass(900_000)
     t.equal(scene.events('quiet', 'AgentSilent').length, 1, 'by the next leader, too')

@@ -6,7 +6,10 @@ import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts
 import type { Node } from '../../../types/node.ts'
 import { createLastingFailures } from './lasting-failures.ts'
 
-const DOWN = new ApiError('failed calling webhook "nodes.example.com"', { status: 500, reason: 'InternalError' })
+const DOWN = new ApiError('failed calling webhook "nodes.example.com"', {
+  status: 500,
+  reason: 'InternalError',
+})
 
 function setUp() {
   const clock = createHandClock()
@@ -26,7 +29,9 @@ function setUp() {
   }
   const watch = createLastingFailures(clock)
   const patch = (name = 'worker-1', uid = name) =>
-    watch(writer).patchNode(name, node({ name, uid }), {}).catch((error: unknown) => error)
+    watch(writer)
+      .patchNode(name, node({ name, uid }), {})
+      .catch((error: unknown) => error)
   return { clock, answers, patch, watch, writer }
 }
 

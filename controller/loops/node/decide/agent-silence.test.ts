@@ -15,7 +15,11 @@ t.test('three missed reports are said once, and a report ends that', async (t) =
   const late = settled({ agentSign: sign(10.5) })
   const first = decide(late)
   t.match(first.events, [
-    { type: 'Warning', reason: 'AgentSilent', message: /since 2026-03-01T09:59:55Z, although the Node is Ready/ },
+    {
+      type: 'Warning',
+      reason: 'AgentSilent',
+      message: /since 2026-03-01T09:59:55Z, although the Node is Ready/,
+    },
   ])
   const silent = after(late, first)
   t.match(said(silent), { status: 'False', reason: 'AgentSilent' })

@@ -1,5 +1,5 @@
-import { isAgentless, specOf } from '../facts/previous-status.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
+import { isAgentless, specOf } from '../facts/previous-status.ts'
 import { no, yes } from './condition-value.ts'
 import { type Draft, requeuedAfter, say } from './draft.ts'
 import type { NodeFacts } from './node-facts.ts'

@@ -466,7 +466,11 @@ t.test('while a CPI handles Nodes, the reports still say whether the VMs run', a
   t.match(found(seen([vm()], off)), { status: 'True', reason: 'VMFound' })
   t.match(found(seen([vm({ connectionState: 'disconnected' })])), { reason: 'VMNotConnected' })
   t.match(found(seen([])), { status: 'False', reason: 'NoVMWithUUID' })
-  const taken = decide({ ...off, interlock: { state: 'open' }, lookups: facts({ vms: [vm({ powerState: 'poweredOff' })] }).lookups })
+  const taken = decide({
+    ...off,
+    interlock: { state: 'open' },
+    lookups: facts({ vms: [vm({ powerState: 'poweredOff' })] }).lookups,
+  })
   t.ok(taken.patch?.taints?.length, 'it is tainted once no CPI handles Nodes')
 })
 

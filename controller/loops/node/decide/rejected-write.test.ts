@@ -83,7 +83,4 @@ t.test('what a taint would do is not said of one that is not accepted', async (t
   const again = refused(refused(off))
   t.strictSame(again.report?.status, refused(off).report?.status, 'written once')
   t.match(told(after(again, decide(again))), /no new pods are scheduled/, 'once it is accepted')
-  const tainted = after(off, decide(off))
-  const runs = { ...tainted, lookups: settled().lookups }
-  t.match(told(refused(runs)), /runs again; the removal of its shutdown taints is not accepted/)
 })

@@ -393,7 +393,10 @@ t.test('asserted: the kubelet’s system UUID in either byte order, and nothing 
     const { status } = decide(facts({ report: own, lookups: [], node: node({ labels }) }))
     return status?.conditions?.find(({ type }) => type === 'Initialized')?.message
   }
-  t.match(said({}), /^no agent reports from this Node.* reported \(identity\.require\): run rollcall-agent there.*exempt/)
+  t.match(
+    said({}),
+    /^no agent reports from this Node.* reported \(identity\.require\): run rollcall-agent there.*exempt/,
+  )
   t.match(said({ 'kubernetes.io/os': 'windows' }), /there is no agent for Windows, so exempt the Node/)
   t.notMatch(said({}), /root/)
 })

@@ -46,7 +46,10 @@ function followBesideCPI(
   const kept = isPending(previous) ? say(draft, { DeletionPending: unknown('CPIRuns', interlock) }) : draft
   const presence = machines && presenceOf(machines, lookups)
   if (presence?.kind !== 'seen' || previous.identityLevel === undefined) return kept
-  const found = stoppedVM(presence.vm, 'Nodes are left to a CPI, so the Node is not tainted by this controller')
+  const found = stoppedVM(
+    presence.vm,
+    'Nodes are left to a CPI, so the Node is not tainted by this controller',
+  )
   return found === undefined ? kept : say(kept, { VMFound: found })
 }
 

@@ -16,7 +16,6 @@ const POWER: Readonly<Record<PowerState, string>> = {
 }
 
 const KEEPS_AWAY = 'no new pods are scheduled to the Node until it runs again'
-const FREED = 'its shutdown taints are removed'
 
 export interface Shutdown {
   /** For the condition VMFound, where there is more to say than that the VM is found. */
@@ -57,7 +56,7 @@ export function judgeShutdown(
   }
   const kept = taints.filter((taint) => !isTaken(taint, wanted.shutdown))
   if (kept.length === taints.length) return { events: [] }
-  const runs = yes('VMRuns', `${describeVM(vm)} runs again; ${FREED}`)
+  const runs = yes('VMRuns', `${describeVM(vm)} runs again; its shutdown taints are removed`)
   return { taints: kept, events: [{ type: 'Normal', ...runs }] }
 }
 
@@ -76,9 +75,10 @@ export function stoppedVM(vm: VirtualMachine, effect: string): ConditionValue | 
 
 /** What is to be said instead where the API server has not accepted the Node's taints: what they would do is not so. */
 export function withoutTaints<T extends Pick<ConditionValue, 'message'>>(condition: T): T {
-  const message = condition.message
-    .replace(KEEPS_AWAY, 'the taint that keeps new pods away is not accepted, so pods may still be scheduled')
-    .replace(FREED, 'the removal of its shutdown taints is not accepted, so no new pods are scheduled to the Node')
+  const message = condition.message.replace(
+    KEEPS_AWAY,
+    'the taint that keeps new pods away is not accepted, so pods may still be scheduled to the Node',
+  )
   return { ...condition, message }
 }
 

@@ -1,0 +1,47 @@
+/**
+ * The leader's own troubles in an annotation of the replicas' Lease: whoever has a kubeconfig can read them there, also when no
+ * Pod of the controller can be reached, and after the leader has died.
+ */
+import * as v from 'valibot'
+import { printable } from '../../agent/shared/printable.ts'
+import type { Annotations } from './lease.ts'
+
+const ANNOTATION = 'rollcall.dev/leader-troubles'
+/** Both are more than a leader ever has; an object's annotations have room for 256 KiB. */
+const MAX_TROUBLES = 32
+const MAX_MESSAGE = 1024
+/** Characters; we write less. More comes from somebody else. */
+const MAX_TEXT = 64 * 1024
+
+const time = v.pipe(v.string(), v.isoTimestamp())
+const TroubleRecord = v.object({
+  /** The identity of the leader. */
+  by: v.string(),
+  /** When it was written, by the leader's clock. */
+  at: time,
+  troubles: v.array(
+    v.object({
+      key: v.string(),
+      message: v.string(),
+      since: time,
+      /** The vCenter whose Nodes are not followed meanwhile; empty for all of them. */
+      stops: v.exactOptional(v.string()),
+    }),
+  ),
+})
+const RecordText = v.pipe(v.string(), v.maxLength(MAX_TEXT), v.parseJson(), TroubleRecord)
+
+export type TroubleRecord = v.InferOutput<typeof TroubleRecord>
+
+/** Undefined where there is none in the form that we write. */
+export function troublesIn(annotations: Annotations): TroubleRecord | undefined {
+  const parsed = v.safeParse(RecordText, annotations[ANNOTATION])
+  return parsed.success ? parsed.output : undefined
+}
+
+export function withTroubles(annotations: Annotations, record: TroubleRecord): Annotations {
+  const troubles = record.troubles
+    .slice(0, MAX_TROUBLES)
+    .map((each) => ({ ...each, message: printable(each.message, MAX_MESSAGE) }))
+  return { ...annotations, [ANNOTATION]: JSON.stringify({ ...record, troubles }) }
+}

@@ -1,0 +1,154 @@
+import t from 'tap'
+import { createHandClock } from '../../test/fixtures/hand-clock.ts'
+import type { KubeClient } from '../kubernetes/client.ts'
+import type { EventDetails } from '../kubernetes/event-recorder.ts'
+import { troublesIn } from '../kubernetes/leader-troubles.ts'
+import type { Annotations } from '../kubernetes/lease.ts'
+import { type Trouble, troubleOf } from '../types/trouble.ts'
+import { compareClocks, tellTroubles } from './troubles.ts'
+
+const DOWN: Trouble = {
+  key: 'vc1 Unreachable',
+  text: 'vCenter vc1: Unreachable',
+  message: 'vCenter vc1: Unreachable: refused',
+  stops: { vCenter: 'vc1' },
+}
+const never = new AbortController().signal
+
+function setUp(clock = createHandClock(), annotations: Annotations = {}) {
+  const lease = { annotations, writes: 0, ours: true }
+  const events: EventDetails[] = []
+  let troubles: readonly Trouble[] | undefined = []
+  const ending = new AbortController()
+  const lead = (identity: string) =>
+    tellTroubles({
+      troubles: () => troubles,
+      async annotate(edit) {
+        if (!lease.ours) return false
+        const next = edit(lease.annotations)
+        if (next !== undefined) lease.annotations = next
+        lease.writes++
+        return true
+      },
+      lease: 'rollcall-controller',
+      identity,
+      events: { event: (event) => void events.push(event) },
+      clock,
+      random: () => 0.5,
+    })(ending.signal)
+  return {
+    clock,
+    lease,
+    events,
+    lead,
+    record: () => troublesIn(lease.annotations),
+    has(...now: readonly Trouble[]) {
+      troubles = now
+    },
+    restarts() {
+      troubles = undefined
+    },
+    end: () => ending.abort(),
+  }
+}
+
+t.test('a trouble that lasts is written once with its time, and told once', async (t) => {
+  const { clock, lease, events, lead, record, has, restarts, end } = setUp()
+  void lead('a')
+  await clock.turn(2_000)
+  t.match(record(), { by: 'a', troubles: [] }, 'that there are none is written, too')
+  has(DOWN)
+  await clock.turn(10_000)
+  t.same(record()?.troubles, [])
+  has(DOWN, troubleOf('not listed yet'))
+  await clock.turn(4_000)
+  has(DOWN)
+  t.same(record()?.troubles, [
+    { key: DOWN.key, message: DOWN.message, since: '2026-01-01T00:00:04Z', stops: 'vc1' },
+  ])
+  t.match(events, [
+    {
+      regarding: { kind: 'Lease', name: 'rollcall-controller' },
+      type: 'Warning',
+      reason: 'LeaderTroubled',
+      message: DOWN.message,
+    },
+  ])
+  t.equal(lease.writes, 2)
+  restarts()
+  await clock.turn(100_000)
+  t.equal(lease.writes, 2, 'neither while nothing changes, nor while the work begins anew')
+  has({ ...DOWN, message: 'still' })
+  await clock.turn(2_000)
+  t.match(record()?.troubles, [{ message: 'still', since: '2026-01-01T00:00:04Z' }])
+  await clock.turn(302_000)
+  t.equal(lease.writes, 4, 'and now and then')
+  has()
+  await clock.turn(2_000)
+  t.match(record(), { troubles: { length: 0 } })
+  t.equal(events.length, 1)
+  end()
+})
+
+t.test('the next leader goes on with what the last one wrote', async (t) => {
+  const first = setUp()
+  void first.lead('a')
+  first.has(DOWN)
+  await first.clock.turn(12_000)
+  t.match(first.record(), { by: 'a', troubles: [{ since: '2026-01-01T00:00:02Z' }] })
+  first.end()
+  const next = setUp(first.clock, first.lease.annotations)
+  void next.lead('b')
+  next.has(DOWN, troubleOf('another'))
+  await next.clock.turn(8_000)
+  t.match(next.record(), { by: 'a' }, 'nothing is said before what passes has passed')
+  await next.clock.turn(6_000)
+  t.match(next.record(), { by: 'b', troubles: [{ since: '2026-01-01T00:00:02Z' }, { message: 'another' }] })
+  t.match(next.events, [{ message: 'another' }])
+  t.equal(next.events.length, 1)
+  next.end()
+})
+
+t.test('what is not written is not told, and tried again', async (t) => {
+  const { clock, lease, events, lead, record, has, end } = setUp()
+  lease.ours = false
+  void lead('a')
+  has(DOWN)
+  await clock.turn(20_000)
+  t.same([record(), events], [undefined, []])
+  lease.ours = true
+  await clock.turn(2_000)
+  t.match([record()?.troubles.length, events.length], [1, 1])
+  end()
+})
+
+t.test('a clock that is off', async (t) => {
+  const clock = createHandClock()
+  let [off, fails] = [0, false]
+  const client: KubeClient = {
+    request: async () => {
+      if (fails) throw new Error('away')
+      const creationTimestamp = new Date(clock.now() + off).toISOString()
+      return { metadata: { creationTimestamp }, status: { userInfo: { username: 'u' } } }
+    },
+    stream: () => Promise.reject(new Error('not used')),
+    close: async () => undefined,
+  }
+  const clocks = compareClocks({ client, clock, random: () => 0.5 })
+  void clocks.run(never)
+  await clock.turn(0)
+  t.same(clocks.troubles(), [])
+  off = 180_000
+  await clock.turn(300_000)
+  t.match(clocks.troubles(), [{ key: 'clock', text: /about 3m behind the API server's.*NTP$/ }])
+  fails = true
+  await clock.turn(300_000)
+  t.equal(clocks.troubles().length, 1, 'what cannot be asked stays')
+  fails = false
+  off = -90_000
+  await clock.turn(300_000)
+  t.match(clocks.troubles(), [{ text: /about [12]m ahead of/ }])
+  off = 1_000
+  await clock.turn(300_000)
+  t.same(clocks.troubles(), [])
+})

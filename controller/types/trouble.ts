@@ -1,0 +1,16 @@
+/** Something that keeps a leader from working as it should, or that people should know of it. */
+export interface Trouble {
+  /** Equal for the same trouble, whatever is said of it. */
+  readonly key: string
+  /** One line without users and addresses: anyone can read it at `/readyz`. */
+  readonly text: string
+  /** The same with particulars, for those who may read the Lease. */
+  readonly message: string
+  /** What the leader does not follow meanwhile: the Nodes of one vCenter, by its name, or all. Absent where it goes on. */
+  readonly stops?: { readonly vCenter: string } | 'all'
+}
+
+/** One of which there is no more to say than anyone may read. */
+export function troubleOf(text: string): Trouble {
+  return { key: text, text, message: text }
+}
