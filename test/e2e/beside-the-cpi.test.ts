@@ -42,6 +42,14 @@ t.test('while the CPI leads, Rollcall changes no Node, and says so', async (t) =
   t.equal(await metric(controller, 'rollcall_cpi_runs'), 1)
 })
 
+t.test('the reports still say whether VMs run', async () => {
+  const { vm } = ofCPI
+  await vcsim.govc('vm.power', '-off', vm.name)
+  await stage.says(ofCPI.name, 'VMFound', { reason: 'VMPoweredOff' })
+  await vcsim.govc('vm.power', '-on', vm.name)
+  await stage.says(ofCPI.name, 'VMFound', { reason: 'VMFound' })
+})
+
 t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
   const before = nodes.last(ofCPI.name)
   await cpi.stop()

@@ -47,6 +47,7 @@ t.test('all Nodes at a glance', async (t) => {
   t.match(text, /^main +DC0_C\d +DC0_C\d_H\d +worker-1 +proven +zone-[ab] +on +initialized +-$/m)
   t.match(text, /^- +- +- +worker-6 +- +- +- +waiting +NoReport$/m)
   t.match(text, /^6 Nodes: 1 waiting, 5 initialized;/m)
+  t.match(text, /^agents: 5 of version \d+\.\d+\.\d+$/m)
   t.match(text, /^controller-0_\w+ leads, and holds the Lease kube-system\/rollcall-controller$/m)
   const json: ClusterStatus = JSON.parse(
     (await told('status', `--kubeconfig=${kubeconfig}`, '--output=json')).text,

@@ -1,6 +1,7 @@
 /** What the leader itself lacks, as `status` and `explain` read it with a kubeconfig alone, by the real binaries. */
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
+import { applyManifests } from '../servers/manifests.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { runProgram } from '../world/program.ts'
 import { LABELS, openStage } from '../world/stage.ts'
@@ -41,7 +42,7 @@ t.test('a configuration that is refused', async (t) => {
     /^! the changed configuration is refused, and the one before stays in force: .*sever: unknown key.* \(since \S+Z; the leader wrote this at \S+Z\)$/m,
   )
   t.match(await said('explain', 'worker-1'), /^! the changed configuration is refused/m)
-  t.match(await controller.readyz(), /^leading\nthe changed configuration is refused.*; see the log$/)
+  t.match(await controller.readyz(), /^leading\nthe changed configuration is refused.*; see the log$/m)
   await write(good)
   await until('it is not said any more', async () => !/^!/m.test(await said('status')))
 })
@@ -52,6 +53,7 @@ t.test('a policy that is not in force', async (t) => {
     '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/own-report.rollcall.dev',
   )
   t.match(await status(/^! reports may be forged/m), /apply policy-own-report\.yaml/)
+  await applyManifests(cluster, ['policy-own-report.yaml'])
 })
 
 t.test('a vCenter that answers with 503, and one that refuses the login', async (t) => {
