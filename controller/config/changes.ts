@@ -43,6 +43,7 @@ const EFFECTS = {
   password: 'compared apart',
   // Not a setting, and used only in messages.
   userSource: 'nothing',
+  oddity: 'nothing',
   // Not a setting: it is in a Secret or a folder.
   sessionManager: 'new inventory, unnamed',
   // Not a setting. What cannot log in yet has nothing to lose.

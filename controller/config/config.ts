@@ -31,6 +31,8 @@ export interface VCenterConfig {
    * session manager asks for. Only a Secret or a folder can say so.
    */
   readonly sessionManager?: string
+  /** Set where white space surrounds the user or the password of a Secret or a folder: one sentence that says where. */
+  readonly oddity?: string
   /** Set while user and password, which a Secret or a folder has, are not known: both are empty then. */
   readonly noCredential?: NoCredential
   readonly trust: Trust
@@ -42,8 +44,8 @@ export interface VCenterConfig {
 export type NoCredential =
   /** Nothing has been read yet. */
   | { readonly state: 'pending' }
-  /** One sentence with the next step. */
-  | { readonly state: 'failed'; readonly message: string }
+  /** One sentence with the next step; `denied` where the API server does not let this account read it. */
+  | { readonly state: 'failed'; readonly message: string; readonly denied?: boolean }
 
 export interface Config {
   readonly vCenters: readonly VCenterConfig[]

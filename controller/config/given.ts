@@ -1,7 +1,7 @@
 /** What is given of the settings, each with its place. Whatever it was given by becomes a setting in the same way. */
 import type { Config } from './config.ts'
 import type { Findings, Place } from './findings.ts'
-import { invisibleIn } from './invisible.ts'
+import { edgeOf } from './invisible.ts'
 import { namesOf, type Row, type SectionTable } from './settings/row.ts'
 import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 
@@ -65,8 +65,7 @@ function readSetting<T, S>(
     findings.refuse(path, at, parsed.message)
     return undefined
   }
-  const edge =
-    row.form === 'text' ? (invisibleIn(text.slice(0, 1)) ?? invisibleIn(text.slice(-1))) : undefined
+  const edge = row.form === 'text' ? edgeOf(text) : undefined
   if (edge !== undefined)
     findings.warn(
       path,

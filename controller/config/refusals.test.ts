@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadConfig } from './load.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
-import { BASE, file, loaded, noFolder, refusal } from './testing/load.ts'
+import { BASE, file, load, loaded, noFolder, refusal } from './testing/load.ts'
 
 await t.test('refused, in words that name the place and the next step', async (t) => {
   const cases: readonly [string, string[]][] = [
@@ -345,6 +345,20 @@ t.test('an invisible character is named in the error about its line', async (t) 
   ])
     t.match((await refusal(text)).join('\n'), named, JSON.stringify(text))
   t.match(await refusal(file('    port: \u200b443')), [/this line has an invisible character \(U\+200B\)/])
+})
+
+t.test('white space at the edge of a value is part of it, and draws a warning', async (t) => {
+  const { warnings } = await loaded(
+    'vcenter:\n  vc1:\n    server: a\n    user: u\n    password: |\n      hunter\n',
+  )
+  t.match(warnings, [/vc1\.password: begins or ends with a newline, which is a part of it: remove it/])
+  const { warnings: given } = await load(
+    'vcenter: {vc1: {server: a}}',
+    {},
+    { VSPHERE_USER: 'u', VSPHERE_PASSWORD: 'p\r\n' },
+  )
+  t.ok(given.some((warning) => /VSPHERE_PASSWORD: begins or ends with a newline/.test(warning)))
+  t.notMatch(warnings.join(), /hunter/)
 })
 
 t.test('an invisible character at the edge of a value is part of it, and draws a warning', async (t) => {

@@ -107,6 +107,21 @@ t.test('a session manager comes in place of a password, has another token, and g
   t.notMatch(inspect([lines, watch.remarks()], { depth: 9 }), /hunter/)
 })
 
+t.test('white space that surrounds a password is named once, and kept for messages', async (t) => {
+  const { watch, lines, tell } = await open(t, ONE)
+  const warnings = () => lines.splice(0).flatMap(({ warning }) => (warning === undefined ? [] : [warning]))
+  await tell(creds('hunter\r'))
+  const said =
+    'the Secret n/s has a password under "a.password" that begins or ends with a carriage return, which is a part of it: remove it unless you want that'
+  t.same(warnings(), [said])
+  await tell(creds('hunter\r'))
+  t.same(warnings(), [])
+  t.equal(watch.current().config.vCenters[0]?.oddity, said)
+  await tell(creds('hunter'))
+  t.same(warnings(), [])
+  t.equal(watch.current().config.vCenters[0]?.oddity, undefined)
+})
+
 t.test('it comes, changes and goes', async (t) => {
   const { watch, lines, tell, vCenters } = await open(t, ONE)
   t.same(vCenters(), ['pending'])

@@ -26,7 +26,10 @@ const FREE_CHANGES = 10
 const CHANGE_COUNTS_FOR = 60_000
 
 /** The credential of a vCenter that is in force, and the server that it is for. */
-type Held = Pick<VCenterConfig, 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'>
+type Held = Pick<
+  VCenterConfig,
+  'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager' | 'oddity'
+>
 
 /**
  * Fills users and passwords into the configuration, while `run` lasts. Every replica does so: a mistake is reported
@@ -74,8 +77,14 @@ export function createCredentialWatch({
     const last = before?.server === server && before.port === port ? before : undefined
     const found = look(source, server)
     if (found.state === 'found') {
-      const { userKey, ...credential } = found.credential
-      const now = { server, port, ...credential, userSource: `${describeSource(source)} under "${userKey}"` }
+      const { userKey, oddity, ...credential } = found.credential
+      const now = {
+        server,
+        port,
+        ...credential,
+        userSource: `${describeSource(source)} under "${userKey}"`,
+        ...(oddity === undefined ? {} : { oddity: `${describeSource(source)} ${oddity}` }),
+      }
       tellTaken(name, source, now, last)
       held.set(name, now)
       return known(vCenter, now)
@@ -91,21 +100,23 @@ export function createCredentialWatch({
       state.state === 'read' ? findCredential(state.data, server) : { ok: false as const, ...state }
     if (found.ok) return { state: 'found', credential: found.value } as const
     const message = `no login at ${server}: ${describeSource(source)} ${found.message}`
-    return { state: 'failed', message } as const
+    const denied = state.state === 'failed' && state.denied === true
+    return { state: 'failed', message, ...(denied ? { denied } : {}) } as const
   }
 
   function tellTaken(
     vCenter: string,
     source: VCenterCredentials,
-    { user, password, sessionManager }: Held,
+    { user, password, sessionManager, oddity }: Held,
     last: Held | undefined,
   ): void {
     const mended = problems.delete(vCenter)
     const [who, secret] = sessionManager === undefined ? ['user', 'password'] : ['session manager', 'token']
     const same = last?.user === user && last.sessionManager === sessionManager
     const changed = [...(same ? [] : [who]), ...(last?.password.equals(password) ? [] : [secret])]
-    if (mended || changed.length > 0)
-      logger.info({ vCenter, source: describeSource(source), changed }, 'credential loaded')
+    if (!mended && changed.length === 0) return
+    logger.info({ vCenter, source: describeSource(source), changed }, 'credential loaded')
+    if (oddity !== undefined) logger.warn({ vCenter, warning: oddity }, 'credential with white space')
   }
 
   function tellProblem(vCenter: string, error: string, goesOn: boolean): void {
@@ -192,13 +203,14 @@ export function credentialTrouble(vCenter: string): string {
 }
 
 function known({ noCredential: _, ...vCenter }: VCenterConfig, held: Held): VCenterConfig {
-  const { user, password, userSource, sessionManager } = held
+  const { user, password, userSource, sessionManager, oddity } = held
   return {
     ...vCenter,
     user,
     password,
     ...(userSource === undefined ? {} : { userSource }),
     ...(sessionManager === undefined ? {} : { sessionManager }),
+    ...(oddity === undefined ? {} : { oddity }),
   }
 }
 

@@ -130,6 +130,54 @@ t.test('what is missing is named, with the keys that are there', async (t) => {
   }
 })
 
+t.test('white space around a value is named', async (t) => {
+  const edge = (what: string, by: string) => new RegExp(`^has a ${what} that begins or ends with ${by}`)
+  const cases: readonly [string, Record<string, string>, RegExp][] = [
+    [
+      'two newlines',
+      { 'vc.password': 'hunter\n\n' },
+      edge('password under "vc.password"', 'a newline, which'),
+    ],
+    [
+      'CRLF',
+      { 'vc.password': 'hunter\r\n' },
+      edge('password under "vc.password"', 'a carriage return, which'),
+    ],
+    [
+      'a trailing space',
+      { 'vc.password': 'hunter ' },
+      edge('password under "vc.password"', 'a space, which'),
+    ],
+    ['a leading tab', { 'vc.password': '\thunter' }, edge('password under "vc.password"', 'a tab, which')],
+    [
+      'a no-break space',
+      { 'vc.password': 'hunter\u00a0' },
+      edge('password .*', 'a no-break space .*, which'),
+    ],
+    ['of a user', { 'vc.username': 'hunter \n' }, edge('user under "vc.username"', 'a space, which')],
+    ['two newlines of a user', { 'vc.username': 'hunter\n\n' }, edge('user .*', 'a newline: write the')],
+    ['CRLF of a user', { 'vc.username': 'hunter\r\n' }, edge('user .*', 'a carriage return: write the')],
+    [
+      'as it is',
+      { server_a: 'vc', username_a: 'u', password_a: 'hunter\n' },
+      edge('password under "password_a"', 'a newline, which'),
+    ],
+    ...['\n\n', '\r\n', ' '].map((end): [string, Record<string, string>, RegExp] => [
+      `a token with ${JSON.stringify(end)}`,
+      { 'vc.vc-session-manager-url': 'https://m/s', 'vc.vc-session-manager-token': `hunter${end}` },
+      edge('token under "vc.vc-session-manager-token"', 'a .*: write the token alone$'),
+    ]),
+  ]
+  for (const [what, entries, expected] of cases) {
+    const found = findCredential(data({ 'vc.username': 'u', 'vc.password': 'p', ...entries }), 'vc')
+    const said = found.ok ? found.value.oddity : found.message
+    t.match(said, expected, what)
+    t.notMatch(said, /hunter/, what)
+  }
+  const plain = findCredential(data({ 'vc.username': 'u\n', 'vc.password': 'p q\n' }), 'vc')
+  t.match(plain, { ok: true, value: { oddity: undefined } }, 'one newline is not a part of it')
+})
+
 t.test('what is wrong with a session manager is named, and not repeated', async (t) => {
   const cases: readonly [string, { url?: string; token?: string }, RegExp][] = [
     ['no token', {}, /^has no key "vc.vc-session-manager-token", only "vc.vc-session-manager-url": add it$/],

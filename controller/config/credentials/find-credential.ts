@@ -5,6 +5,7 @@
 
 import { printable } from '../../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
+import { edgeOf } from '../invisible.ts'
 import { Secret } from '../secret.ts'
 import { parseSessionManagerURL, parseUser } from '../settings/vcenter-values.ts'
 import { MAX_VALUE, type SecretData } from './watch-source.ts'
@@ -14,6 +15,8 @@ export interface VCenterCredential {
   readonly user: string
   readonly password: Secret
   readonly sessionManager?: string
+  /** What is odd about the user or the password, worded to follow what the Secret is called. */
+  readonly oddity?: string
   /** The key that has the user or the URL, fit for a message. */
   readonly userKey: string
 }
@@ -49,8 +52,7 @@ export function findCredential(data: SecretData, server: string): Result<VCenter
     return failed(
       `names ${server} under "${named(`server_${suffix}`)}" and under "${named(`server_${another}`)}": keep one of the two`,
     )
-  const password = textUnder(data, `password_${suffix}`, 'as it is')
-  return credential(data, `username_${suffix}`, password)
+  return credential(data, `username_${suffix}`, `password_${suffix}`, 'as it is')
 }
 
 /** Undefined where no URL of one is written, or nothing in its place. */
@@ -66,6 +68,11 @@ function sessionManager(data: SecretData, server: string): Result<VCenterCredent
   // The CPI would send the token of its own service account.
   const token = textUnder(data, tokenKey, 'without newline')
   if (!token.ok) return token
+  const edge = edgeOf(token.value.reveal())
+  if (edge !== undefined)
+    return failed(
+      `has a token under "${named(tokenKey)}" that begins or ends with ${edge}: write the token alone`,
+    )
   if (!TOKEN.test(token.value.reveal()))
     return failed(
       `has under "${named(tokenKey)}" something that is not a bearer token of at most 4096 characters: write the token alone`,
@@ -76,22 +83,47 @@ function sessionManager(data: SecretData, server: string): Result<VCenterCredent
 function byServer(data: SecretData, server: string): Result<VCenterCredential> {
   const userKey = keyLike(data, `${server}.username`)
   const passwordKey = keyLike(data, `${server}.password`)
-  return credential(data, userKey, textUnder(data, passwordKey, 'without newline'))
+  return credential(data, userKey, passwordKey, 'without newline')
 }
 
-function credential(data: SecretData, userKey: string, password: Result<Secret>): Result<VCenterCredential> {
+function credential(
+  data: SecretData,
+  userKey: string,
+  passwordKey: string,
+  how: 'as it is' | 'without newline',
+): Result<VCenterCredential> {
   const user = textUnder(data, userKey, 'without newline')
   if (!user.ok) return user
+  const password = textUnder(data, passwordKey, how)
   if (!password.ok) return password
   const checked = parseUser(user.value.reveal())
   if (!checked.ok) return failed(`has under "${named(userKey)}" a value that is refused: ${checked.message}`)
+  const edge = edgeOf(checked.value)
+  if (edge !== undefined && /\p{Cc}/u.test(checked.value))
+    return failed(
+      `has a user under "${named(userKey)}" that begins or ends with ${edge}: write the user's name alone`,
+    )
   if (/\p{Cc}/u.test(checked.value))
     return failed(`has a control character under "${named(userKey)}": write the user's name alone`)
   if (checked.value.length > MAX_USER)
     return failed(
       `has more than ${MAX_USER} characters under "${named(userKey)}": write the user's name alone`,
     )
-  return ok({ user: checked.value, password: password.value, userKey: named(userKey) })
+  const oddity = oddityOf('user', userKey, user.value) ?? oddityOf('password', passwordKey, password.value)
+  return ok({
+    user: checked.value,
+    password: password.value,
+    ...(oddity === undefined ? {} : { oddity }),
+    userKey: named(userKey),
+  })
+}
+
+/** A password may end with white space; what a file or an editor has left there looks the same. */
+function oddityOf(what: 'user' | 'password', key: string, value: Secret): string | undefined {
+  const edge = edgeOf(value.reveal())
+  return edge === undefined
+    ? undefined
+    : `has a ${what} under "${named(key)}" that begins or ends with ${edge}, which is a part of it: remove it unless you want that`
 }
 
 function textUnder(data: SecretData, key: string, how: 'as it is' | 'without newline'): Result<Secret> {

@@ -41,8 +41,8 @@ export type SecretData = ReadonlyMap<string, Secret | undefined>
 /** What became of reading a source. */
 export type SourceState =
   | { readonly state: 'pending' }
-  /** Worded to follow what the source is called. */
-  | { readonly state: 'failed'; readonly message: string }
+  /** Worded to follow what the source is called; `denied` where this account may not read it. */
+  | { readonly state: 'failed'; readonly message: string; readonly denied?: boolean }
   | { readonly state: 'read'; readonly data: SecretData }
 
 /** Longest value that is read, bytes: a certificate has a tenth of it. */
@@ -107,7 +107,7 @@ export function watchSecret({
     onFailing(error) {
       if (error === undefined) tell()
       else if (error instanceof ApiError && !PASSING.has(error.status))
-        onState({ state: 'failed', message: refusal(error) })
+        onState({ state: 'failed', message: refusal(error), denied: error.status === 403 })
     },
   })
 

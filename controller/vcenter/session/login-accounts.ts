@@ -15,7 +15,7 @@ import { LoginRefused } from '../wire/errors.ts'
  */
 export type Account = Pick<
   VCenterConfig,
-  'name' | 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager'
+  'name' | 'server' | 'port' | 'user' | 'password' | 'userSource' | 'sessionManager' | 'oddity'
 >
 
 export function serverOf({ server, port }: Account): string {
@@ -35,7 +35,7 @@ export function wordsFor(account: Account) {
   return {
     another: `no further login to ${server} is attempted as ${who}`,
     refused: `${server} refuses ${who} with the configured password`,
-    advice: 'check user and password',
+    advice: ['check user and password', ...(account.oddity === undefined ? [] : [account.oddity])].join('; '),
   }
 }
 
