@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import * as v from 'valibot'
 import { parseAllDocuments } from 'yaml'
 import { sampleReport } from '../../manifests/testing/sample-report.ts'
 import { applyReport, registerNode } from '../../manifests/testing/writers.ts'
@@ -44,6 +45,16 @@ async function apply(folder: string, ...options: string[]): Promise<void> {
   await run(kubectl, [...access, 'apply', ...options, '-k', join(manifests, folder)])
 }
 
+/** What `kubectl apply` has just made, applied again by the server. */
+async function takenOver(folder: string): Promise<void> {
+  await apply(folder)
+  await apply(folder, '--server-side')
+}
+
+await t.test('server-side apply takes over from apply, without a conflict', async (t) => {
+  await t.resolves(takenOver('overlays/secure-port'))
+})
+
 await t.test('the API server takes every object, and knows every field', async (t) => {
   await apply('.')
   await policiesInForce(cluster)
@@ -62,7 +73,7 @@ await t.test('the API server takes every object, and knows every field', async (
 })
 
 await t.test('the kinds of the Prometheus operator are known to the last field', async (t) => {
-  await apply('overlays/monitoring', '--server-side', '--force-conflicts')
+  await t.resolves(takenOver('overlays/monitoring'), 'server-side apply takes over from apply')
   for (const kind of ['servicemonitors/rollcall-controller', 'prometheusrules/rollcall']) {
     const path = `/apis/monitoring.coreos.com/v1/namespaces/kube-system/${kind}`
     t.match(await cluster.request('GET', path), { status: 200 }, kind)
@@ -78,6 +89,52 @@ await t.test('the kinds of the Prometheus operator are known to the last field',
     await t.rejects(applyManifest(cluster, object), { message: /field not declared in schema/ }, wrong)
   }
 })
+
+const Ended = v.object({ stdout: v.string(), code: v.optional(v.number()) })
+const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
+const POLICY = `${ADMISSION}/validatingadmissionpolicies/own-report.rollcall.dev`
+const BINDING = `${ADMISSION}/validatingadmissionpolicybindings/own-report.rollcall.dev`
+const ofTeam = { matchLabels: { team: 'a' } }
+const rules = [{ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] }]
+
+await t.test('kubectl diff shows nothing, and where a policy or a binding is narrowed', async (t) => {
+  t.strictSame(await diff(), { code: 0, shown: '' })
+  const narrowed: readonly (readonly [path: string, spec: object, shows: RegExp])[] = [
+    [POLICY, { failurePolicy: 'Ignore' }, /^- {2}failurePolicy: Ignore$/m],
+    [POLICY, { matchConstraints: { objectSelector: ofTeam } }, /^-.*team: a$/m],
+    [POLICY, { matchConstraints: { matchPolicy: 'Exact' } }, /^-.*matchPolicy: Exact$/m],
+    [POLICY, { matchConstraints: { excludeResourceRules: rules } }, /^-.*excludeResourceRules:$/m],
+    [BINDING, { validationActions: ['Audit'] }, /^\+ {2}- Deny$/m],
+    [BINDING, { matchResources: { objectSelector: ofTeam } }, /^-.*team: a$/m],
+    [BINDING, { matchResources: { namespaceSelector: ofTeam } }, /^-.*team: a$/m],
+    [BINDING, { matchResources: { resourceRules: rules } }, /^-.*resourceRules:$/m],
+    [BINDING, { matchResources: { excludeResourceRules: rules } }, /^-.*excludeResourceRules:$/m],
+  ]
+  for (const [path, spec, shows] of narrowed) {
+    const what = JSON.stringify(spec)
+    const { status } = await cluster.request(
+      'PATCH',
+      path,
+      { spec },
+      { contentType: 'application/merge-patch+json' },
+    )
+    t.equal(status, 200, what)
+    t.match(await diff(), { code: 1, shown: shows }, what)
+    await apply('.', '--server-side', '--force-conflicts')
+    t.strictSame(await diff(), { code: 0, shown: '' }, `${what} is mended`)
+  }
+})
+
+/** What the docs' `kubectl diff` shows, and its exit code. */
+async function diff(): Promise<{ code: number; shown: string }> {
+  const docs = await readFile(join(manifests, '../docs/manifests.md'), 'utf8')
+  const [, options = ''] = /^ {4}kubectl diff (.*) -k manifests\/$/m.exec(docs) ?? []
+  const access = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${cluster.dir}/kubectl`]
+  const args = [...access, 'diff', ...options.split(' ').filter(Boolean), '-k', manifests]
+  const ended = await run(await serverBinary('kubectl'), args).catch((error: unknown) => error)
+  const { stdout, code = 0 } = v.parse(Ended, ended)
+  return { code, shown: stdout }
+}
 
 await t.test('an upgrade, as the docs have it, keeps the reports and finds nothing in its way', async (t) => {
   const docs = await readFile(join(manifests, '../docs/manifests.md'), 'utf8')
