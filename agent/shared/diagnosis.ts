@@ -36,10 +36,13 @@ export function chain(
   blocked?: string,
 ): readonly Line[] {
   let cause = blocked
+  let skipped: string | undefined
   return steps.map(([check, result]) => {
+    const why = cause ?? skipped
     if (result === undefined)
-      return { check, ...skip(cause === undefined ? 'not checked' : `not checked, because of "${cause}"`) }
+      return { check, ...skip(why === undefined ? 'not checked' : `not checked, because of "${why}"`) }
     if (result.status === 'fail') cause ??= check
+    if (result.status === 'skip') skipped ??= check
     return { check, ...result }
   })
 }

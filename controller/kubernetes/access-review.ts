@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
+import type { LeaseName } from './lease.ts'
 
 /** As in a `SubjectAccessReview`. */
 export interface ResourceAttributes {
@@ -16,6 +17,24 @@ export interface ResourceAttributes {
 export interface User {
   readonly user: string
   readonly groups: readonly string[]
+}
+
+/** Where Rollcall runs, unless its chart was installed elsewhere. */
+export const DEFAULT_NAMESPACE = 'kube-system'
+
+/** The service accounts of Rollcall. */
+export interface Accounts {
+  readonly controller: LeaseName
+  readonly agent: LeaseName
+}
+
+export function accountsIn(namespace: string, controller = 'rollcall-controller'): Accounts {
+  return { controller: { namespace, name: controller }, agent: { namespace, name: 'rollcall-agent' } }
+}
+
+/** What the API server calls a service account. */
+export function userOf({ namespace, name }: LeaseName): string {
+  return `system:serviceaccount:${namespace}:${name}`
 }
 
 const SelfSubjectReview = v.object({

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
@@ -184,6 +185,13 @@ export interface CredentialFlags {
   readonly kubeconfig: string | undefined
   /** Of the kubeconfig; without it the current one. */
   readonly context?: string | undefined
+}
+
+/** The namespace of a Pod's service account; undefined outside a Pod, and where the kubelet does not say. */
+export function podNamespace(location: CredentialLocation): string | undefined {
+  if (location.kind !== 'in-cluster') return undefined
+  const file = join(location.folder, 'namespace')
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() || undefined : undefined
 }
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -11,10 +11,10 @@ import {
 import { messageOf } from '../../agent/shared/result.ts'
 import type { Basics } from '../lib/tasks.ts'
 import type { PolicyState } from '../types/cluster-state.ts'
+import { accountsIn, DEFAULT_NAMESPACE, userOf } from './access-review.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
+import type { LeaseName } from './lease.ts'
 
-/** The agents' account; impersonated without a token it belongs to no node. */
-const AGENT = 'system:serviceaccount:kube-system:rollcall-agent'
 const POLICY = 'own-report.rollcall.dev'
 /** The API server's message for a rejection by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
 const REJECTED_BY_POLICY = `ValidatingAdmissionPolicy '${POLICY}' with binding `
@@ -56,6 +56,8 @@ type PolicyAnswer =
 export function createPolicyCheck(
   options: Basics & {
     readonly client: KubeClient
+    /** The agents' account; impersonated without a token it belongs to no node. */
+    readonly agent?: LeaseName | undefined
     /** The name of any report that exists, undefined where there is none. */
     readonly sample: () => string | undefined
     /** Called after `state` has changed. */
@@ -63,6 +65,7 @@ export function createPolicyCheck(
   },
 ) {
   const { client, clock, random, logger, sample, onChange } = options
+  const { agent = accountsIn(DEFAULT_NAMESPACE).agent } = options
   const interval = createBackoff({ ...INTERVAL, random })
   const retry = createBackoff({ ...RETRY, random })
   let state: PolicyState = { state: 'pending' }
@@ -93,9 +96,9 @@ export function createPolicyCheck(
 
   async function tryWrite(what: string, request: KubeRequest): Promise<PolicyAnswer> {
     try {
-      await client.request({ ...request, impersonate: AGENT })
+      await client.request({ ...request, impersonate: userOf(agent) })
     } catch (error) {
-      return answerOf(error)
+      return answerOf(error, agent)
     }
     const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding`
     return { outcome: 'open', message }
@@ -164,7 +167,7 @@ function reportOf(name: string): object {
   }
 }
 
-function answerOf(error: unknown): PolicyAnswer {
+function answerOf(error: unknown, agent: LeaseName): PolicyAnswer {
   const cause = messageOf(error)
   if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error
@@ -172,7 +175,7 @@ function answerOf(error: unknown): PolicyAnswer {
   if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(REJECTED_BY_POLICY)) return { outcome: 'in-force' }
-  const message = `whether reports can be forged is unknown: ${obstacle(error)}`
+  const message = `whether reports can be forged is unknown: ${obstacle(error, agent)}`
   return { outcome: 'unproven', message, cause, ...(mayNotImpersonate(error) ? { mayNotTry: true } : {}) }
 }
 
@@ -181,13 +184,16 @@ function mayNotImpersonate({ status, message }: ApiError): boolean {
 }
 
 /** What keeps the check from reaching the policy, and how to remove it. */
-function obstacle(error: ApiError): string {
+function obstacle(error: ApiError, agent: LeaseName): string {
   const { status, reason, message } = error
+  const account = `${agent.namespace}/${agent.name}`
   if (mayNotImpersonate(error)) {
-    return 'kube-system/rollcall-controller may not impersonate kube-system/rollcall-agent; apply rbac.yaml'
+    const [, user = 'the controller'] = /User "([^"]*)" cannot/.exec(message) ?? []
+    const who = user.replace(/^system:serviceaccount:([^:]+):/, '$1/')
+    return `${who} may not impersonate ${account}; apply rbac.yaml`
   }
-  if (status === 403 && message.includes(`User "${AGENT}" cannot`)) {
-    return 'kube-system/rollcall-agent may not create and patch NodeReports; apply rbac.yaml'
+  if (status === 403 && message.includes(`User "${userOf(agent)}" cannot`)) {
+    return `${account} may not create and patch NodeReports; apply rbac.yaml`
   }
   if (status === 404) return 'the API server has no NodeReports; apply crd.yaml'
   if (status === 422) return 'the CRD does not take the reports of this version; apply its crd.yaml'

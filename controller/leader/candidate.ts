@@ -39,6 +39,8 @@ export interface CandidateOptions extends Pick<EnginePorts, 'events' | 'clock' |
   readonly lease: LeaseName & { readonly timing?: ElectionTiming }
   /** Unique to this process. */
   readonly identity: string
+  /** The agents' account; that of kube-system by default. */
+  readonly agent?: LeaseName | undefined
   /** Identifies us in vCenter's list of sessions. */
   readonly userAgent: string
   readonly timings: Timings
@@ -120,7 +122,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
           ...common,
           config,
           openInventory: inventories.take,
-          policy: (changes) => createPolicyCheck({ ...common, ...changes }),
+          policy: (changes) => createPolicyCheck({ ...common, agent: options.agent, ...changes }),
           interlock(onChange) {
             const own = { lease: { namespace, name }, controllers: ownControllers(config) }
             return createInterlock({ ...common, own, onChange })

@@ -99,7 +99,7 @@ t.test('without a file, the configuration is that of the Secret', async (t) => {
   t.notMatch(seen.output, PASSWORD)
   t.match(
     await first(`--kubeconfig=${controller.kubeconfig}`),
-    { status: 'fail', message: /this account may not get the Secret kube-system\/rollcall-config: use the/ },
+    { status: 'skip', message: /this account may not get the Secret kube-system\/rollcall-config: use the/ },
     'the controller itself has no right to it',
   )
   t.match(await first('--kubeconfig=/nowhere'), {
@@ -121,6 +121,16 @@ t.test('without a file, the configuration is that of the Secret', async (t) => {
   t.match(await request('DELETE', SECRET), { status: 200 })
 })
 
+t.test('who may do nothing is told of nothing that is wrong', async (t) => {
+  const nobody = await cluster.kubeconfig({ user: 'nobody', groups: [] })
+  const fromSecret = conf(/user: .*\n *password: .*/, 'secretName: vsphere\n    secretNamespace: kube-system')
+  for (const seen of [await doctor(fromSecret, nobody), await diagnose(`--kubeconfig=${nobody}`)]) {
+    t.same(failures(seen), [])
+    t.equal(seen.code, 0)
+    t.ok(seen.lines.filter(({ status }) => status === 'skip').length > 8)
+  }
+})
+
 interface Case {
   readonly what: string
   /** By default the good one. */
@@ -135,6 +145,10 @@ interface Case {
 const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const MERGE = { contentType: 'application/merge-patch+json' } as const
+const POLICY = `${ADMISSION}/validatingadmissionpolicies/update-node.rollcall.dev`
+const BINDING = `${ADMISSION}/validatingadmissionpolicybindings/update-node.rollcall.dev`
+const OF_TEAM = { matchLabels: { team: 'a' } }
+const RULES = [{ apiGroups: ['*'], apiVersions: ['*'], resources: ['*'], operations: ['*'] }]
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodereports.rollcall.dev'
 
 const cases: readonly Case[] = [
@@ -224,6 +238,30 @@ const cases: readonly Case[] = [
     ),
     check: 'admission policies',
     says: /own-report\.rollcall\.dev has no binding/,
+  },
+  ...narrowings([
+    [POLICY, { failurePolicy: 'Ignore' }, 'failurePolicy'],
+    [POLICY, { matchConstraints: { objectSelector: OF_TEAM } }, 'matchConstraints'],
+    [POLICY, { matchConditions: [{ name: 'never', expression: 'false' }] }, 'matchConditions'],
+    [POLICY, { validations: [{ expression: 'true' }] }, 'validations'],
+    [BINDING, { matchResources: { objectSelector: OF_TEAM } }, 'matchResources of its binding'],
+    [BINDING, { matchResources: { namespaceSelector: OF_TEAM } }, 'matchResources of its binding'],
+    [BINDING, { matchResources: { excludeResourceRules: RULES } }, 'matchResources of its binding'],
+  ]),
+  {
+    what: 'a password with the carriage return of a Windows file',
+    config: conf(/user: .*\n *password: .*/, 'secretName: vsphere\n    secretNamespace: kube-system'),
+    breaks: async () => {
+      const path = '/api/v1/namespaces/kube-system/secrets'
+      const [user, password] = [`${vcsim.host}.username`, `${vcsim.host}.password`]
+      await cluster.request('POST', path, {
+        metadata: { name: 'vsphere' },
+        stringData: { [user]: vcsim.username, [password]: `${PASSWORD}\r\n` },
+      })
+      return () => cluster.request('DELETE', `${path}/vsphere`)
+    },
+    check: 'vCenter main: login',
+    says: /refuses the user .*; the Secret kube-system\/vsphere has a password .* carriage return, which is a part/,
   },
   {
     what: 'a policy that was removed, for the controller itself',
@@ -343,6 +381,28 @@ function without(path: string, file: string) {
     await cluster.request('DELETE', path)
     return () => applyManifests(cluster, [file])
   }
+}
+
+/** Cases of a policy, or its binding, that is there and holds less. */
+function narrowings(
+  rows: readonly (readonly [path: string, spec: object, field: string])[],
+): readonly Case[] {
+  return rows.map(([path, spec, field]) => ({
+    what: `${path === BINDING ? 'a binding' : 'a policy'} with ${JSON.stringify(spec)}`,
+    async breaks() {
+      const { body } = await cluster.request<{ spec: object }>('GET', path)
+      const { status } = await cluster.request('PATCH', path, { spec }, MERGE)
+      if (status !== 200) throw new Error(`the change is answered with ${status}`)
+      return async () => {
+        const { body: now } = await cluster.request<object>('GET', path)
+        await cluster.request('PUT', path, { ...now, spec: body.spec })
+      }
+    },
+    check: 'admission policies',
+    says: new RegExp(
+      `update-node\\.rollcall\\.dev is not as this version ships it: ${field}; apply the policies`,
+    ),
+  }))
 }
 
 async function secondCPI() {

@@ -37,8 +37,7 @@ export const OPTIONS = {
   'lease-name': { value: 'NAME', default: 'rollcall-controller', help: 'name of that Lease' },
   namespace: {
     value: 'NS',
-    default: 'kube-system',
-    help: 'without --config, namespace of the Secret that has the configuration',
+    help: 'namespace of the accounts of Rollcall and of the Secret that has the configuration (default: that of the Pod, or kube-system)',
   },
   'config-secret': { value: 'NAME', default: 'rollcall-config', help: 'name of that Secret' },
   identity: {
@@ -108,6 +107,13 @@ export function checkNames({ namespace, name }: LeaseName, flags: LeaseName): Re
   if (name.length > 253 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name))
     return failed(`${flags.name}: expected an object name, lower case, at most 253 characters`)
   return ok({ namespace, name })
+}
+
+export function namespaceOf(values: GivenOptions): Result<string | undefined> {
+  const namespace = values.get('namespace')
+  if (namespace === undefined) return ok(namespace)
+  const checked = checkNames({ namespace, name: 'any' }, { namespace: '--namespace', name: '' })
+  return checked.ok ? ok(namespace) : checked
 }
 
 export function configOf(values: GivenOptions): Result<string> {

@@ -14,6 +14,7 @@ const DEFAULT: RunFlags = {
   leaseName: 'rollcall-controller',
   identity: undefined,
   logLevel: 'info',
+  namespace: undefined,
 }
 
 const right: readonly [string, Partial<RunFlags>][] = [
@@ -27,6 +28,7 @@ const right: readonly [string, Partial<RunFlags>][] = [
   ['run --config /c --listen off', { listen: undefined }],
   ['run --config /c --lease-namespace ns-1 --lease-name a.b', { leaseNamespace: 'ns-1', leaseName: 'a.b' }],
   ['run --config /c --identity pod-1_a --log-level debug', { identity: 'pod-1_a', logLevel: 'debug' }],
+  ['run --config /c --namespace vsphere', { namespace: 'vsphere' }],
   ['run --config -', { config: '-' }],
 ]
 for (const [line, options] of right) {
@@ -67,7 +69,7 @@ t.same(parseCommandLine(['doctor', '--config', '/c', '--lease-name', 'n', '--out
   kind: 'doctor',
   options: {
     config: '/c',
-    configSecret: { namespace: 'kube-system', name: 'rollcall-config' },
+    configSecret: { namespace: undefined, name: 'rollcall-config' },
     kubeconfig: undefined,
     context: undefined,
     leaseNamespace: 'kube-system',

@@ -79,6 +79,7 @@ function asRun({
     listen: listen.value && { host: listen.value.host || bindAddress, port: listen.value.port },
     ...lease.value,
     identity: undefined,
+    namespace: undefined,
     // klog's -v=4 is debug level.
     logLevel: verbosity >= 4 ? 'debug' : 'info',
     cpi: { timing, apiLimit, secure: secure && { ...secure, host: bindAddress }, given, notices },

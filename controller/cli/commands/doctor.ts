@@ -4,7 +4,7 @@ import { ok } from '../../../agent/shared/result.ts'
 import { MOUNTED_CONFIG } from '../../inspect/doctor/config-of-cluster.ts'
 import { doctor } from '../../inspect/doctor/doctor.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
-import { checkNames, OPTIONS, peopleFlags } from '../command-line/options.ts'
+import { checkNames, namespaceOf, OPTIONS, peopleFlags } from '../command-line/options.ts'
 import { command, configSource, partsOf } from './command.ts'
 
 /** Prints what is wrong. */
@@ -22,13 +22,18 @@ export const DOCTOR = command({
     'output',
   ],
   parse(values) {
-    const namespace = values.get('namespace') ?? OPTIONS.namespace.default
+    const namespace = namespaceOf(values)
+    if (!namespace.ok) return namespace
     const name = values.get('config-secret') ?? OPTIONS['config-secret'].default
-    const secret = checkNames({ namespace, name }, { namespace: '--namespace', name: '--config-secret' })
+    const secret = checkNames({ namespace: 'any', name }, { namespace: '', name: '--config-secret' })
     if (!secret.ok) return secret
     const flags = peopleFlags(values)
     if (!flags.ok) return flags
-    return ok({ ...flags.value, config: values.get('config'), configSecret: secret.value })
+    return ok({
+      ...flags.value,
+      config: values.get('config'),
+      configSecret: { namespace: namespace.value, name },
+    })
   },
   async start(flags, surroundings, signal) {
     const { environment, stdout } = surroundings

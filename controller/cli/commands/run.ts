@@ -3,8 +3,9 @@ import { ok } from '../../../agent/shared/result.ts'
 import type { GivenArguments } from '../../config/overrides.ts'
 import type { CpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
 import type { SecureServing } from '../../cpi/arguments/secure-serving.ts'
+import { accountsIn, DEFAULT_NAMESPACE } from '../../kubernetes/access-review.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
-import { type CredentialLocation, controllerCredentials } from '../../kubernetes/credentials.ts'
+import { type CredentialLocation, controllerCredentials, podNamespace } from '../../kubernetes/credentials.ts'
 import { createDelegatedAccess } from '../../kubernetes/delegated-access.ts'
 import { createEventRecorder } from '../../kubernetes/event-recorder.ts'
 import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kubernetes/flow-control.ts'
@@ -25,7 +26,14 @@ import {
 import { loadServingCertificate } from '../../telemetry/serving-certificate.ts'
 import { openInventory } from '../../vcenter/inventory.ts'
 import { TIMINGS, type Timings } from '../../vcenter/timings.ts'
-import { configOf, type LeaseFlags, leaseOf, logLevelOf, parseListen } from '../command-line/options.ts'
+import {
+  configOf,
+  type LeaseFlags,
+  leaseOf,
+  logLevelOf,
+  namespaceOf,
+  parseListen,
+} from '../command-line/options.ts'
 import { command, configSource, loadOrWarn, partsOf } from './command.ts'
 
 /** What the command line says. */
@@ -39,6 +47,8 @@ export interface RunFlags extends LeaseFlags {
   /** This replica's name in the Lease, to which each process adds a suffix of its own; without it the host's. */
   readonly identity: string | undefined
   readonly logLevel: LogLevel
+  /** Of Rollcall's accounts; by default the Pod's own. */
+  readonly namespace: string | undefined
   /** What only the CPI's arguments can say. */
   readonly cpi?: Pick<CpiArguments, 'timing' | 'apiLimit' | 'notices'> & {
     /** The HTTPS port, on the same address as the plain one; undefined where it is turned off. */
@@ -56,6 +66,7 @@ export interface ControllerOptions extends Basics {
   readonly apiLimit?: RateLimit | undefined
   /** Unique to this process. */
   readonly identity: string
+  readonly agent?: CandidateOptions['agent']
   readonly listen?: RunFlags['listen']
   /** The HTTPS port; none by default. */
   readonly secure?: (SecureServing & { readonly host: string }) | undefined
@@ -74,12 +85,14 @@ const FLUSH_MS = 500
 export const RUN = command<RunFlags>({
   does: "initializes the cluster's Nodes with what vCenter knows of their VMs, and keeps them current",
   required: ['config'],
-  optional: ['kubeconfig', 'listen', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
+  optional: ['kubeconfig', 'listen', 'namespace', 'lease-namespace', 'lease-name', 'identity', 'log-level'],
   parse(values) {
     const [config, listen, lease] = [configOf(values), parseListen(values.get('listen')), leaseOf(values)]
+    const namespace = namespaceOf(values)
     if (!config.ok) return config
     if (!listen.ok) return listen
     if (!lease.ok) return lease
+    if (!namespace.ok) return namespace
     return ok({
       config: config.value,
       kubeconfig: values.get('kubeconfig'),
@@ -87,6 +100,7 @@ export const RUN = command<RunFlags>({
       ...lease.value,
       identity: values.get('identity'),
       logLevel: logLevelOf(values, 'info'),
+      namespace: namespace.value,
     })
   },
   async start(flags, surroundings, signal) {
@@ -123,6 +137,7 @@ export const RUN = command<RunFlags>({
           apiLimit: cpi?.apiLimit,
           // A Pod keeps its name, but a restarted process must not take the old process's Lease for its own.
           identity: `${flags.identity ?? hostname}_${suffix}`,
+          agent: accountsIn(flags.namespace ?? podNamespace(credentials.value) ?? DEFAULT_NAMESPACE).agent,
           listen: flags.listen,
           secure: cpi?.secure,
           metrics: createMetrics({ ...parts, lease: lease.name }),
@@ -171,6 +186,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     limit,
     lease: options.lease,
     identity,
+    agent: options.agent,
     userAgent,
     timings,
     openInventory,

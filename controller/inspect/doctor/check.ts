@@ -16,6 +16,9 @@ export type Looked<T> = Result<
   }
 >
 
+/** Thrown by a look where this account lacks a right, and where that says nothing of the controller's. */
+export class Denied extends Error {}
+
 /** One thing that `doctor` checks. */
 export interface Check<Around, Seen, Given> {
   readonly name: string
@@ -49,7 +52,7 @@ export async function look<T>(work: () => Promise<T>): Promise<Looked<T>> {
   return {
     ok: false,
     message: messageOf(error),
-    denied: hasStatus(error, 403),
+    denied: hasStatus(error, 403) || error instanceof Denied,
     noPermission: error instanceof VCenterError && error.reason === 'NoPermission',
   }
 }

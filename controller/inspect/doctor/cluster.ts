@@ -1,17 +1,16 @@
 import * as v from 'valibot'
-import { fail, fine, judgeClock, skip, warn } from '../../../agent/shared/diagnosis.ts'
+import { fail, fine, judgeClock, warn } from '../../../agent/shared/diagnosis.ts'
 import { API_GROUP, API_VERSION, KIND } from '../../../agent/shared/node-report.ts'
-import { attempt } from '../../../agent/shared/result.ts'
 import type { Config, IdentityConfig } from '../../config/config.ts'
 import type { CPIFindings } from '../../cpi/hand-over.ts'
+import type { Accounts } from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
-import { createLeaseStore, type LeaseName } from '../../kubernetes/lease.ts'
-import { createPolicyCheck } from '../../kubernetes/policy-check.ts'
+import { createLeaseStore, type LeaseName, lookAtHolder } from '../../kubernetes/lease.ts'
 import { listed } from '../../lib/listed.ts'
-import { type Basics, firstAnswer } from '../../lib/tasks.ts'
+import type { Basics } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
-import { checkOf, type Looked, look } from './check.ts'
+import { checkOf } from './check.ts'
 import { fieldsOf, REPORT_FIELDS } from './report-fields.ts'
 
 /** What the checks of a cluster look with. */
@@ -19,10 +18,11 @@ export interface ClusterAround extends Basics {
   readonly client: KubeClient
   /** Whom the API server takes us for. */
   readonly user: string
-  /** Whether the credential is the Pod's own, so that its rights are the controller's. */
-  readonly inCluster: boolean
+  readonly accounts: Accounts
   /** That the replicas compete for. */
   readonly lease: LeaseName
+  /** Milliseconds since the epoch. */
+  readonly apiServerTime: () => number
   /** Undefined where it is wrong. */
   readonly config: Config | undefined
   readonly nodes: () => Promise<{
@@ -33,8 +33,7 @@ export interface ClusterAround extends Basics {
 }
 
 /** What is known of a cluster without a look of their own. */
-export interface ClusterGiven {
-  readonly user: string
+export interface ClusterGiven extends Pick<ClusterAround, 'user' | 'accounts'> {
   /** Its clock minus that of this machine, milliseconds. */
   readonly skew: number
   /** Milliseconds since the epoch, by the clock of the API server, as Leases and reports are written by machines of the cluster. */
@@ -53,10 +52,6 @@ export const clusterCheck = checkOf<ClusterAround, ClusterGiven>()
 
 /** The oldest supported version. */
 const OLDEST_KUBERNETES = '1.31'
-/** A leader renews its Lease every two seconds; it expires after fifteen. */
-const LEASE_GRACE = 60_000
-/** Milliseconds for checks that are repeated until they have an answer. */
-const PATIENCE = 12_000
 
 const Version = v.object({ gitVersion: v.string() })
 const Schemas = v.object({ components: v.object({ schemas: v.record(v.string(), v.unknown()) }) })
@@ -93,49 +88,26 @@ export const CLUSTER = {
       return fine('rollcall.dev/v1alpha1 is served, and has all fields')
     },
   }),
-  policies: clusterCheck({
-    name: 'admission policies',
-    async look(around, signal) {
-      const [tried, policies, version] = await Promise.all([
-        tryPolicy(around, signal),
-        Promise.all(POLICIES.map((policy) => lookAtPolicy(policy, around.client, signal))),
-        attempt(() => readVersion(around.client, signal)),
-      ])
-      return { tried, policies, version: version.ok ? version.value : '' }
-    },
-    judge({ tried, policies, version }, { user }) {
-      const expected = policies.filter(({ since }) => since === undefined || isAtLeast(version, since))
-      const wrong = expected.flatMap((policy) => problemOf(policy) ?? [])
-      if (wrong.length > 0)
-        return fail(`${wrong.join(', ')}; apply the policies of the manifests, with their bindings`)
-      if (tried?.state === 'not-in-force') {
-        // The controller's own account must be able to.
-        if (tried.mayNotTry !== true || user.endsWith(':rollcall-controller')) return fail(tried.message)
-      }
-      const unseen = expected.filter(({ state }) => !state.ok)
-      const proven = tried?.state === 'in-force'
-      if (unseen.length > 0)
-        return proven
-          ? fine('a forged report is refused; this account may not see whether the other policies exist')
-          : skip('this account may neither see nor try the policies; use the kubeconfig of an administrator')
-      return fine(
-        `${proven ? 'a forged report is refused, and ' : ''}${listed(expected.map(({ name }) => name))} are bound`,
-      )
-    },
-  }),
   lease: clusterCheck({
     name: 'Lease',
-    async look({ client, lease: { namespace, name } }, signal) {
-      const found = await createLeaseStore(client, namespace, name).get(signal)
-      return { name: `${namespace}/${name}`, record: found?.record }
+    async look({ client, lease: { namespace, name }, clock, apiServerTime }, signal) {
+      const store = createLeaseStore(client, namespace, name)
+      const seen = await lookAtHolder(store, { clock, now: apiServerTime }, signal)
+      return { name: `${namespace}/${name}`, ...seen }
     },
-    judge({ name, record: found }, { now }) {
+    judge({ name, record: found, alive, skew }, { now }) {
       const logs = "look at the controller's Pods and their logs"
       if (found === undefined || found.holder === '')
         return fail(`no replica holds the Lease ${name}; start the controller, or ${logs}`)
       const age = Math.round((now - Date.parse(found.renewTime)) / 1000)
-      if (age * 1000 > LEASE_GRACE)
-        return fail(`${found.holder} held the Lease ${name}, but last renewed it ${age} s ago; ${logs}`)
+      if (!alive)
+        return fail(
+          `${found.holder} held the Lease ${name}, but last renewed it ${age < 0 ? `at ${found.renewTime} by its own clock` : `${age} s ago`}; ${logs}`,
+        )
+      if (skew !== undefined)
+        return warn(
+          `${found.holder} leads, and renews the Lease ${name}, but its clock is ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'ahead of' : 'behind'} that of the API server; check NTP there`,
+        )
       return fine(`${found.holder} leads, and renewed the Lease ${name} ${Math.max(0, age)} s ago`)
     },
   }),
@@ -153,13 +125,15 @@ export const CLUSTER = {
   }),
 }
 
-async function readVersion(client: KubeClient, signal: AbortSignal): Promise<string> {
+/** @throws where the API server does not say it */
+export async function readVersion(client: KubeClient, signal: AbortSignal): Promise<string> {
   const parsed = v.safeParse(Version, await client.request({ method: 'GET', path: '/version', signal }))
   if (!parsed.success) throw new Error('the API server does not say its version')
   return parsed.output.gitVersion
 }
 
-function isAtLeast(version: string, least: string): boolean {
+/** Whether an API server's version is at least this one. */
+export function isAtLeast(version: string, least: string): boolean {
   const [major = 0, minor = 0] = versionOf(version) ?? []
   const [leastMajor = 0, leastMinor = 0] = versionOf(least) ?? []
   return major > leastMajor || (major === leastMajor && minor >= leastMinor)
@@ -167,80 +141,4 @@ function isAtLeast(version: string, least: string): boolean {
 
 function versionOf(text: string): readonly number[] | undefined {
   return /^v?(\d+)\.(\d+)/.exec(text)?.slice(1).map(Number)
-}
-
-const RESOURCES = {
-  ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
-  MutatingAdmissionPolicy: 'mutatingadmissionpolicies',
-}
-
-/** The policies that the manifests contain; a test compares the two. */
-export const POLICIES: readonly {
-  readonly name: string
-  readonly kind: keyof typeof RESOURCES
-  /** The first API server's version that has its kind, where that is not promised anyway. */
-  readonly since?: string
-}[] = [
-  { name: 'own-report.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
-  { name: 'update-node.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
-  { name: 'delete-node.rollcall.dev', kind: 'ValidatingAdmissionPolicy' },
-  { name: 'restore-labels.rollcall.dev', kind: 'MutatingAdmissionPolicy', since: '1.36' },
-]
-
-const Binding = v.object({
-  spec: v.object({ policyName: v.string(), validationActions: v.nullish(v.array(v.string())) }),
-})
-
-/** Whether a policy is there, and bound so that it refuses. */
-async function lookAtPolicy(
-  { kind, name, since }: (typeof POLICIES)[number],
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<PolicyFacts> {
-  const path = `/apis/admissionregistration.k8s.io/v1/${RESOURCES[kind]}`
-  const read = (path: string) => ifThere(client, path, signal)
-  const state = await look(async () => {
-    if ((await read(`${path}/${name}`)) === undefined) return 'missing'
-    const binding = v.safeParse(Binding, await read(`${path.replace(/ies$/, 'y')}bindings/${name}`))
-    if (!binding.success || binding.output.spec.policyName !== name) return 'not bound'
-    return binding.output.spec.validationActions?.includes('Deny') === false ? 'only warns' : 'bound'
-  })
-  return { name, ...(since === undefined ? {} : { since }), state }
-}
-
-interface PolicyFacts extends Pick<(typeof POLICIES)[number], 'name' | 'since'> {
-  readonly state: Looked<'bound' | 'not bound' | 'only warns' | 'missing'>
-}
-
-function problemOf({ name, state }: PolicyFacts): string | undefined {
-  if (!state.ok) return state.denied ? undefined : `${name}: ${state.message}`
-  switch (state.value) {
-    case 'missing':
-      return `the policy ${name} is missing`
-    case 'not bound':
-      return `the policy ${name} has no binding of that name`
-    case 'only warns':
-      return `the binding of ${name} only warns or audits`
-    case 'bound':
-      return undefined
-  }
-}
-
-/** The leader's own check, until its first answer. */
-async function tryPolicy({ client, nodes, clock, random, logger }: ClusterAround, signal: AbortSignal) {
-  const read = await attempt(nodes)
-  const [sample] = read.ok ? read.value.reports.keys() : []
-  const forCheck = { client, clock, random, logger, sample: () => sample, onChange: () => undefined }
-  const check = createPolicyCheck(forCheck)
-  const answer = () => (check.state().state === 'pending' ? undefined : check.state())
-  return firstAnswer(check.run, answer, PATIENCE, clock, signal)
-}
-
-async function ifThere(client: KubeClient, path: string, signal: AbortSignal): Promise<unknown> {
-  try {
-    return await client.request({ method: 'GET', path, signal })
-  } catch (error) {
-    if (hasStatus(error, 404)) return undefined
-    throw error
-  }
 }

@@ -27,7 +27,7 @@ export async function configOfCluster(
   client: Result<KubeClient>,
   { namespace, name }: LeaseName,
   signal: AbortSignal,
-): Promise<Result<ConfigSource>> {
+): Promise<Result<ConfigSource, { readonly message: string; readonly denied?: boolean }>> {
   if (!client.ok)
     return failed(
       `there is no --config, and no API server to read the configuration from: ${client.message}, or name the file with --config`,
@@ -38,7 +38,7 @@ export async function configOfCluster(
     v.parse(Answer, await client.value.request({ method: 'GET', path, signal })),
   )
   signal.throwIfAborted()
-  if (!read.ok) return failed(unreadable(secret, read.error))
+  if (!read.ok) return { ...failed(unreadable(secret, read.error)), denied: hasStatus(read.error, 403) }
   // Wrapped, so that nothing prints them by accident.
   const files = new Map(
     Object.entries(read.value.data ?? {}).map(([key, value]) => [key, new Secret(value)] as const),

@@ -1,10 +1,12 @@
 /** Whether a vSphere CPI runs, and what one has left behind. */
-import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
+import { fail, fine, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import type { CPIFindings } from '../../cpi/hand-over.ts'
 import { handlesNodes, nameOf } from '../../cpi/interlock/find-cpi.ts'
 import { firstLook } from '../../cpi/interlock/interlock.ts'
 import { isUnseen } from '../../cpi/interlock/judge-interlock.ts'
+import { userOf } from '../../kubernetes/access-review.ts'
+import { hasStatus } from '../../kubernetes/api-error.ts'
 import { listed } from '../../lib/listed.ts'
 import { ownControllers } from '../../loops/table.ts'
 import { clusterCheck } from './cluster.ts'
@@ -19,9 +21,19 @@ export const CPI = {
         firstLook({ client, own, clock, random, logger }, signal),
         attempt(cpi),
       ])
-      return { interlock: state, remarks, cpi: found.ok ? found.value : undefined }
+      const denied = !found.ok && hasStatus(found.error, 403)
+      return { interlock: state, remarks, cpi: found.ok ? found.value : undefined, denied }
     },
-    judge({ interlock, remarks, cpi }) {
+    judge({ interlock, remarks, cpi, denied }, { user, accounts }) {
+      // The controller's own account sees what matters to the leader.
+      if (
+        denied &&
+        user !== userOf(accounts.controller) &&
+        (interlock?.state === 'held' || remarks.length > 0)
+      )
+        return skip(
+          'this account may not see whether a vSphere CPI handles Nodes; use the kubeconfig of an administrator',
+        )
       if (cpi !== undefined) {
         const paravirtual = [...cpi.cpi, ...cpi.others].find(
           ({ flags }) => flags.cloudProvider === 'vsphere-paravirtual',

@@ -6,11 +6,12 @@ import { node as nodeOf } from '../../../test/fixtures/facts.ts'
 import { findManagers } from '../../cpi/interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../../cpi/interlock/testing/cpi-object.ts'
 import { parseWorkload } from '../../cpi/interlock/workloads.ts'
+import { accountsIn } from '../../kubernetes/access-review.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
 import type { Looked } from './check.ts'
-import { POLICIES } from './cluster.ts'
 import { type ClusterFacts, type DoctorFacts, judge } from './doctor.ts'
+import { POLICIES } from './policies.ts'
 import { REPORT_FIELDS } from './report-fields.ts'
 import type { VCenterFacts } from './vcenter.ts'
 
@@ -66,14 +67,17 @@ type Seen = ClusterFacts['seen']
 type SeenBy<Name extends keyof Seen> = Extract<Seen[Name], { ok: true }>['value']
 
 /** What may be changed of a cluster. */
-interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'skew'> {
+interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'accounts' | 'skew'> {
   readonly version: Looked<string>
   readonly reportFields: NonNullable<Seen['reportFields']>
   readonly ownReportPolicy: SeenBy<'policies'>['tried']
   readonly policies: SeenBy<'policies'>['policies']
   readonly controllerRights: NonNullable<Seen['controllerRights']>
   readonly agentRights: NonNullable<Seen['agentRights']>
-  readonly lease: { readonly name: string; readonly record: Looked<SeenBy<'lease'>['record']> }
+  readonly lease: Partial<Pick<SeenBy<'lease'>, 'alive' | 'skew'>> & {
+    readonly name: string
+    readonly record: Looked<SeenBy<'lease'>['record']>
+  }
   readonly nodes: NonNullable<Seen['nodes']>
   readonly interlock: SeenBy<'cpi'>['interlock']
   readonly interlockRemarks: readonly string[]
@@ -82,6 +86,7 @@ interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'skew'> {
 
 const cluster: ClusterChanges = {
   user: 'admin',
+  accounts: accountsIn('kube-system'),
   skew: 400,
   version: seen('v1.36.1'),
   reportFields: seen(REPORT_FIELDS),
@@ -89,7 +94,7 @@ const cluster: ClusterChanges = {
   policies: POLICIES.map(({ name, since }) => ({
     name,
     ...(since === undefined ? {} : { since }),
-    state: seen('bound' as const),
+    state: seen({ is: 'bound' as const }),
   })),
   controllerRights: seen({ account: 'kube-system/rollcall-controller', missing: [] }),
   agentRights: seen({ account: 'kube-system/rollcall-agent', missing: [] }),
@@ -104,19 +109,25 @@ const cluster: ClusterChanges = {
 }
 /** What is seen of it, by the checks. */
 function clusterOf(changes: ClusterChanges): ClusterFacts {
-  const { user, skew, version, policies, ownReportPolicy: tried, lease, cpi, ...others } = changes
+  const { user, accounts, skew, version, policies, ownReportPolicy: tried, lease, cpi, ...others } = changes
   const { interlock, interlockRemarks: remarks, ...more } = others
-  const { name, record } = lease
+  const { name, record, ...sight } = lease
   return {
     user,
+    accounts,
     skew,
     seen: {
       ...more,
       skew: seen(undefined),
       version,
       policies: seen({ tried, policies, version: version.ok ? version.value : '' }),
-      lease: record.ok ? seen({ name, record: record.value }) : record,
-      cpi: seen({ interlock, remarks, cpi: cpi.ok ? cpi.value : undefined }),
+      lease: record.ok ? seen({ name, alive: true, ...sight, record: record.value }) : record,
+      cpi: seen({
+        interlock,
+        remarks,
+        cpi: cpi.ok ? cpi.value : undefined,
+        denied: !cpi.ok && cpi.denied,
+      }),
       loadBalancers: cpi,
       routes: cpi,
     },
@@ -185,6 +196,7 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
   [{ tls: seen({ expiresAt: NOW + 12 * DAY }) }, 'TLS', 'warn', /expires in 12 days; renew it/],
   [{ trust: 'thumbprint', tls: seen({ expiresAt: NOW - 2 * DAY }) }, 'TLS', 'warn', /expired 2 days ago/],
   [{ trust: 'insecure' }, 'TLS', 'warn', /not checked.*configure caFile or thumbprint/],
+  [{ credential: seen('the Secret a/b has a password ...') }, 'credential', 'warn', /^the Secret a\/b has/],
   [{ login: broken('refused') }, 'login', 'fail', /refused/],
   [{ sessions: noPermission('no') }, 'sessions', 'skip', /^the vCenter account .*does not need to/],
   [{ sessions: seen({ all: 500, own: 450 }) }, 'sessions', 'warn', /450 of this account.*of its own/],
@@ -257,6 +269,7 @@ for (const [change, check, status, message] of ofVCenter)
     t.equal(lines.length, 1)
   })
 
+const { lease: leased } = cluster
 const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
   [{ reportFields: seen(undefined) }, 'CRD', 'fail', /apply crd\.yaml/],
   [{ reportFields: seen(REPORT_FIELDS.slice(1)) }, 'CRD', 'fail', /lacks spec\.nodeUID/],
@@ -288,6 +301,18 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
   ],
   [{ lease: { name: 'ns/l', record: seen(undefined) } }, 'Lease', 'fail', /no replica holds the Lease ns\/l/],
   [{ lease: { name: 'ns/l', record: broken('cut off') } }, 'Lease', 'fail', /cut off/],
+  [
+    { lease: { ...leased, alive: false } },
+    'Lease',
+    'fail',
+    /^a held the Lease .*, but last renewed it 0 s ago/,
+  ],
+  [
+    { lease: { ...leased, skew: -600_000 } },
+    'Lease',
+    'warn',
+    /^a leads, .* clock is 600 s behind that of the API/,
+  ],
   [{ skew: -61_000 }, "API server's clock", 'fail', /61 s behind/],
   [
     { nodes: nodesSeen([node], []) },
@@ -364,8 +389,8 @@ for (const [change, check, status, message] of ofCluster)
   })
 
 t.test('policies: what is missing, and what an older API server cannot have', async (t) => {
-  const without = (name: string, state: 'missing' | 'only warns') =>
-    cluster.policies.map((each) => (each.name === name ? { ...each, state: seen(state) } : each))
+  const without = (name: string, is: 'missing' | 'only warns') =>
+    cluster.policies.map((each) => (each.name === name ? { ...each, state: seen({ is }) } : each))
   const judged = (change: Partial<ClusterChanges>) =>
     wrong({ ...good, cluster: seen(clusterOf({ ...cluster, ...change })) })
   t.match(judged({ policies: without('delete-node.rollcall.dev', 'missing') }), [
@@ -377,6 +402,24 @@ t.test('policies: what is missing, and what an older API server cannot have', as
   const older = { policies: without('restore-labels.rollcall.dev', 'missing') }
   t.same(judged({ ...older, version: seen('v1.34.2') }), [])
   t.equal(judged(older).length, 1)
+  const changed = cluster.policies.map((each) =>
+    each.name === 'own-report.rollcall.dev'
+      ? {
+          ...each,
+          state: seen({
+            is: 'changed' as const,
+            differs: ['failurePolicy', 'matchResources of its binding'],
+          }),
+        }
+      : each,
+  )
+  t.match(judged({ policies: changed }), [
+    {
+      status: 'fail',
+      message:
+        'the policy own-report.rollcall.dev is not as this version ships it: failurePolicy, matchResources of its binding; apply the policies of the manifests of this version, with their bindings',
+    },
+  ])
   const unseen = cluster.policies.map((each) => ({ ...each, state: denied('') }))
   t.same(judged({ policies: unseen }), [], 'the trial is enough')
   const cannotTry = {
@@ -401,7 +444,8 @@ t.test('a machine whose clock is wrong does not make the cluster look silent', a
   }
   const checks = judge(good).map(({ check }) => check)
   t.ok(checks.indexOf("API server's clock") < checks.indexOf('Lease'), 'what is to be mended comes first')
-  const silent = seen(clusterOf({ ...cluster, skew: 30 * 60_000 }))
+  const { lease } = cluster
+  const silent = seen(clusterOf({ ...cluster, skew: 30 * 60_000, lease: { ...lease, alive: false } }))
   t.match(wrong({ ...good, vCenters: [], cluster: silent }), [{}, { check: 'Lease' }, { check: 'agents' }])
 })
 
@@ -492,6 +536,26 @@ t.test('what depends on a line that fails is skipped because of it', async (t) =
     noFile.find(({ check }) => check === 'vCenters'),
     { status: 'skip', message: /because of "configuration"/ },
   )
+})
+
+t.test('what this account may not do is skipped, and not held against the cluster', async (t) => {
+  const { login: _, ...unknown } = vCenter
+  const lines = judge({
+    ...good,
+    configuration: { ok: false, problems: ['this account may not get it'], denied: true },
+    vCenters: [{ ...unknown, credential: denied('the Secret a/b may not be read') }],
+  })
+  t.notOk(hasFailed(lines))
+  t.match(lines[0], { check: 'configuration', status: 'skip', message: 'this account may not get it' })
+  const of = (check: string) => lines.find((line) => line.check === check)
+  t.match(of('vCenter main: credential'), { status: 'skip', message: /the Secret a\/b may not be read/ })
+  const leases = { cpi: denied(''), interlock: { state: 'held', message: 'not known by what' } as const }
+  const blind = judge({ ...good, cluster: seen(clusterOf({ ...cluster, ...leases })) })
+  t.match(
+    blind.find(({ check }) => check === 'vSphere CPI'),
+    { status: 'skip', message: /^this account may not see whether a vSphere CPI/ },
+  )
+  t.match(of('vCenter main: login'), { status: 'skip', message: /because of "vCenter main: credential"/ })
 })
 
 t.test('the two forms', async (t) => {

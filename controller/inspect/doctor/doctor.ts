@@ -1,5 +1,6 @@
+import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { chain, fail, fine, type Line, warn } from '../../../agent/shared/diagnosis.ts'
+import { chain, fail, fine, type Line, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { API_GROUP, API_VERSION, type ParentObject, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
@@ -7,7 +8,13 @@ import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { ConfigError } from '../../config/findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
-import { reviewSelf } from '../../kubernetes/access-review.ts'
+import {
+  type Accounts,
+  accountsIn,
+  DEFAULT_NAMESPACE,
+  reviewSelf,
+  userOf,
+} from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
@@ -29,12 +36,13 @@ import { type FactsOf, judgeAll, type Looked, look, lookAll, once } from './chec
 import { CLUSTER, type ClusterAround, type ClusterGiven } from './cluster.ts'
 import { configOfCluster } from './config-of-cluster.ts'
 import { CPI } from './cpi.ts'
+import { POLICY_CHECKS } from './policies.ts'
 import { RIGHTS } from './rights.ts'
 import { judgeTwins, judgeVCenter, lookAtVCenter, type VCenterFacts } from './vcenter.ts'
 
 const { skew, reportFields, ...others } = CLUSTER
 /** The checks of the cluster, in the order of their lines. */
-const CHECKS = { skew, reportFields, ...RIGHTS, ...others, ...AGENTS, ...CPI }
+const CHECKS = { skew, reportFields, ...RIGHTS, ...POLICY_CHECKS, ...others, ...AGENTS, ...CPI }
 
 /** What `doctor` has seen. */
 export interface DoctorFacts {
@@ -45,21 +53,22 @@ export interface DoctorFacts {
       readonly path: string
       readonly vCenters: readonly string[]
     } & Pick<Config, 'identity'>,
-    { readonly problems: readonly string[] }
+    Unconfigured
   >
   readonly cluster: Looked<ClusterFacts>
   /** In the order of the configuration; none where that is wrong. */
   readonly vCenters: readonly VCenterFacts[]
 }
 
-export interface ClusterFacts extends Pick<ClusterGiven, 'user' | 'skew'> {
+export interface ClusterFacts extends Pick<ClusterGiven, 'user' | 'accounts' | 'skew'> {
   readonly seen: FactsOf<typeof CHECKS>
 }
 
 export interface DoctorOptions extends Basics {
   /** Without one it is read from {@link configSecret}. */
   readonly config: ConfigSource | undefined
-  readonly configSecret: LeaseName
+  /** By default in the namespace of the controller's account. */
+  readonly configSecret: Pick<LeaseName, 'name'> & { readonly namespace: string | undefined }
   /** Or why there is none. */
   readonly credentials: Result<CredentialLocation>
   /** That the replicas compete for. */
@@ -78,26 +87,30 @@ const CREDENTIALS_WITHIN = 15_000
  * @throws the signal's reason when it aborts; whatever else goes wrong is a line
  */
 export async function doctor(options: DoctorOptions, signal: AbortSignal): Promise<readonly Line[]> {
-  const { credentials, clock } = options
+  const { clock } = options
   const client = connect(options)
   try {
-    const configured = await loadConfigured(options, client, signal)
+    const self = once(() => whoAmI(opens(client), clock, signal))
+    const accounts = await findAccounts(options, client, self, signal)
+    const isController = once(async () => (await self()).user === userOf(accounts.controller))
+    const configured = await loadConfigured(options, client, accounts, signal)
     const readNodes = once(() => nodesAndReports(client, signal))
     const [vCenters, cluster] = await Promise.all([
-      configured.ok ? lookAtVCenters(configured.value, readNodes, client, options, signal) : [],
+      configured.ok ? lookAtVCenters(configured.value, readNodes, isController, client, options, signal) : [],
       look(async () => {
         const opened = opens(client)
-        const self = await whoAmI(opened, clock, signal)
+        const { user, skew } = await self()
         const around: ClusterAround = {
           ...options,
           client: opened,
-          user: self.user,
-          inCluster: credentials.ok && credentials.value.kind === 'in-cluster',
+          user,
+          accounts,
+          apiServerTime: () => clock.now() + skew,
           config: configured.ok ? configured.value.loaded.config : undefined,
           nodes: readNodes,
           cpi: once(() => readCPI(opened, signal)),
         }
-        return { ...self, seen: await lookAll(CHECKS, around, signal) }
+        return { user, accounts, skew, seen: await lookAll(CHECKS, around, signal) }
       }),
     ])
     signal.throwIfAborted()
@@ -126,7 +139,10 @@ export function judge({ configuration, cluster, vCenters, now }: DoctorFacts): r
 
 function judgeConfiguration(configuration: DoctorFacts['configuration']): readonly Line[] {
   const check = 'configuration'
-  if (!configuration.ok) return configuration.problems.map((problem) => ({ check, ...fail(problem) }))
+  if (!configuration.ok) {
+    const say = configuration.denied === true ? skip : fail
+    return configuration.problems.map((problem) => ({ check, ...say(problem) }))
+  }
   const { path, vCenters, warnings } = configuration.value
   const many = `${count(vCenters.length, 'vCenter')} (${listed(vCenters)})`
   return [
@@ -135,18 +151,50 @@ function judgeConfiguration(configuration: DoctorFacts['configuration']): readon
   ]
 }
 
-type Configured = Result<
-  { readonly source: ConfigSource; readonly loaded: LoadedConfig },
-  { readonly problems: readonly string[] }
->
+interface Unconfigured {
+  readonly problems: readonly string[]
+  /** Whether this account may not read it, which says nothing of what is there. */
+  readonly denied?: boolean
+}
+
+type Configured = Result<{ readonly source: ConfigSource; readonly loaded: LoadedConfig }, Unconfigured>
+
+const Binding = v.object({
+  subjects: v.array(v.object({ kind: v.string(), name: v.string(), namespace: v.nullish(v.string(), '') })),
+})
+
+/**
+ * The accounts that Rollcall has in this cluster: the controller's is the one that has its rights, or in a Pod our own. The
+ * chart may have given it another namespace and name.
+ */
+async function findAccounts(
+  { credentials, configSecret: { namespace = DEFAULT_NAMESPACE } }: DoctorOptions,
+  client: Result<KubeClient>,
+  self: () => Promise<{ readonly user: string }>,
+  signal: AbortSignal,
+): Promise<Accounts> {
+  const path = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/rollcall-controller'
+  const read = await attempt(async () =>
+    v.parse(Binding, await opens(client).request({ method: 'GET', path, signal })),
+  )
+  const account = read.ok ? read.value.subjects.find(({ kind }) => kind === 'ServiceAccount') : undefined
+  if (account !== undefined) return accountsIn(account.namespace, account.name)
+  const inPod = credentials.ok && credentials.value.kind === 'in-cluster'
+  const own = inPod ? await attempt(self) : undefined
+  const [, space, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(own?.ok ? own.value.user : '') ?? []
+  return space === undefined ? accountsIn(namespace) : accountsIn(space, name)
+}
 
 async function loadConfigured(
   { config, configSecret }: DoctorOptions,
   client: Result<KubeClient>,
+  { controller }: Accounts,
   signal: AbortSignal,
 ): Promise<Configured> {
-  const source = config === undefined ? await configOfCluster(client, configSecret, signal) : ok(config)
-  if (!source.ok) return { ok: false, problems: [source.message] }
+  const { namespace = controller.namespace, name } = configSecret
+  const source =
+    config === undefined ? await configOfCluster(client, { namespace, name }, signal) : ok(config)
+  if (!source.ok) return { ok: false, problems: [source.message], denied: source.denied === true }
   try {
     return ok({ source: source.value, loaded: await loadConfig(source.value) })
   } catch (error) {
@@ -203,6 +251,7 @@ async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) 
 async function lookAtVCenters(
   { source, loaded }: Extract<Configured, { readonly ok: true }>['value'],
   nodes: ClusterAround['nodes'],
+  isController: () => Promise<boolean>,
   client: Result<KubeClient>,
   options: DoctorOptions,
   signal: AbortSignal,
@@ -234,6 +283,7 @@ async function lookAtVCenters(
   }
   const userAgent = `rollcall-controller/${options.version}`
   const { alone } = annotations
-  const around = { logins, alone, labels, parentsIn, userAgent, timings: TIMINGS, clock, random, logger }
+  const shared = { logins, alone, labels, parentsIn, userAgent, timings: TIMINGS, clock, random, logger }
+  const around = { ...shared, isController }
   return Promise.all(vCenters.map((each) => lookAtVCenter({ ...around, config: each }, signal)))
 }

@@ -7,7 +7,7 @@ import type { VCenterConfig } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { createNames } from '../../vcenter/wire/names.ts'
 import { trustConnector } from '../../vcenter/wire/trust.ts'
-import { checkOf } from './check.ts'
+import { checkOf, Denied } from './check.ts'
 
 const TCP_TIMEOUT = 10_000
 const DAY = 24 * 3_600_000
@@ -24,7 +24,12 @@ export interface VCenterGiven {
 }
 
 const check = checkOf<
-  { readonly config: VCenterConfig; readonly server: string; readonly clock: Clock },
+  {
+    readonly config: VCenterConfig
+    readonly server: string
+    readonly isController: () => Promise<boolean>
+    readonly clock: Clock
+  },
   VCenterGiven
 >()
 
@@ -120,11 +125,13 @@ export const REACH = {
   credential: check({
     name: 'credential',
     after: 'tls',
-    async look({ config: { noCredential } }): Promise<undefined> {
-      if (noCredential !== undefined)
-        throw new Error(noCredential.state === 'pending' ? NOT_READ : noCredential.message)
+    async look({ config: { noCredential, oddity }, isController }) {
+      if (noCredential?.state === 'pending') throw new Error(NOT_READ)
+      if (noCredential?.denied === true && !(await isController())) throw new Denied(noCredential.message)
+      if (noCredential !== undefined) throw new Error(noCredential.message)
+      return oddity
     },
-    judge: () => fine('user and password are there'),
+    judge: (oddity) => (oddity === undefined ? fine('user and password are there') : warn(oddity)),
   }),
 }
 

@@ -1,8 +1,8 @@
 /** The rights that the manifests give, to check that they are there. */
 import { fail, fine } from '../../../agent/shared/diagnosis.ts'
 import type { Config } from '../../config/config.ts'
-import { DEFAULT_LEASE } from '../../cpi/interlock/find-cpi.ts'
-import { type ResourceAttributes, reviewAccess, type User } from '../../kubernetes/access-review.ts'
+import { DEFAULT_LEASE, textOf } from '../../cpi/interlock/find-cpi.ts'
+import { type ResourceAttributes, reviewAccess, type User, userOf } from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import { listed } from '../../lib/listed.ts'
@@ -19,14 +19,10 @@ export interface Right {
   readonly namespace?: string
 }
 
-const NAMESPACE = 'kube-system'
-const CONTROLLER_ACCOUNT = 'rollcall-controller'
-const AGENT_ACCOUNT = 'rollcall-agent'
-
 const LEASES = 'leases.coordination.k8s.io'
 
-/** What `rbac.yaml` gives the controller, for the Lease that it competes for. */
-export function controllerRights(lease: LeaseName): readonly Right[] {
+/** What `rbac.yaml` gives the controller, for the Lease that it competes for and the agents' account. */
+export function controllerRights(lease: LeaseName, agent: LeaseName): readonly Right[] {
   return flat([
     { verbs: ['list', 'watch', 'patch', 'delete'], on: 'nodes' },
     { verbs: ['patch'], on: 'nodes/status' },
@@ -41,7 +37,7 @@ export function controllerRights(lease: LeaseName): readonly Right[] {
     { verbs: ['list'], on: 'daemonsets.apps', namespace: DEFAULT_LEASE.namespace },
     { verbs: ['list'], on: 'deployments.apps', namespace: DEFAULT_LEASE.namespace },
     { verbs: ['get'], on: LEASES, namespace: 'kube-node-lease' },
-    { verbs: ['impersonate'], on: 'serviceaccounts', namespace: NAMESPACE, name: AGENT_ACCOUNT },
+    { verbs: ['impersonate'], on: 'serviceaccounts', ...agent },
   ])
 }
 
@@ -94,28 +90,27 @@ function judge({ account, missing }: Awaited<ReturnType<typeof missingOf>>) {
 export const RIGHTS = {
   controllerRights: clusterCheck({
     name: 'RBAC of the controller',
-    look({ client, user, inCluster, lease, config }, signal) {
-      const account = serviceAccount(CONTROLLER_ACCOUNT)
+    look({ client, user, accounts, lease, config }, signal) {
+      const account = serviceAccount(accounts.controller)
       // Of its own rights an account may ask without a user.
-      const whose = inCluster || user === account.user.user ? { account: user } : account
+      const whose = user === account.user.user ? { account: user } : account
       const secrets = config === undefined ? [] : secretRights(config)
-      return missingOf(client, [...controllerRights(lease), ...secrets], whose, signal)
+      return missingOf(client, [...controllerRights(lease, accounts.agent), ...secrets], whose, signal)
     },
     judge,
   }),
   agentRights: clusterCheck({
     name: 'RBAC of the agents',
-    look: ({ client }, signal) => missingOf(client, AGENT_RIGHTS, serviceAccount(AGENT_ACCOUNT), signal),
+    look: ({ client, accounts }, signal) =>
+      missingOf(client, AGENT_RIGHTS, serviceAccount(accounts.agent), signal),
     judge,
   }),
 }
 
-function serviceAccount(name: string) {
-  const groups = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`, 'system:authenticated']
-  return {
-    account: `${NAMESPACE}/${name}`,
-    user: { user: `system:serviceaccount:${NAMESPACE}:${name}`, groups },
-  }
+function serviceAccount(account: LeaseName) {
+  const { namespace } = account
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
+  return { account: textOf(account), user: { user: userOf(account), groups } }
 }
 
 function attributesOf({ verb, on, name, namespace }: Right): ResourceAttributes {

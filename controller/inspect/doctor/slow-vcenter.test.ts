@@ -29,6 +29,7 @@ t.test('a login that takes long is waited for', async (t) => {
       },
       logins: testLogins({ once: true }),
       alone: () => undefined,
+      isController: async () => true,
       labels: { zone: 'k8s-zone', region: undefined },
       parentsIn: async () => [],
       userAgent: 'rollcall-controller/test',

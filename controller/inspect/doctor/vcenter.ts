@@ -32,6 +32,8 @@ interface VCenterOptions extends Basics {
   readonly logins: LoginLimiter
   /** Why logins are not counted together with the leader's; undefined where they are. */
   readonly alone: () => string | undefined
+  /** Whether our rights are the controller's. */
+  readonly isController: () => Promise<boolean>
   readonly labels: Config['labels']
   /** What stands above the VMs of this vCenter (`about.instanceUuid`) that Nodes are bound to. */
   readonly parentsIn: (instanceUUID: string) => Promise<readonly ParentObject[]>
