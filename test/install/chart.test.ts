@@ -137,6 +137,105 @@ t.test('images and the Secret can be named', async (t) => {
   })
 })
 
+t.test('another namespace and account, in every object, policies included', async (t) => {
+  const asked = {
+    namespace: 'vsphere',
+    values: { serviceAccount: { name: 'mine' }, monitoring: { enabled: true } },
+  }
+  const moved = chartObjects(asked)
+  // What is about objects of other namespaces stays there.
+  const kept = ['kube-system', 'default', 'kube-node-lease']
+  const roles = moved.filter(
+    ({ kind, metadata }) => /^Role/.test(kind) && kept.includes(metadata.namespace ?? ''),
+  )
+  t.strictSame(
+    roles.map(idOf),
+    kept
+      .toSorted()
+      .flatMap((namespace) =>
+        ['Role', 'RoleBinding'].map((kind) => `${kind} ${namespace}/rollcall-controller`),
+      )
+      .toSorted(),
+  )
+  const back = JSON.stringify(moved)
+    .replaceAll('serviceaccount:vsphere:mine', 'serviceaccount:kube-system:rollcall-controller')
+    .replaceAll('serviceaccount:vsphere:', 'serviceaccount:kube-system:')
+    .replaceAll('vsphere/rollcall-agent', 'kube-system/rollcall-agent')
+    .replaceAll('"namespace":"vsphere"', '"namespace":"kube-system"')
+    .replaceAll('"name":"mine"', '"name":"rollcall-controller"')
+    .replaceAll('"serviceAccountName":"mine"', '"serviceAccountName":"rollcall-controller"')
+  t.strictSame(byName(JSON.parse(back)), kustomizeObjects('overlays/monitoring'))
+  const names = JSON.stringify(moved)
+  for (const old of ['kube-system:rollcall', 'kube-system/rollcall']) t.notMatch(names, old)
+  const { text } = render({ ...asked, values: { ...asked.values, config: CPI } })
+  const secrets = objectsOf(text).filter(({ metadata }) => metadata.name === 'rollcall-credentials')
+  t.match(secrets, [
+    { metadata: { namespace: 'vsphere' } },
+    { metadata: { namespace: 'vsphere' }, subjects: [{ name: 'mine', namespace: 'vsphere' }] },
+  ])
+  t.match(text, /secretNamespace: vsphere/)
+})
+
+t.test('what is said of Pods is added to what they have, and keeps them where they may run', async (t) => {
+  const terms = (...lists: readonly (readonly object[])[]) => ({
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: lists.map((matchExpressions) => ({ matchExpressions })),
+      },
+    },
+  })
+  const given = {
+    resources: { limits: { memory: '1Gi' } },
+    nodeSelector: { disk: 'ssd' },
+    priorityClassName: 'mine',
+    podAnnotations: { 'example.com/a': 'b' },
+    extraArgs: ['--log-level=debug'],
+    tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+  } as const
+  const [here, there] = [
+    { key: 'a', operator: 'Exists' },
+    { key: 'b', operator: 'Exists' },
+  ]
+  const affinity = { ...terms([here], [there]), podAntiAffinity: { own: true } }
+  const controlPlane = { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }
+  const values = { controller: { ...given, affinity }, agent: { ...given, affinity } }
+  const podsOf = (values: Values, kind: string) => {
+    const found = chartObjects({ values }).find((object) => object.kind === kind)
+    return v.parse(v.looseObject({ spec: v.looseObject({ template: Template }) }), found).spec.template
+  }
+  const before = podsOf({}, 'Deployment')
+  const { metadata, spec } = podsOf(values, 'Deployment')
+  const [container] = spec.containers
+  t.match(metadata.annotations, given.podAnnotations)
+  t.match(spec, { priorityClassName: 'mine', nodeSelector: given.nodeSelector })
+  t.strictSame(spec.tolerations, [...before.spec.tolerations, ...given.tolerations])
+  t.strictSame(spec.affinity, { ...affinity, ...terms([controlPlane, here], [controlPlane, there]) })
+  t.strictSame(container?.args, [...(before.spec.containers[0]?.args ?? []), '--log-level=debug'])
+  t.match(container?.resources, { requests: { cpu: '50m' }, limits: { memory: '1Gi' } })
+
+  const agent = podsOf(values, 'DaemonSet')
+  t.match(agent.spec, { priorityClassName: 'mine', tolerations: given.tolerations, affinity })
+  t.equal(agent.spec.tolerations.length, 1, 'in place of its own, which tolerates everything')
+  t.strictSame(agent.spec.nodeSelector, { 'kubernetes.io/os': 'linux', disk: 'ssd' })
+  t.match(agent.spec.containers[0], { args: given.extraArgs, resources: { requests: { cpu: '5m' } } })
+
+  const preferring = { controller: { hostedControlPlane: true, affinity: { podAffinity: { own: true } } } }
+  t.strictSame(podsOf(preferring, 'Deployment').spec.affinity, {
+    podAffinity: { own: true },
+    ...terms([{ key: 'rollcall.node-restriction.kubernetes.io/controller', operator: 'Exists' }]),
+  })
+})
+
+const Template = v.object({
+  metadata: v.looseObject({ annotations: v.optional(v.unknown()) }),
+  spec: v.looseObject({
+    tolerations: v.array(v.unknown()),
+    affinity: v.optional(v.unknown()),
+    nodeSelector: v.optional(v.unknown()),
+    containers: v.array(v.looseObject({ args: v.optional(v.array(v.string())), resources: v.unknown() })),
+  }),
+})
+
 t.test("the CPI's values become the file, the Secret and the right to it", async (t) => {
   const added = (values: Values) =>
     chartObjects({ values }).filter(({ metadata }) =>
@@ -236,12 +335,25 @@ t.test('no thumbprint is carried over as insecureFlag', async (t) => {
 })
 
 const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
-  [
-    { namespace: 'vsphere' },
-    /namespace: must be kube-system, because .*helm install --namespace kube-system/,
-  ],
   [{ kubeVersion: '1.30.0' }, /requires kubeVersion: >=1\.31/],
-  [{ values: { serviceAccount: { name: 'mine' } } }, /serviceAccount\.name: "mine" cannot be used/],
+  [{ values: { serviceAccount: { name: 'rollcall-agent' } } }, /rollcall-agent is the account of the agents/],
+  [{ values: { serviceAccount: { name: "x' || true" } } }, /serviceAccount[./]name/],
+  [
+    { values: { controller: { extraArgs: ['--config=/x'] } } },
+    /controller\.extraArgs: --config cannot be given/,
+  ],
+  [{ values: { controller: { extraArgs: ['--listen', 'off'] } } }, /controller[./]extraArgs[./]1/],
+  [{ values: { controller: { extraArgs: '--log-level=debug' } } }, /controller[./]extraArgs/],
+  [{ values: { controller: { tolerations: [{ keys: 'a' }] } } }, /controller[./]tolerations[./]0/],
+  [{ values: { controller: { affinity: { node: {} } } } }, /controller[./]affinity/],
+  [{ values: { controller: { resources: { limit: {} } } } }, /controller[./]resources/],
+  [{ values: { agent: { podAnnotations: { a: true } } } }, /agent[./]podAnnotations/],
+  [{ values: { agent: { nodeSelector: ['a'] } } }, /agent[./]nodeSelector/],
+  [{ values: { agent: { priorityClassName: 'A b' } } }, /agent[./]priorityClassName/],
+  [
+    { values: { daemonset: { affinity: { podAffinity: {} } } } },
+    /daemonset\.affinity: has no effect here, .*give controller\.affinity instead/,
+  ],
   [
     { values: { serviceAccount: { create: false } } },
     /serviceAccount\.create, rbac\.create: cannot be false/,

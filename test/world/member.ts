@@ -25,6 +25,8 @@ export interface MemberOptions {
   readonly runsIn?: VcsimVM
   /** Whose credential its agent has: the kubelet's (systemd unit, the default), or its Pod's token (DaemonSet). */
   readonly agentOf?: 'kubelet' | 'pod'
+  /** Of that Pod. */
+  readonly namespace?: string
   /** Whether VMware Tools have told vCenter its host name and its addresses before its Node comes. */
   readonly tools?: boolean
   /** What the guest RPC tool may not; null is no tool at all. */
@@ -60,6 +62,7 @@ export async function createMember(
   {
     runsIn = vm,
     agentOf = 'kubelet',
+    namespace,
     rpctool = {},
     tools = false,
     addresses = [`${address}/24`],
@@ -85,7 +88,9 @@ export async function createMember(
     ...(taints === undefined ? {} : { taints }),
   })
   const kubeconfig =
-    agentOf === 'kubelet' ? node.kubeconfig : await podKubeconfig(cluster, join(dir, `${name}.pod`), name)
+    agentOf === 'kubelet'
+      ? node.kubeconfig
+      : await podKubeconfig(cluster, join(dir, `${name}.pod`), name, namespace)
   const agent = async (...args: string[]) => ending(await startAgent({ kubeconfig, root, args }))
   const reportOnce = async () => {
     const program = await agent('--once')
