@@ -39,20 +39,22 @@ await t.test('the Kustomize base has every manifest', async (t) => {
 })
 
 /** kubectl refuses what the API server does not know. */
-async function apply(folder: string, ...options: string[]): Promise<void> {
+async function apply(path: string, ...options: string[]): Promise<void> {
   const kubectl = await serverBinary('kubectl')
   const access = [`--kubeconfig=${cluster.adminKubeconfig}`, `--cache-dir=${cluster.dir}/kubectl`]
-  await run(kubectl, [...access, 'apply', ...options, '-k', join(manifests, folder)])
+  const how = path.endsWith('.yaml') ? '-f' : '-k'
+  await run(kubectl, [...access, 'apply', ...options, how, join(manifests, path)])
 }
 
 /** What `kubectl apply` has just made, applied again by the server. */
-async function takenOver(folder: string): Promise<void> {
-  await apply(folder)
-  await apply(folder, '--server-side')
+async function takenOver(path: string): Promise<void> {
+  await apply(path)
+  await apply(path, '--server-side')
 }
 
 await t.test('server-side apply takes over from apply, without a conflict', async (t) => {
-  await t.resolves(takenOver('overlays/secure-port'))
+  for (const path of ['overlays/secure-port', 'config.example.yaml', 'credentials.example.yaml'])
+    await t.resolves(takenOver(path), path)
 })
 
 await t.test('the API server takes every object, and knows every field', async (t) => {
