@@ -6,6 +6,7 @@ import { type Controller, vsphereConf } from '../world/controller.ts'
 import { loginsOf } from '../world/deletion.ts'
 import { becomes, metric } from '../world/meters.ts'
 import { condition, isInitialized } from '../world/objects.ts'
+import { runProgram } from '../world/program.ts'
 import { mountSecret } from '../world/secret-mount.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -17,6 +18,7 @@ const config = vsphereConf(vcsim)
   .replace(/^ *(user|password): .*\n/gm, '')
   .concat(`global: {secretName: ${NAME}, secretNamespace: kube-system}\n`)
 const key = (what: string) => `${vcsim.host}.${what}`
+const kubeconfig = await cluster.kubeconfig({ user: 'ann', groups: ['system:masters'] })
 const [, ...rights] = await readManifests('../credentials.example.yaml')
 
 await t.test(
@@ -90,6 +92,12 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await controller.says(/vsphere-cloud-secret does not exist.*no credential any more/)
   t.match(await controller.readyz(), /vCenter main: its Secret or folder gives no user and password any more/)
   t.ok(await controller.isReady())
+  const status = await until('status says so', async () => {
+    const { text } = await runProgram('rollcall-controller', 'status', `--kubeconfig=${kubeconfig}`)
+    return /^! vCenter main: its Secret .* any more/m.test(text) && text
+  })
+  t.match(status, /the last ones stay in use: .* the Secret kube-system\/vsphere-cloud-secret does not exist/)
+  t.notMatch(status, /marker/)
   await becomes(standby, USABLE, 0)
   t.match(await standby.readyz(), /^standby; .* leads\nvCenter main: its Secret or folder gives no/)
   await vcsim.endSessions()

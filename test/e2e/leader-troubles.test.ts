@@ -1,5 +1,8 @@
 /** What the leader itself lacks, as `status` and `explain` read it with a kubeconfig alone, by the real binaries. */
 import t from 'tap'
+import { systemClock } from '../../agent/shared/clock.ts'
+import { createKubeClient } from '../../controller/kubernetes/client.ts'
+import { compareClocks } from '../../controller/leader/troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { vsphereConf } from '../world/controller.ts'
@@ -70,6 +73,20 @@ t.test('a vCenter that answers with 503, and one that refuses the login', async 
   await write(good.replace(/user: .*/, 'user: nobody').replace(/password: .*/, 'password: wrong-7f3a'))
   const text = await status(/^! vCenter main: InvalidLogin: /m)
   t.notMatch(text, /wrong-7f3a/)
+})
+
+t.test('a clock that is off, by the account of the controller', async (t) => {
+  const clock = { ...systemClock, now: () => Date.now() - 180_000 }
+  const credentials = { kind: 'kubeconfig', path: controller.kubeconfig } as const
+  const client = createKubeClient({ credentials, clock: systemClock, userAgent: 'test' })
+  const ending = new AbortController()
+  const clocks = compareClocks({ client, clock, random: Math.random })
+  const running = clocks.run(ending.signal)
+  await until('it is found', () => clocks.troubles().length === 1)
+  t.match(clocks.troubles(), [{ text: /is about 3m behind the API server's/ }])
+  ending.abort()
+  await running
+  await client.close()
 })
 
 t.test('each was told once', async (t) => {

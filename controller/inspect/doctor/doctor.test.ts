@@ -321,6 +321,12 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
     /^1 of 1 Nodes without a report from an agent \(worker-1\)/,
   ],
   [
+    { nodes: nodesSeen([{ ...node, labels: { 'kubernetes.io/os': 'windows' } }], []) },
+    'agents',
+    'fail',
+    /\(worker-1\), of which 1 with Windows: there is no agent for Windows, so exempt the Node/,
+  ],
+  [
     { nodes: nodesSeen([node], [{ ...report, reportedAt: at(20) }]) },
     'agents',
     'warn',
