@@ -561,6 +561,12 @@ t.test('what this account may not do is skipped, and not held against the cluste
     blind.find(({ check }) => check === 'vSphere CPI'),
     { status: 'skip', message: /^this account may not see whether a vSphere CPI/ },
   )
+  const unasked = judge({ ...good, cluster: denied('it answers, but this account may not ask who it is') })
+  t.notOk(hasFailed(unasked))
+  t.match(
+    unasked.find(({ check }) => check === 'Lease'),
+    { status: 'skip', message: /because of "API server"/ },
+  )
   t.match(of('vCenter main: login'), { status: 'skip', message: /because of "vCenter main: credential"/ })
 })
 

@@ -1,6 +1,14 @@
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { chain, fail, fine, type Line, skip, warn } from '../../../agent/shared/diagnosis.ts'
+import {
+  type CheckResult,
+  chain,
+  fail,
+  fine,
+  type Line,
+  skip,
+  warn,
+} from '../../../agent/shared/diagnosis.ts'
 import { API_GROUP, API_VERSION, type ParentObject, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
 import type { Config } from '../../config/config.ts'
@@ -32,7 +40,7 @@ import type { NodeReport } from '../../types/node.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { TIMINGS } from '../../vcenter/timings.ts'
 import { AGENTS } from './agents.ts'
-import { type FactsOf, judgeAll, type Looked, look, lookAll, once } from './check.ts'
+import { Denied, type FactsOf, judgeAll, type Looked, look, lookAll, once } from './check.ts'
 import { CLUSTER, type ClusterAround, type ClusterGiven } from './cluster.ts'
 import { configOfCluster } from './config-of-cluster.ts'
 import { CPI } from './cpi.ts'
@@ -128,13 +136,18 @@ export function judge({ configuration, cluster, vCenters, now }: DoctorFacts): r
     ...judgeConfiguration(configuration),
     {
       check: API_SERVER,
-      ...(cluster.ok ? fine(`answers, and knows you as ${cluster.value.user}`) : fail(cluster.message)),
+      ...judgeSelf(cluster),
     },
     ...vCenters.flatMap((each) => judgeVCenter(each, now)),
     ...judgeTwins(vCenters),
     ...(configuration.ok ? [] : chain([['vCenters', undefined]], 'configuration')),
     ...judgeAll(CHECKS, given?.seen ?? {}, given, given === undefined ? { blocked: API_SERVER } : {}),
   ]
+}
+
+function judgeSelf(cluster: DoctorFacts['cluster']): CheckResult {
+  if (cluster.ok) return fine(`answers, and knows you as ${cluster.value.user}`)
+  return cluster.denied ? skip(cluster.message) : fail(cluster.message)
 }
 
 function judgeConfiguration(configuration: DoctorFacts['configuration']): readonly Line[] {
@@ -234,6 +247,8 @@ function opens(client: Result<KubeClient>): KubeClient {
 async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
   return reviewSelf(client, clock, signal).catch((cause: unknown) => {
     const said = messageOf(cause)
+    if (hasStatus(cause, 403))
+      throw new Denied(`it answers, but this account may not ask who it is; use another kubeconfig: ${said}`)
     throw new Error(`${said}; check server, CA and credential of the kubeconfig`, { cause })
   })
 }
