@@ -8,7 +8,7 @@ import { returnFreePages } from '../agent/shared/program.ts'
 import { messageOf } from '../agent/shared/result.ts'
 import { VERSION } from '../agent/shared/version.ts'
 import { candidates } from './cli/command-line/complete.ts'
-import { HELP } from './cli/command-line/help.ts'
+import { HELP, helpOn } from './cli/command-line/help.ts'
 import { parseCommandLine } from './cli/command-line/parse-command-line.ts'
 import type { Surroundings } from './cli/commands/command.ts'
 import { type Command, startCommand } from './cli/commands/table.ts'
@@ -32,6 +32,9 @@ async function main(args: readonly string[]): Promise<number> {
   switch (line.kind) {
     case 'help':
       process.stdout.write(HELP)
+      return 0
+    case 'help on command':
+      process.stdout.write(helpOn(line.command))
       return 0
     case 'help on flags':
       process.stdout.write(helpOnFlags())

@@ -131,8 +131,8 @@ const LONGEST_LOOK = 20_000
 
 /** What was seen of the holder of a Lease. */
 export interface HolderSeen {
-  /** Undefined where there is no Lease. */
-  readonly record: LeaseRecord | undefined
+  /** Undefined where there is none. */
+  readonly lease: Lease | undefined
   /** Whether it renews its Lease; false also where there is none. */
   readonly alive: boolean
   /** Its clock minus that of the API server where that is more than a minute, milliseconds. */
@@ -143,25 +143,26 @@ export interface HolderSeen {
  * Finds out whether the holder of a Lease lives. The times in it are by its clock: where they do not fit, the Lease is read
  * again after it should have been renewed.
  *
- * @param now the time of the API server, milliseconds since the epoch
+ * @param clock that of the API server
  * @throws as `KubeClient.request`
  */
 export async function lookAtHolder(
   store: Pick<LeaseStore, 'get'>,
-  { clock, now }: { readonly clock: Pick<Clock, 'sleep'>; readonly now: () => number },
+  clock: Pick<Clock, 'now' | 'sleep'>,
   signal: AbortSignal,
 ): Promise<HolderSeen> {
-  const record = (await store.get(signal))?.record
-  if (record === undefined || record.holder === '') return { record, alive: false }
-  const age = now() - Date.parse(record.renewTime)
-  const fits = Math.abs(age) <= believedFor(record) + MAX_SKEW
-  if (fits) return { record, alive: true }
-  await clock.sleep(Math.min(believedFor(record) / 3, LONGEST_LOOK), signal)
-  const later = (await store.get(signal))?.record
-  const renewed = later !== undefined && later.holder !== '' && later.renewTime !== record.renewTime
-  if (!renewed) return { record, alive: false }
-  const skew = Date.parse(later.renewTime) - now()
-  return { record: later, alive: true, ...(Math.abs(skew) > MAX_SKEW ? { skew } : {}) }
+  const lease = await store.get(signal)
+  if (lease === undefined || lease.record.holder === '') return { lease, alive: false }
+  const lasts = believedFor(lease.record)
+  if (Math.abs(clock.now() - Date.parse(lease.record.renewTime)) <= lasts + MAX_SKEW)
+    return { lease, alive: true }
+  await clock.sleep(Math.min(lasts / 4, LONGEST_LOOK), signal)
+  const later = await store.get(signal)
+  const renewed =
+    later !== undefined && later.record.holder !== '' && later.record.renewTime !== lease.record.renewTime
+  if (!renewed) return { lease, alive: false }
+  const skew = Date.parse(later.record.renewTime) - clock.now()
+  return { lease: later, alive: true, ...(Math.abs(skew) > MAX_SKEW ? { skew } : {}) }
 }
 
 /** `metav1.MicroTime` takes no other number of digits. */

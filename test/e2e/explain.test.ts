@@ -59,6 +59,27 @@ t.test('all Nodes at a glance', async (t) => {
   )
 })
 
+t.test('only some of them, and all that is known', async (t) => {
+  const status = (...args: string[]) => told('status', `--kubeconfig=${kubeconfig}`, ...args)
+  const rows = ({ text }: Said) => text.match(/worker-\d/g)
+  t.same(rows(await status('node/worker-3', 'worker-1')), ['worker-1', 'worker-3'])
+  const waiting = await status('--not-ready')
+  t.same(rows(waiting), ['worker-6'])
+  t.match(waiting.text, /^1 of 6 Nodes: 1 waiting;/m)
+  t.equal(rows(await status('--vcenter=main'))?.length, 5)
+  t.match(await status('--vcenter=mian'), {
+    code: 0,
+    text: /^none of 6 Nodes fits\n.*\n! .* mian, only in main$/m,
+  })
+  const near = await status('worker-1', 'worker-7')
+  t.match(near, { code: 1, text: /^! there is no Node worker-7: did you mean worker-\d\?$/m })
+  t.same(rows(near)?.[0], 'worker-1')
+  t.match(await status('-o', 'wide'), { text: /PENDING +READY +DATACENTER +VM +REGION +MESSAGE$/m })
+  t.match(await status('-o=wide', 'worker-6'), { text: /NoReport +\w+ +- +- +- +there is no NodeReport/m })
+  t.match(JSON.parse((await status('-ojson', 'worker-1')).text), { of: 6, nodes: [{ name: 'worker-1' }] })
+  t.match(await told('status', '-h'), { code: 0, text: /^usage: rollcall-controller status \[NODE\.\.\.\]/ })
+})
+
 t.test('what cannot be read is said, with the reason', async (t) => {
   const refused = await told('status', `--kubeconfig=${stranger}`)
   t.match(refused, { code: 1, said: /^rollcall-controller: Nodes cannot be read: .*403 .*docs\/explain.md/ })

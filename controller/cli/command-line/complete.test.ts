@@ -17,6 +17,8 @@ t.test('commands, options and values come from the table', async (t) => {
   t.same(words('plan --ou'), ['--output'])
   t.same(words('plan --output '), ['table', 'json'])
   t.same(words('plan --output j'), ['json'])
+  t.same(words('plan -o '), ['table', 'json'])
+  t.same(words('status -o '), ['table', 'wide', 'json'])
   t.same(words('plan --output=j'), ['--output=json'])
   t.same(words('plan --output = j'), ['json'], 'as bash has it')
   t.same(words('plan --output ='), ['table', 'json'], 'as bash has it')
@@ -41,6 +43,7 @@ t.test('a Node, once, wherever the options stand', async (t) => {
     context: 'c',
   })
   t.match(words('explain worker-1 '), ['--config', '--kubeconfig'])
+  t.match(words('status worker-1 w'), { kind: 'nodes', prefix: 'w' }, 'or as many as one likes')
   t.match(words('explain --'), ['--config', '--kubeconfig'])
 })
 

@@ -3,8 +3,8 @@ import { type CredentialFlags, operatorCredentials } from '../../kubernetes/cred
 import { readAll } from '../../kubernetes/list.ts'
 import { parseNode } from '../../kubernetes/parse-node.ts'
 import { type Surroundings, withClient } from '../commands/command.ts'
-import { COMMANDS, type CommandName, isCommand, optionsOf } from '../commands/table.ts'
-import { type OptionName, optionRow } from './options.ts'
+import { COMMANDS, type CommandName, isCommand, optionsOf, wordsOf } from '../commands/table.ts'
+import { OPTIONS, type OptionName, type OptionRow, optionRow } from './options.ts'
 
 /** What may stand at the end of a command line. */
 type Completion =
@@ -28,13 +28,14 @@ export function complete(words: readonly string[]): Completion {
 function completeFor(command: CommandName, words: readonly string[]): Completion {
   const known = optionsOf(command)
   const word = words.at(-1)?.replace(/^=$/, '') ?? ''
-  const before = words.slice(0, -1)
+  const before = words.slice(0, -1).map(inFull)
   const option = before.at(-1)?.replace(/^--/, '') ?? ''
-  if (before.at(-1)?.startsWith('--') && takesValue(option)) return valuesOf(option, word, '')
+  if (before.at(-1)?.startsWith('--') && takesValue(option)) return valuesOf(command, option, word, '')
   const [, assigned, value] = /^--([a-z-]+)=(.*)$/.exec(word) ?? []
-  if (assigned !== undefined && value !== undefined) return valuesOf(assigned, value, `--${assigned}=`)
+  if (assigned !== undefined && value !== undefined)
+    return valuesOf(command, assigned, value, `--${assigned}=`)
   const { operand } = COMMANDS[command]
-  if (operand !== undefined && !word.startsWith('-') && !hasOperand(before)) {
+  if (operand !== undefined && !word.startsWith('-') && (operand.many || !hasOperand(before))) {
     return operand.words === undefined
       ? {
           kind: 'nodes',
@@ -51,16 +52,21 @@ function completeFor(command: CommandName, words: readonly string[]): Completion
   )
 }
 
+/** An option of one letter by its name. */
+function inFull(word: string): string {
+  const row = Object.entries<OptionRow>(OPTIONS).find(([, { short }]) => word === `-${short}`)
+  return row === undefined ? word : `--${row[0]}`
+}
+
 function takesValue(name: string): boolean {
   return optionRow(name)?.value !== undefined
 }
 
-function valuesOf(name: string, begun: string, prefix: string): Completion {
-  const row = optionRow(name)
-  if (row?.value === 'FILE') return { kind: 'files' }
+function valuesOf(command: CommandName, name: string, begun: string, prefix: string): Completion {
+  if (optionRow(name)?.value === 'FILE') return { kind: 'files' }
   return beginning(
     `${prefix}${begun}`,
-    (row?.words ?? []).map((word) => `${prefix}${word}`),
+    (wordsOf(command, name) ?? []).map((word) => `${prefix}${word}`),
   )
 }
 

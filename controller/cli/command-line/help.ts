@@ -1,5 +1,5 @@
 import type { CommandRow } from '../commands/command.ts'
-import { COMMANDS } from '../commands/table.ts'
+import { COMMANDS, type CommandName, optionsOf, wordsOf } from '../commands/table.ts'
 import { OPTIONS, type OptionName, type OptionRow } from './options.ts'
 
 const WIDTH = 118
@@ -9,6 +9,21 @@ const MAX_LISTED = 6
 const commands =
   Object.entries<Pick<CommandRow<never>, 'does' | 'operand' | 'required' | 'optional'>>(COMMANDS)
 const options = Object.entries<OptionRow>(OPTIONS)
+
+/** The text of `--help` after a command, from its row. */
+export function helpOn(name: CommandName): string {
+  const row: Omit<CommandRow<never>, 'parse' | 'start'> = COMMANDS[name]
+  const described = optionsOf(name).map((option): [string, string] => {
+    const words = wordsOf(name, option)
+    return [withShort(option, OPTIONS[option]), textOf({ ...OPTIONS[option], ...(words && { words }) })]
+  })
+  return `usage: rollcall-controller ${usage(name, row)}
+
+${wrapped(`${name} ${row.does}.`, WIDTH).join('\n')}
+
+${columns([...described, ['--help (-h)', 'print this text']])}
+`
+}
 
 /** The text of `--help`, from the table. */
 export const HELP = `${[
@@ -21,9 +36,9 @@ export const HELP = `${[
 ${columns(commands.map(([name, { does }]) => [name, does]))}
 
 ${columns([
-  ...options.map(([name, row]): [string, string] => [labelOf(name, row), textOf(row)]),
+  ...options.map(([name, row]): [string, string] => [withShort(name, row), textOf(row)]),
   ['--version', 'print the version'],
-  ['--help', 'print this text'],
+  ['--help (-h)', 'print this text, or after a command what it does and takes'],
 ])}
 `
 
@@ -35,7 +50,9 @@ function usage(
   const may = optional.map((option) => `[${choicesOf(option)}]`)
   return [
     name,
-    ...(operand === undefined ? [] : [operand.words?.join('|') ?? operand.name]),
+    ...(operand === undefined
+      ? []
+      : [operand.words?.join('|') ?? (operand.many ? `[${operand.name}...]` : operand.name)]),
     ...given,
     ...(may.length > MAX_LISTED - 1 ? ['[options]'] : may),
   ].join(' ')
@@ -47,6 +64,10 @@ function choicesOf(name: OptionName): string {
 
 function labelOf(name: string, { value }: OptionRow): string {
   return value === undefined ? `--${name}` : `--${name} ${value}`
+}
+
+function withShort(name: string, row: OptionRow): string {
+  return row.short === undefined ? labelOf(name, row) : `${labelOf(name, row)} (-${row.short})`
 }
 
 function textOf({ help, words, default: standard }: OptionRow): string {

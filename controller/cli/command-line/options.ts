@@ -8,7 +8,9 @@ import type { LeaseName } from '../../kubernetes/lease.ts'
 export interface OptionRow {
   /** What the help calls its value; a switch takes none. */
   readonly value?: string
-  /** All values that it takes, where those are few. */
+  /** One letter that is as good as its name. */
+  readonly short?: string
+  /** All values that it takes, where those are few; a command may have more. */
   readonly words?: readonly string[]
   /** Where nothing is given. */
   readonly default?: string
@@ -45,8 +47,17 @@ export const OPTIONS = {
     help: "name of this replica in the Lease, to which each start adds a suffix (default: the host's name)",
   },
   'log-level': { value: 'LEVEL', words: LOG_LEVELS, help: 'what is logged, to standard error' },
-  output: { value: 'FORM', words: OUTPUTS, default: 'table', help: 'for people, or for programs' },
-  watch: { help: 'keep running, and show what changes' },
+  output: {
+    value: 'FORM',
+    short: 'o',
+    words: OUTPUTS,
+    default: 'table',
+    help: 'for people, or for programs',
+  },
+  watch: { short: 'w', help: 'keep running, and show what changes' },
+  vcenter: { value: 'NAME', help: 'only Nodes of this vCenter, as the configuration names it' },
+  zone: { value: 'NAME', help: 'only Nodes of this zone' },
+  'not-ready': { help: 'only Nodes that are not Ready, or wait for a cloud provider' },
   'from-cpi': { help: 'look for the vSphere CPI as well, and say how to hand over from it' },
 } as const satisfies Record<string, OptionRow>
 
@@ -84,6 +95,11 @@ export function peopleFlags(values: GivenOptions): Result<PeopleFlags> {
     context: values.get('context'),
     output: OUTPUTS.find((known) => known === values.get('output')) ?? OPTIONS.output.default,
   })
+}
+
+/** The name of a Node, also where "kubectl -o name" wrote it. */
+export function nodeName(word: string): string {
+  return word.replace(/^nodes?\//, '')
 }
 
 export function leaseOf(values: GivenOptions): Result<LeaseFlags> {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { DEFAULT_TIMING } from '../../kubernetes/leader-election.ts'
 import type { RunFlags } from '../commands/run.ts'
 import { COMMANDS } from '../commands/table.ts'
-import { HELP } from './help.ts'
+import { HELP, helpOn } from './help.ts'
 import { OPTIONS } from './options.ts'
 import { parseCommandLine } from './parse-command-line.ts'
 
@@ -62,6 +62,8 @@ t.same(parseCommandLine(['status', '--watch', '--context=c', '--lease-name', 'l'
     leaseNamespace: 'kube-system',
     leaseName: 'l',
     output: 'table',
+    filter: { names: [], vCenter: undefined, zone: undefined, notReady: false },
+    wide: false,
     watch: true,
   },
 })
@@ -81,6 +83,28 @@ t.match(parseCommandLine(['doctor', '--namespace=ns', '--config-secret', 'mine']
   kind: 'doctor',
   options: { config: undefined, configSecret: { namespace: 'ns', name: 'mine' } },
 })
+
+t.match(
+  parseCommandLine(['status', '-wo', 'wide', 'node/a', '--vcenter', 'main', 'b', '--zone=z', '--not-ready']),
+  {
+    options: {
+      output: 'table',
+      filter: { names: ['a', 'b'], vCenter: 'main', zone: 'z', notReady: true },
+      wide: true,
+      watch: true,
+    },
+  },
+)
+for (const json of [['-o', 'json'], ['-ojson'], ['-o=json'], ['--output', 'json']])
+  t.match(parseCommandLine(['status', ...json]), { options: { output: 'json', wide: false } }, json.join(' '))
+t.match(parseCommandLine(['plan', '--config=c', '-o', 'wide']), {
+  message: '--output: expected one of table, json',
+})
+t.match(parseCommandLine(['status', '-o', 'yaml']), {
+  message: '--output: expected one of table, wide, json',
+})
+t.match(parseCommandLine(['status', '-x']), { message: /^unknown option -x/ })
+t.match(parseCommandLine(['explain', 'a', 'b']), { message: /expected one NODE/ })
 
 const plain = { timing: DEFAULT_TIMING, apiLimit: undefined, secure: undefined, notices: [] }
 const given = { initializes: true, endsNodes: true, nodeLabels: {} }
@@ -109,10 +133,25 @@ t.match(served, { kind: 'run', options: { cpi: { secure: { host: '127.0.0.1', po
 t.same(parseCommandLine(['--help']), { kind: 'help' })
 t.same(parseCommandLine(['--cloud-config', '--help']), { kind: 'help on flags' })
 t.same(parseCommandLine(['--cloud-config=/c', '--version']), { kind: 'version' })
-t.same(parseCommandLine(['run', '--confg', 'x', '--help']), { kind: 'help' }, 'whoever asks for help gets it')
+t.same(
+  parseCommandLine(['run', '--confg', 'x', '--help']),
+  { kind: 'help on command', command: 'run' },
+  'whoever asks for help gets it',
+)
 t.same(parseCommandLine(['--version']), { kind: 'version' })
 t.match(HELP, /^ +rollcall-controller explain NODE \[options\]$/m)
 t.match(HELP, /^ +rollcall-controller completion bash\|zsh\|fish\|kubectl$/m)
+for (const command of ['run', 'plan', 'explain', 'status', 'doctor', 'completion'] as const) {
+  const help = helpOn(command)
+  t.match(help, new RegExp(`^usage: rollcall-controller ${command}\\b`))
+  t.match(help.replaceAll('\n', ' '), COMMANDS[command].does)
+  const told = [...help.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name)
+  const { required, optional } = COMMANDS[command]
+  t.same(told, [...required, ...optional, 'help'], `${command}: its options, and no others`)
+}
+t.match(helpOn('status'), /^usage: rollcall-controller status \[NODE\.\.\.\] \[options\]$/m)
+t.match(helpOn('status'), /--output FORM \(-o\) .*: table, wide, json \(default table\)$/m)
+
 for (const name of Object.keys(OPTIONS)) {
   t.match(HELP, new RegExp(`^ {2}--${name} `, 'm'))
   const takers = Object.keys(COMMANDS).filter((command) => {
@@ -146,7 +185,7 @@ const wrong: readonly [string, string][] = [
   ['completion', 'SHELL is missing: expected bash, zsh, fish, kubectl'],
   ['completion tcsh', 'SHELL: expected one of bash, zsh, fish, kubectl'],
   ['explain a b', 'unexpected argument "b": expected one NODE'],
-  ['status a', 'unexpected argument "a": every option begins with --'],
+  ['doctor a', 'unexpected argument "a": every option begins with --'],
   ['run', '--config is missing: expected the path of the vSphere configuration'],
   ['run --cloud-config /c', 'unknown option --cloud-config: did you mean --config?'],
   ['plan --cloud-config=/c', 'unknown option --cloud-config: did you mean --config?'],

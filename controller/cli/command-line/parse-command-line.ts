@@ -6,7 +6,7 @@ import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { type CpiArguments, parseCpiArguments } from '../../cpi/arguments/parse-cpi-arguments.ts'
 import { FLAGS } from '../../cpi/arguments/table.ts'
 import type { RunFlags } from '../commands/run.ts'
-import { COMMANDS, type Command, type CommandName, isCommand, optionsOf } from '../commands/table.ts'
+import { COMMANDS, type Command, type CommandName, isCommand, optionsOf, wordsOf } from '../commands/table.ts'
 import { checkLease, type GivenOptions, isOption, OPTIONS, optionRow, parseListen } from './options.ts'
 
 type ControllerCommandLine = CommandLine<
@@ -15,6 +15,7 @@ type ControllerCommandLine = CommandLine<
   | { readonly kind: 'complete'; readonly words: readonly string[] }
   /** The help for the CPI's form. */
   | { readonly kind: 'help on flags' }
+  | { readonly kind: 'help on command'; readonly command: CommandName }
 >
 
 /** What the scripts for shells call. */
@@ -25,8 +26,10 @@ export function parseCommandLine(args: readonly string[]): ControllerCommandLine
   const [name, ...rest] = args
   if (name === COMPLETE) return { kind: 'complete', words: rest }
   const cpiForm = name?.startsWith('-') === true && !belongsToRun(name)
-  if (args.includes('--help') || args.includes('-h'))
+  if (args.includes('--help') || args.includes('-h')) {
+    if (name !== undefined && isCommand(name)) return { kind: 'help on command', command: name }
     return { kind: cpiForm && args.length > 1 ? 'help on flags' : 'help' }
+  }
   if (args.includes('--version')) return { kind: 'version' }
   if (name === undefined)
     return wrong(
@@ -98,7 +101,13 @@ function readOptions(command: CommandName, args: readonly string[]): Result<Give
   // Not strict: its messages run over several lines and suggest no option that is spelled alike.
   const { tokens } = parseArgs({
     args: [...args],
-    options: Object.fromEntries(known.map((name) => [name, { type: isSwitch(name) ? 'boolean' : 'string' }])),
+    options: Object.fromEntries(
+      known.map((name) => {
+        const { short } = optionRow(name) ?? {}
+        const type = isSwitch(name) ? ('boolean' as const) : ('string' as const)
+        return [name, { type, ...(short === undefined ? {} : { short }) }]
+      }),
+    ),
     strict: false,
     tokens: true,
   })
@@ -108,14 +117,17 @@ function readOptions(command: CommandName, args: readonly string[]): Result<Give
     if (token.kind === 'positional') {
       if (operand === undefined)
         return failed(`unexpected argument "${shortened(token.value)}": every option begins with --`)
-      if (values.has('operand'))
+      const before = values.get('operand')
+      if (before !== undefined && operand.many !== true)
         return failed(`unexpected argument "${shortened(token.value)}": expected one ${operand.name}`)
-      values.set('operand', token.value)
+      values.set('operand', before === undefined ? token.value : `${before} ${token.value}`)
       continue
     }
     if (token.kind === 'option-terminator')
       return failed('unexpected argument "--": there is nothing that could follow it')
-    const { name, value, inlineValue } = token
+    const { name, inlineValue } = token
+    // "-o=json", as kubectl has it.
+    const value = token.rawName.startsWith('--') ? token.value : token.value?.replace(/^=/, '')
     if (!isOption(name) || !known.includes(name))
       return failed(`unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`)
     if (values.has(name)) return failed(`--${name}: given twice, expected once`)
@@ -127,11 +139,11 @@ function readOptions(command: CommandName, args: readonly string[]): Result<Give
     if (value === undefined || value === '' || (!inlineValue && value.startsWith('--'))) {
       return failed(`--${name}: its value is missing`)
     }
-    const words = optionRow(name)?.words
+    const words = wordsOf(command, name)
     if (words?.includes(value) === false) return failed(`--${name}: expected one of ${words.join(', ')}`)
     values.set(name, value)
   }
-  if (operand !== undefined && !values.has('operand'))
+  if (operand !== undefined && operand.many !== true && !values.has('operand'))
     return failed(
       `${operand.name} is missing: expected ${operand.words?.join(', ') ?? `"${command} ${operand.name}"`}`,
     )

@@ -32,9 +32,16 @@ export interface CommandRow<Flags> {
   /** One sentence for the help, without a full stop. */
   readonly does: string
   /** What follows its name. */
-  readonly operand?: { readonly name: string; readonly words?: readonly string[] }
+  readonly operand?: {
+    readonly name: string
+    readonly words?: readonly string[]
+    /** None, one or several; the parser joins them with spaces. */
+    readonly many?: true
+  }
   readonly required: readonly OptionName[]
   readonly optional: readonly OptionName[]
+  /** What an option takes here, where that is more than elsewhere. */
+  readonly words?: { readonly [Name in OptionName]?: readonly string[] }
   /** An error is one sentence that names the argument. */
   parse(values: GivenOptions): Result<Flags>
   /** Resolves to the exit code; what it throws is one sentence. */

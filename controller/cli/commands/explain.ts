@@ -12,7 +12,8 @@ import {
   suggestNode,
 } from '../../inspect/explain/explain-node.ts'
 import { DEADLINE, runOnCopy } from '../../inspect/plan/run-on-copy.ts'
-import { readLeader } from '../../inspect/status/print-status.ts'
+import { clockNote, readLeader } from '../../inspect/status/print-status.ts'
+import { reviewSelf } from '../../kubernetes/access-review.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
@@ -22,7 +23,7 @@ import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { ownControllers } from '../../loops/table.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
 import type { Node } from '../../types/node.ts'
-import { logLevelOf, type PeopleFlags, peopleFlags } from '../command-line/options.ts'
+import { logLevelOf, nodeName, type PeopleFlags, peopleFlags } from '../command-line/options.ts'
 import { command, configSource, loadOrWarn, partsOf, type Surroundings, withClient } from './command.ts'
 
 /** How the leader was started cannot be seen from here. */
@@ -50,8 +51,7 @@ export const EXPLAIN = command({
   parse(values) {
     const flags = peopleFlags(values)
     if (!flags.ok) return flags
-    // As "kubectl -o name" writes it.
-    const node = (values.get('operand') ?? '').replace(/^nodes?\//, '')
+    const node = nodeName(values.get('operand') ?? '')
     // What is wrong is in the explanation itself.
     const logLevel = logLevelOf(values, 'error')
     return ok({ ...flags.value, node, config: values.get('config'), logLevel })
@@ -84,12 +84,15 @@ async function explain(
   const parts = partsOf(flags, surroundings, flags.logLevel)
   const { lease, clock } = parts
   const node = await findNode(client, name, signal)
+  const self = await attempt(() => reviewSelf(client, clock, signal))
+  const skew = self.ok ? self.value.skew : 0
+  const now = () => clock.now() + skew
   const [reports, kubelet, leader, fresh] = await Promise.all([
     attempt(() =>
       readAll(client, { path: REPORTS, fieldSelector: `metadata.name=${name}` }, parseNodeReport, signal),
     ),
     attempt(() => createLeaseStore(client, 'kube-node-lease', name).get(signal)),
-    attempt(() => readLeader(client, lease, clock, signal)),
+    attempt(() => readLeader(client, lease, { ...clock, now }, signal)),
     attempt(async () => config && lookNow(name, config, { ...parts, client }, signal)),
   ])
   signal.throwIfAborted()
@@ -102,7 +105,7 @@ async function explain(
     ...(leader.ok ? { leads: leader.value.leads, troubles: leader.value.troubles } : {}),
     asked: config !== undefined,
     fresh: fresh.ok ? fresh.value?.look : undefined,
-    assumed: config?.loaded.requireGiven === false ? [ASSUMED] : [],
+    assumed: [...clockNote(skew), ...(config?.loaded.requireGiven === false ? [ASSUMED] : [])],
     unknown: [
       ...unreadOf('NodeReports', reports),
       ...unreadOf('the Lease of its kubelet', kubelet),
@@ -110,7 +113,7 @@ async function explain(
       ...unreadOf('what vCenter says now', fresh),
       ...(fresh.ok ? (fresh.value?.remarks ?? []) : []),
     ],
-    now: clock.now(),
+    now: now(),
   })
 }
 

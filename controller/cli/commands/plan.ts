@@ -24,7 +24,7 @@ const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLab
  * without an agent.
  */
 export const PLAN = command({
-  does: 'says what that would change, and changes nothing; exit code 0 if nothing would change, 2 if something would, 1 if no plan is possible',
+  does: 'says what "run" would change, and changes nothing; exit code 0 if nothing would change, 2 if something would, 1 if no plan is possible',
   required: ['config'],
   optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'lease-namespace', 'lease-name', 'log-level'],
   parse(values) {

@@ -1,15 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok } from '../../../agent/shared/result.ts'
+import { suggestNode } from '../../inspect/explain/explain-node.ts'
 import { statusOf } from '../../inspect/status/node-status.ts'
 import {
   type ClusterStatus,
+  chosen,
+  clockNote,
   inOrder,
   type Leader,
+  type NodeFilter,
   printStatus,
   readLeader,
   statusJSON,
 } from '../../inspect/status/print-status.ts'
+import { reviewSelf } from '../../kubernetes/access-review.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
@@ -18,13 +23,13 @@ import { readAll } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
-import { peopleFlags } from '../command-line/options.ts'
+import { nodeName, peopleFlags } from '../command-line/options.ts'
 import { command, partsOf, withClient } from './command.ts'
 
 const NODES = { what: 'Nodes', path: '/api/v1/nodes' }
 const REPORTS = { what: 'NodeReports', path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` }
 const LEASE = { what: 'the Lease of the leader' }
-/** Least time between two pictures, and the time after which the Lease is read again, milliseconds. */
+/** Least time between two pictures, and the time after which the Lease and the clock are read again, milliseconds. */
 const REDRAW = 1_000
 const READ_LEASE = 5_000
 
@@ -32,16 +37,35 @@ const WHO_LEADS = 'the leader is not known'
 /** Moves to the top of the terminal, and clears everything below. */
 const CLEAR = '\u001b[H\u001b[J'
 
-type Parts = ReturnType<typeof partsOf> & { readonly client: KubeClient }
+type Parts = ReturnType<typeof partsOf> & { readonly client: KubeClient; readonly filter: NodeFilter }
 
 /** Prints all Nodes, once or again and again, as the cluster itself knows them: no vCenter is asked. */
 export const STATUS = command({
-  does: 'shows all Nodes by vCenter, cluster and host, as the cluster itself knows them; exit code 1 if something could not be read',
+  does: 'shows all Nodes, or those that are named or fit, by vCenter, cluster and host, as the cluster itself knows them; exit code 1 if something could not be read, or there is no such Node',
+  operand: { name: 'NODE', many: true },
   required: [],
-  optional: ['watch', 'kubeconfig', 'context', 'output', 'lease-namespace', 'lease-name'],
+  optional: [
+    'watch',
+    'vcenter',
+    'zone',
+    'not-ready',
+    'output',
+    'kubeconfig',
+    'context',
+    'lease-namespace',
+    'lease-name',
+  ],
+  words: { output: ['table', 'wide', 'json'] },
   parse(values) {
     const flags = peopleFlags(values)
-    return flags.ok ? ok({ ...flags.value, watch: values.has('watch') }) : flags
+    if (!flags.ok) return flags
+    const filter: NodeFilter = {
+      names: (values.get('operand') ?? '').split(' ').flatMap((name) => nodeName(name) || []),
+      vCenter: values.get('vcenter'),
+      zone: values.get('zone'),
+      notReady: values.has('not-ready'),
+    }
+    return ok({ ...flags.value, filter, wide: values.get('output') === 'wide', watch: values.has('watch') })
   },
   async start(flags, surroundings, signal) {
     const { environment, stdout } = surroundings
@@ -49,16 +73,17 @@ export const STATUS = command({
     const parts = partsOf(flags, surroundings, 'error')
     const print = (status: ClusterStatus): void => {
       if (flags.output === 'json') stdout.write(statusJSON(status))
-      else if (!flags.watch) stdout.write(printStatus(status))
-      else if (stdout.isTTY) stdout.write(`${CLEAR}${printStatus(status, stdout)}`)
-      else stdout.write(`${printStatus(status)}\n`)
+      else if (!flags.watch) stdout.write(printStatus(status, undefined, flags.wide))
+      else if (stdout.isTTY) stdout.write(`${CLEAR}${printStatus(status, stdout, flags.wide)}`)
+      else stdout.write(`${printStatus(status, undefined, flags.wide)}\n`)
     }
     return withClient(operatorCredentials(flags, environment), surroundings, async (client) => {
+      const { filter } = flags
       if (flags.watch) {
-        await watch({ ...parts, client }, print, signal)
+        await watch({ ...parts, client, filter }, print, signal)
         return 0
       }
-      const status = await look({ ...parts, client }, signal)
+      const status = await look({ ...parts, client, filter }, signal)
       print(status)
       return status.unknown.length === 0 ? 0 : 1
     })
@@ -66,29 +91,63 @@ export const STATUS = command({
 })
 
 /** @throws where Nodes cannot be read, or the signal aborts */
-async function look({ client, lease, clock }: Parts, signal: AbortSignal): Promise<ClusterStatus> {
-  const [nodes, reports, leader] = await Promise.all([
+async function look({ client, lease, filter, clock }: Parts, signal: AbortSignal): Promise<ClusterStatus> {
+  const [nodes, reports, { skew, leader }] = await Promise.all([
     attempt(() => readAll(client, NODES, parseNode, signal)),
     attempt(() => readAll(client, REPORTS, parseNodeReport, signal)),
-    attempt(() => readLeader(client, lease, clock, signal)),
+    lookAtLeader({ client, lease, clock }, signal),
   ])
   signal.throwIfAborted()
   if (!nodes.ok) throw new Error(unread(NODES.what, nodes.error), { cause: nodes.error })
   const reportOf = (name: string) => (reports.ok ? reports.value.get(name) : undefined)
   return {
-    nodes: inOrder([...nodes.value.values()].map((each) => statusOf(each, reportOf(each.name)))),
+    ...shownOf([...nodes.value.values()], reportOf, filter, clockNote(skew)),
     leader: leader.ok ? leader.value.text : WHO_LEADS,
     ...(leader.ok ? { troubles: leader.value.troubles } : {}),
     unknown: [
+      ...absentOf(filter, [...nodes.value.values()], reportOf),
       ...(reports.ok ? [] : [unread(REPORTS.what, reports.error)]),
       ...(leader.ok ? [] : [unread(LEASE.what, leader.error)]),
     ],
   }
 }
 
+/** The Nodes that fit, in their order, and what a reader should know besides. */
+function shownOf(
+  nodes: readonly Node[],
+  reportOf: (name: string) => NodeReport | undefined,
+  filter: NodeFilter,
+  notes: readonly string[],
+): Pick<ClusterStatus, 'nodes' | 'of' | 'notes'> {
+  const found = chosen(inOrder(nodes.map((each) => statusOf(each, reportOf(each.name)))), filter)
+  return { ...found, notes: [...notes, ...found.notes] }
+}
+
+/** The names that no Node has, with what was probably meant. */
+function absentOf(
+  { names }: NodeFilter,
+  nodes: readonly Node[],
+  reportOf: (name: string) => NodeReport | undefined,
+): readonly string[] {
+  return names
+    .filter((name) => !nodes.some((node) => node.name === name))
+    .map((name) => `there is no Node ${name}${suggestNode(name, nodes, reportOf)}`)
+}
+
+/** Who leads, by the clock of the API server, and that clock minus ours; 0 where it does not say. */
+async function lookAtLeader(
+  { client, lease, clock }: Pick<Parts, 'client' | 'lease' | 'clock'>,
+  signal: AbortSignal,
+) {
+  const self = await attempt(() => reviewSelf(client, clock, signal))
+  const skew = self.ok ? self.value.skew : 0
+  const theirs = { ...clock, now: () => clock.now() + skew }
+  return { skew, leader: await attempt(() => readLeader(client, lease, theirs, signal)) }
+}
+
 /** Looks whenever something has changed, until the signal aborts. Failures are reported and tried again. */
 async function watch(
-  { client, lease, clock, random, logger }: Parts,
+  { client, lease, filter, clock, random, logger }: Parts,
   onStatus: (status: ClusterStatus) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -96,6 +155,7 @@ async function watch(
   /** By what cannot be read. */
   const failures = new Map<string, string>()
   let leader: Pick<Leader, 'text'> & Partial<Leader> = { text: WHO_LEADS }
+  let notes: readonly string[] = []
   const tell = ({ what }: { readonly what: string }, error: unknown): void => {
     if (error === undefined) failures.delete(what)
     else failures.set(what, unread(what, error))
@@ -123,9 +183,10 @@ async function watch(
 
   async function readLeases(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const read = await attempt(() => readLeader(client, lease, clock, signal))
+      const { skew, leader: read } = await lookAtLeader({ client, lease, clock }, signal)
       if (read.ok && !isDeepStrictEqual(read.value, leader)) changed = true
       leader = read.ok ? read.value : { text: WHO_LEADS }
+      notes = clockNote(skew)
       if (!read.ok || failures.has(LEASE.what)) tell(LEASE, read.ok ? undefined : read.error)
       await clock.sleep(READ_LEASE, signal)
     }
@@ -140,9 +201,14 @@ async function watch(
         (leader.text !== WHO_LEADS || failures.has(LEASE.what))
       if (changed && whole) {
         changed = false
-        const rows = [...nodes.values()].map((each) => statusOf(each, reports.get(each.name)))
+        const all = [...nodes.values()]
         const { text, troubles } = leader
-        onStatus({ nodes: inOrder(rows), leader: text, troubles, unknown: [...failures.values()] })
+        onStatus({
+          ...shownOf(all, reports.get, filter, notes),
+          leader: text,
+          troubles,
+          unknown: [...(nodes.synced ? absentOf(filter, all, reports.get) : []), ...failures.values()],
+        })
       }
       await clock.sleep(REDRAW, signal)
     }

@@ -1,5 +1,5 @@
 /** The commands, in the order of the help. Parser, help and completion come from their rows. */
-import type { OptionName } from '../command-line/options.ts'
+import { isOption, type OptionName, optionRow } from '../command-line/options.ts'
 import type { CommandRow, Surroundings } from './command.ts'
 import { COMPLETION } from './completion.ts'
 import { DOCTOR } from './doctor.ts'
@@ -37,6 +37,11 @@ export function isCommand(name: string): name is CommandName {
 export function optionsOf(name: CommandName): readonly OptionName[] {
   const { required, optional } = COMMANDS[name]
   return [...required, ...optional]
+}
+
+/** The values that an option of a command takes, where those are few. */
+export function wordsOf(command: CommandName, option: string): readonly string[] | undefined {
+  return isOption(option) ? (COMMANDS[command].words?.[option] ?? optionRow(option)?.words) : undefined
 }
 
 /** Runs a command, and returns its exit code. What it throws is one sentence. */

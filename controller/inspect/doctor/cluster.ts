@@ -92,8 +92,8 @@ export const CLUSTER = {
     name: 'Lease',
     async look({ client, lease: { namespace, name }, clock, apiServerTime }, signal) {
       const store = createLeaseStore(client, namespace, name)
-      const seen = await lookAtHolder(store, { clock, now: apiServerTime }, signal)
-      return { name: `${namespace}/${name}`, ...seen }
+      const { lease, ...seen } = await lookAtHolder(store, { ...clock, now: apiServerTime }, signal)
+      return { name: `${namespace}/${name}`, record: lease?.record, ...seen }
     },
     judge({ name, record: found, alive, skew }, { now }) {
       const logs = "look at the controller's Pods and their logs"

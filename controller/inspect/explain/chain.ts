@@ -45,6 +45,10 @@ export interface ChainStep {
 
 /** A kubelet renews its Lease every ten seconds; the node lifecycle controller gives it up after fifty, milliseconds. */
 const SILENT_AFTER = 50_000
+/** Of a Ready Node, a Lease that seems older than this has times by a clock that is wrong, milliseconds. */
+const DOUBTED_AFTER = 180_000
+/** Times that are further ahead than this are by a clock that is wrong, milliseconds. */
+const MAX_SKEW = 60_000
 
 /** The chain of evidence, from the machine to the decision. */
 export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
@@ -91,7 +95,7 @@ function nodeStep({ node, now }: ExplainFacts): ChainStep {
 const TOLD_TAINTS =
   /^(node\.cloudprovider\.kubernetes\.io\/shutdown|node\.kubernetes\.io\/out-of-service|ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupted)$/
 
-function kubeletStep({ kubelet, now }: ExplainFacts): ChainStep {
+function kubeletStep({ node, kubelet, now }: ExplainFacts): ChainStep {
   if (kubelet === 'unread')
     return { name: 'kubelet', state: 'unknown', says: ['its Lease could not be read'] }
   if (kubelet === undefined)
@@ -100,7 +104,17 @@ function kubeletStep({ kubelet, now }: ExplainFacts): ChainStep {
       state: 'unknown',
       says: ['has no Lease in kube-node-lease: it has not run yet'],
     }
-  const silent = !(now - Date.parse(kubelet.renewTime) < SILENT_AFTER)
+  const ago = now - Date.parse(kubelet.renewTime)
+  const step = (says: string) => ({ name: 'kubelet', state: 'unknown', says: [says] }) as const
+  const at = `renewed its Lease at ${kubelet.renewTime} by its own clock`
+  if (ago < -MAX_SKEW)
+    return step(`${at}, which is minutes ahead of that of the API server: check NTP on the machine`)
+  // The node lifecycle controller sees it renewed, and does not go by its clock.
+  if (node.ready?.status === 'True' && ago > DOUBTED_AFTER)
+    return step(
+      `${at}, which is ${age(kubelet.renewTime, now)} ago, but the Node is Ready: that clock is behind (check NTP on the machine), or no kube-controller-manager runs`,
+    )
+  const silent = !(ago < SILENT_AFTER)
   const says = `renewed its Lease ${age(kubelet.renewTime, now)} ago`
   return {
     name: 'kubelet',
@@ -122,7 +136,13 @@ function reportStep({ node, report, now }: ExplainFacts): ChainStep {
   if (isAgentless(spec.value))
     return step('unknown', 'made by the controller: no agent has reported from this node')
   const macs = interfaces.map(({ mac }) => mac).join(', ')
-  const when = reportedAt === undefined ? '' : `, ${age(reportedAt, now)} ago`
+  const ahead = Date.parse(reportedAt ?? '') - now > MAX_SKEW
+  const when =
+    reportedAt === undefined
+      ? ''
+      : ahead
+        ? `, at ${reportedAt} by its own clock, which is minutes ahead of that of the API server`
+        : `, ${age(reportedAt, now)} ago`
   return step(
     nodeUID === node.uid ? 'ok' : 'no',
     `of agent ${agentVersion}${when}: BIOS UUID ${machine.serialUUID ?? 'not read'}, MACs ${macs || 'none'}`,

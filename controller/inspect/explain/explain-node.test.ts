@@ -308,9 +308,32 @@ t.test('what could not be read', async (t) => {
   t.match(printExplanation(found), /^! NodeReports cannot be read: 403$/m)
 })
 
+t.test('a machine whose clock is wrong is not called silent', async (t) => {
+  const { node, report } = initialized()
+  const ready = { ...node, ready: { status: 'True', lastHeartbeatTime: '' } as const }
+  const at = (renewTime: string) =>
+    step(explain({ node: ready, report }, { kubelet: { ...RENEWED, renewTime } }), 'kubelet')
+  t.match(at('2026-03-01T09:50:00.000000Z'), {
+    state: 'unknown',
+    says: [
+      /^renewed its Lease at .* by its own clock, which is 10m ago, but the Node is Ready: that clock is/,
+    ],
+  })
+  t.match(at('2026-03-01T10:10:00.000000Z'), {
+    state: 'unknown',
+    says: [/is minutes ahead of that of the API/],
+  })
+  const ahead = report && { ...report, reportedAt: '2026-03-01T10:10:00Z' }
+  t.match(step(explain({ node, report: ahead }), 'report')?.says, [
+    /of agent 0\.1\.0, at 2026-03-01T10:10:00Z by its own clock, which is minutes ahead of that of the API server:/,
+  ])
+})
+
 t.test('a silent kubelet, and one that never ran', async (t) => {
   const silent = { ...RENEWED, renewTime: '2026-03-01T09:50:00.000000Z' }
-  t.match(step(explain(initialized(), { kubelet: silent }), 'kubelet'), {
+  const { node, report } = initialized()
+  const given = { node: { ...node, ready: { status: 'Unknown', lastHeartbeatTime: '' } }, report } as const
+  t.match(step(explain(given, { kubelet: silent }), 'kubelet'), {
     state: 'no',
     says: ['renewed its Lease 10m ago, and has been silent since'],
   })

@@ -164,7 +164,7 @@ function changesOf(
 function reportOfAgent(node: Node): string {
   return isWindows(node)
     ? 'the Node is exempted: there is no agent for Windows ("identity.exempt", docs/configuration.md)'
-    : `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl -n kube-system get pods -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${node.name}" and the log of that Pod; if there is none: ${addAgent(node)}`
+    : `a report of its agent: on the machine "journalctl -u rollcall-agent", or "kubectl get pods -A -l app.kubernetes.io/name=rollcall-agent --field-selector spec.nodeName=${node.name}" and the log of that Pod; if there is none: ${addAgent(node)}`
 }
 
 /** What one look answers: it depends on vCenter, the configuration and the cluster alone. */

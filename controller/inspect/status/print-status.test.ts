@@ -3,7 +3,17 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { withTroubles } from '../../kubernetes/leader-troubles.ts'
 import type { NodeStatus } from './node-status.ts'
-import { inOrder, leaderOf, leaderText, printStatus, readLeader, statusJSON } from './print-status.ts'
+import {
+  chosen,
+  clockNote,
+  inOrder,
+  leaderOf,
+  leaderText,
+  type NodeFilter,
+  printStatus,
+  readLeader,
+  statusJSON,
+} from './print-status.ts'
 
 const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
   name,
@@ -28,8 +38,8 @@ const held = {
   pending: { condition: 'DeletionPending', reason: 'BrakeEngaged', message: 'm' },
   brakeEngagedFor: 'main',
 } as const
-const unknown: readonly string[] = []
 const leader = 'a leads'
+const all = (nodes: readonly NodeStatus[]) => ({ nodes, of: nodes.length, leader, unknown: [], notes: [] })
 
 t.test('Nodes stand by vCenter, cluster, host and name, those of nowhere last', async (t) => {
   const nodes = [
@@ -49,7 +59,7 @@ t.test('Nodes stand by vCenter, cluster, host and name, those of nowhere last', 
 t.test('a table, how many are in which state, and what is not known', async (t) => {
   const nodes = [row('worker-1'), row('worker-2', { ...held, zone: undefined, power: undefined })]
   t.equal(
-    printStatus({ nodes, leader, unknown: ['NodeReports cannot be read: no'] }),
+    printStatus({ ...all(nodes), unknown: ['NodeReports cannot be read: no'] }),
     `VCENTER  CLUSTER  HOST   NODE      IDENTITY  ZONE    POWER  STATE        PENDING
 main     C0       esx-1  worker-1  proven    zone-a  on     initialized  -
 main     C0       esx-1  worker-2  proven    -       -      VM gone      BrakeEngaged
@@ -60,12 +70,12 @@ a leads
 ! NodeReports cannot be read: no
 `,
   )
-  t.equal(printStatus({ nodes: [], leader, unknown }), 'there are no Nodes\na leads\n')
+  t.equal(printStatus(all([])), 'there are no Nodes\na leads\n')
 })
 
 t.test('a small screen keeps what is not well, and no line is longer than it', async (t) => {
   const nodes = [...Array.from({ length: 50 }, (_, index) => row(`worker-${index}`)), row('lost', held)]
-  const text = printStatus({ nodes, leader, unknown }, { columns: 40, rows: 12 })
+  const text = printStatus(all(nodes), { columns: 40, rows: 12 })
   const lines = text.trimEnd().split('\n')
   t.ok(lines.length < 12)
   t.ok(lines.every((line) => line.length <= 40))
@@ -75,12 +85,17 @@ t.test('a small screen keeps what is not well, and no line is longer than it', a
 
 t.test('what strangers named cannot control the terminal', async (t) => {
   const evil = '\u001b]0;x\u0007\u202e'
-  const text = printStatus({ nodes: [row('a', { host: evil, zone: evil })], leader: evil, unknown: [evil] })
+  const text = printStatus({
+    ...all([row('a', { host: evil, zone: evil })]),
+    leader: evil,
+    unknown: [evil],
+    notes: [evil],
+  })
   t.notMatch(text, /[^\n -~\ufffd]/)
 })
 
 t.test('a program reads one object in a line', async (t) => {
-  const text = statusJSON({ nodes: [row('a')], leader, unknown })
+  const text = statusJSON(all([row('a')]))
   t.equal(text.trimEnd().split('\n').length, 1)
   t.match(JSON.parse(text), { nodes: [{ name: 'a', level: 'proven' }], leader, unknown: [] })
 })
@@ -102,6 +117,50 @@ t.test('who leads', async (t) => {
   t.match(leaderText(undefined, lease, now), /^no replica has ever held/)
 })
 
+t.test('a clock of this machine that differs is said', async (t) => {
+  t.same(clockNote(59_000), [])
+  t.match(clockNote(300_000), [/^the clock of this machine is 5m behind that of the API server, by which/])
+  t.match(clockNote(-300_000), [/is 5m ahead of that/])
+})
+
+t.test('filters', async (t) => {
+  const nodes = [
+    row('a', { vCenter: 'edge', zone: 'zone-b' }),
+    row('b', { ready: 'False' }),
+    row('c', { ready: 'Unknown', zone: undefined }),
+    row('d', { state: 'waiting', vCenter: undefined, zone: undefined }),
+    row('e'),
+  ]
+  const none = { names: [], vCenter: undefined, zone: undefined, notReady: false }
+  const names = (filter: Partial<NodeFilter>) =>
+    chosen(nodes, { ...none, ...filter }).nodes.map(({ name }) => name)
+  t.same(names({}), ['a', 'b', 'c', 'd', 'e'])
+  t.same(names({ names: ['e', 'a'] }), ['a', 'e'])
+  t.same(names({ vCenter: 'main' }), ['b', 'c', 'e'])
+  t.same(names({ zone: 'zone-a' }), ['b', 'e'])
+  t.same(names({ notReady: true }), ['b', 'c', 'd'], 'those that wait as well')
+  t.same(names({ vCenter: 'main', notReady: true, names: ['c', 'd'] }), ['c'])
+  const shown = (filter: Partial<NodeFilter>) =>
+    printStatus({ leader, unknown: [], ...chosen(nodes, { ...none, ...filter }) })
+  t.match(shown({ names: ['a'] }), /^1 of 5 Nodes: 1 initialized$/m)
+  t.equal(
+    shown({ vCenter: 'mian', zone: 'zone-c' }),
+    `none of 5 Nodes fits
+a leads
+! no Node is known to be in vCenter mian, only in edge, main
+! no Node is known to be in zone zone-c, only in zone-a, zone-b
+`,
+  )
+})
+
+t.test('wide, with all that is known', async (t) => {
+  const nodes = [row('a'), row('b', { ...held, zone: undefined, region: undefined })]
+  const [header, a, b] = printStatus(all(nodes), undefined, true).split('\n')
+  t.match(header, /PENDING +READY +AGENT +DATACENTER +VM +REGION +MESSAGE$/)
+  t.match(a, / - +True +- +DC0 +a +r +-$/)
+  t.match(b, / BrakeEngaged +True +- +DC0 +b +- +m$/)
+})
+
 t.test('versions of agents, and which of them are silent', async (t) => {
   const silent = { condition: 'AgentReports', reason: 'AgentSilent', message: 'm' } as const
   const nodes = [
@@ -110,10 +169,10 @@ t.test('versions of agents, and which of them are silent', async (t) => {
     row('c', { agentVersion: '0.1.0', pending: silent }),
     row('d'),
   ]
-  const text = printStatus({ nodes, leader, unknown })
+  const text = printStatus(all(nodes))
   t.match(text, /^agents: 2 of version 0\.1\.0, 1 of version 0\.0\.9; silent: 2 \(b, c\)$/m)
   const many = Array.from({ length: 50 }, (_, index) => row(`n${index}`, { agentVersion: `0.${index}.0` }))
-  t.match(printStatus({ nodes: many, leader, unknown }), /^agents: .*0\.4\.0, and others$/m)
+  t.match(printStatus(all(many)), /^agents: .*0\.4\.0, and others$/m)
 })
 
 const LEASE = { namespace: 'kube-system', name: 'rollcall-controller' }
@@ -133,7 +192,7 @@ t.test('what troubles the leader, and what troubled it before it stopped', async
   const leads = leaderOf({ record: RECORD, annotations }, LEASE, now)
   t.match(leads, { leads: true, troubles: { troubles: [{ message: 'vCenter vc1: InvalidLogin' }] } })
   t.match(
-    printStatus({ nodes: [], leader: leads.text, troubles: leads.troubles, unknown }),
+    printStatus({ ...all([]), leader: leads.text, troubles: leads.troubles }),
     /leads.*\n! vCenter vc1: InvalidLogin \(since 2025-12-31T23:00:00Z; the leader wrote this at 2026-01-01T00:00:00Z\)\n$/,
   )
   const other = { ...RECORD, holder: 'pod_2' }

@@ -8,24 +8,67 @@ import {
   type Lease,
   type LeaseName,
   type LeaseRecord,
+  lookAtHolder,
 } from '../../kubernetes/lease.ts'
-import { age } from '../../lib/format-time.ts'
-import { count, counted } from '../../lib/listed.ts'
+import { age, duration } from '../../lib/format-time.ts'
+import { count, counted, listed } from '../../lib/listed.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 
 /** All that `status` says. */
 export interface ClusterStatus {
-  /** Who leads, or that nobody does. */
+  /** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */
   readonly leader: string
   /** Of the leader itself; see {@link LeaderTroubles}. */
   readonly troubles?: LeaderTroubles | undefined
   /** By vCenter, cluster, host and name. */
   readonly nodes: readonly NodeStatus[]
+  /** How many Nodes there are, shown or not. */
+  readonly of: number
   /** What could not be read, and why. */
   readonly unknown: readonly string[]
+  /** What a reader should know besides. */
+  readonly notes: readonly string[]
+}
+
+/** Which Nodes are shown. */
+export interface NodeFilter {
+  /** All where there are none. */
+  readonly names: readonly string[]
+  readonly vCenter: string | undefined
+  readonly zone: string | undefined
+  readonly notReady: boolean
+}
+
+/** The Nodes that fit. Where no Node has what is asked for, a note says what there is. */
+export function chosen(
+  nodes: readonly NodeStatus[],
+  { names, vCenter, zone, notReady }: NodeFilter,
+): Pick<ClusterStatus, 'nodes' | 'of' | 'notes'> {
+  const found = nodes.filter(
+    (node) =>
+      (names.length === 0 || names.includes(node.name)) &&
+      (vCenter === undefined || node.vCenter === vCenter) &&
+      (zone === undefined || node.zone === zone) &&
+      (!notReady || node.ready !== 'True' || node.state === 'waiting'),
+  )
+  const of = nodes.length
+  const there = (what: string, asked: string, values: readonly (string | undefined)[]) => {
+    const known = [...new Set(values.filter((value) => value !== undefined))].sort()
+    return `no Node is known to be in ${what} ${asked}${known.length === 0 ? '' : `, only in ${listed(known)}`}`
+  }
+  const [vCenters, zones] = [nodes.map((node) => node.vCenter), nodes.map((node) => node.zone)]
+  return {
+    nodes: found,
+    of,
+    notes: [
+      ...(vCenter === undefined || vCenters.includes(vCenter) ? [] : [there('vCenter', vCenter, vCenters)]),
+      ...(zone === undefined || zones.includes(zone) ? [] : [there('zone', zone, zones)]),
+    ],
+  }
 }
 
 const HEADER = ['VCENTER', 'CLUSTER', 'HOST', 'NODE', 'IDENTITY', 'ZONE', 'POWER', 'STATE', 'PENDING']
+const WIDE = ['READY', 'AGENT', 'DATACENTER', 'VM', 'REGION', 'MESSAGE']
 const MAX_LINE = 1024
 /** A cell is cut to so many characters: names of strangers may be long. */
 const MAX_CELL = 63
@@ -51,20 +94,24 @@ export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
  * For people: a table, how many Nodes are in which state, and what could not be read. Ends with a newline.
  *
  * @param screen where it is printed; without one there is no limit, as for a file or a pipe
+ * @param wide with all that is known of each Node
  */
 export function printStatus(
-  { leader, troubles, nodes, unknown }: ClusterStatus,
+  { leader, troubles, nodes, of, unknown, notes }: ClusterStatus,
   screen?: Pick<NodeJS.WriteStream, 'columns' | 'rows'>,
+  wide = false,
 ): string {
   const below = [
-    summary(nodes),
+    summary(nodes, of),
     ...agents(nodes),
     ...brakes(nodes),
     leader,
-    ...[...troubleLines(troubles), ...unknown].map((each) => `! ${each}`),
+    ...[...troubleLines(troubles), ...notes, ...unknown].map((each) => `! ${each}`),
   ]
   const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
-  const table = columns([HEADER, ...shown.map(cells)])
+  const table = wide
+    ? columns([[...HEADER, ...WIDE], ...shown.map((node) => [...cells(node), ...moreCells(node)])])
+    : columns([HEADER, ...shown.map(cells)])
   const lines = [...(nodes.length === 0 ? [] : [...table, ...note, '']), ...below]
   const width = Math.min(screen?.columns ?? MAX_LINE, MAX_LINE)
   return `${lines.map((line) => printable(line, width)).join('\n')}\n`
@@ -81,16 +128,25 @@ function cells(node: NodeStatus): readonly string[] {
   return row.map((cell) => printable(cell || '-', MAX_CELL))
 }
 
-function summary(nodes: readonly NodeStatus[]): string {
+function moreCells({ ready, agentVersion, datacenter, vm, region, pending }: NodeStatus): readonly string[] {
+  const message = printable(pending?.message || '-', MAX_LINE)
+  return [
+    ...[ready, agentVersion, datacenter, vm, region].map((cell) => printable(cell || '-', MAX_CELL)),
+    message,
+  ]
+}
+
+function summary(nodes: readonly NodeStatus[], of: number): string {
   const counts = STATES.flatMap((state) => {
     const { length } = nodes.filter((node) => node.state === state)
     return length === 0 ? [] : [`${length} ${state}`]
   })
   const held = nodes.some(({ pending }) => pending !== undefined)
   const next = held ? '; why: rollcall-controller explain NODE' : ''
-  return counts.length === 0
-    ? 'there are no Nodes'
-    : `${count(nodes.length, 'Node')}: ${counts.join(', ')}${next}`
+  if (of === 0) return 'there are no Nodes'
+  if (nodes.length === 0) return `none of ${count(of, 'Node')} fits`
+  const shown = nodes.length === of ? count(of, 'Node') : `${nodes.length} of ${count(of, 'Node')}`
+  return `${shown}: ${counts.join(', ')}${next}`
 }
 
 /** Of which version the agents are, and which of them are silent. */
@@ -134,7 +190,7 @@ function fit(
   }
 }
 
-/** Clocks of one cluster, and of a laptop, that differ by more than this have other worries, milliseconds. */
+/** Clocks of one cluster, and of a laptop, that differ by more than this are worth a line, milliseconds. */
 const MAX_SKEW = 60_000
 
 /** What the leader has written of its own troubles, or the last one before it stopped. */
@@ -147,28 +203,24 @@ export interface Leader {
   readonly troubles: LeaderTroubles | undefined
 }
 
-/** Milliseconds in which a leader renews its Lease, with time to spare. */
-const RENEWS = 4_000
-
 /**
- * Who leads, and what troubles it. A Lease that looks old is read once more: where it has been renewed meanwhile, its holder
- * leads, and only the clocks differ.
+ * Who leads, and what troubles it.
  *
+ * @param clock that of the API server
  * @throws as `KubeClient.request`
  */
 export async function readLeader(
   client: KubeClient,
   lease: LeaseName,
-  clock: Clock,
+  clock: Pick<Clock, 'now' | 'sleep'>,
   signal: AbortSignal,
 ): Promise<Leader> {
   const store = createLeaseStore(client, lease.namespace, lease.name)
-  const first = await store.get(signal)
-  if (isHeld(first?.record, clock.now()) || !first?.record.holder) return leaderOf(first, lease, clock.now())
-  await clock.sleep(RENEWS, signal)
-  const second = await store.get(signal)
-  const renewed = second !== undefined && second.record.renewTime !== first.record.renewTime
-  return leaderOf(second, lease, renewed ? Date.parse(second.record.renewTime) : clock.now())
+  const { lease: found, alive, skew } = await lookAtHolder(store, clock, signal)
+  const { text, ...leader } = leaderOf(found, lease, clock.now(), alive)
+  const note =
+    skew === undefined ? '' : `; its clock is ${differs(skew)} that of the API server: check NTP there`
+  return { text: `${text}${note}`, ...leader }
 }
 
 /** @param found undefined where there is no such Lease */
@@ -176,12 +228,12 @@ export function leaderOf(
   found: Pick<Lease, 'record' | 'annotations'> | undefined,
   lease: LeaseName,
   now: number,
+  leads: boolean = isHeld(found?.record, now),
 ): Leader {
   const record = found && troublesIn(found.annotations)
-  const leads = isHeld(found?.record, now)
   // A leader that has only just begun has written nothing yet.
   const troubles = leads && record?.by !== found?.record.holder ? undefined : record
-  return { text: leaderText(found?.record, lease, now), leads, troubles }
+  return { text: leaderText(found?.record, lease, now, leads), leads, troubles }
 }
 
 function isHeld(record: LeaseRecord | undefined, now: number): boolean {
@@ -194,14 +246,37 @@ export function troubleLines({ at, troubles }: LeaderTroubles = { at: '', troubl
   return troubles.map(({ message, since }) => `${message} (since ${since}; the leader wrote this at ${at})`)
 }
 
-/** @param record undefined where there is no such Lease */
-export function leaderText(record: LeaseRecord | undefined, lease: LeaseName, now: number): string {
+/** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */
+export function leaderText(
+  record: LeaseRecord | undefined,
+  lease: LeaseName,
+  now: number,
+  leads: boolean = isHeld(record, now),
+): string {
   const held = `the Lease ${lease.namespace}/${lease.name}`
   if (record === undefined) return `no replica has ever held ${held}: check that rollcall-controller runs`
   const { holder, renewTime } = record
   if (holder === '')
     return `no replica holds ${held}, since ${age(renewTime, now)}: check that rollcall-controller runs; this is the state that the last leader left`
-  if (!isHeld(record, now))
-    return `${holder} held ${held} until ${renewTime}, and none has since, for ${age(renewTime, now)}: check that rollcall-controller runs; this is the state at that time`
+  if (!leads) {
+    const since =
+      Date.parse(renewTime) > now
+        ? 'by its own clock, and does not renew it'
+        : `and none has since, for ${age(renewTime, now)}`
+    return `${holder} held ${held} until ${renewTime}, ${since}: check that rollcall-controller runs; this is the state at that time`
+  }
   return `${holder} leads, and holds ${held}`
+}
+
+/** What is said of the clock of this machine, by which no times are computed; nothing where it agrees. */
+export function clockNote(skew: number): readonly string[] {
+  return Math.abs(skew) <= MAX_SKEW
+    ? []
+    : [
+        `the clock of this machine is ${differs(-skew)} that of the API server, by which all times are meant: check NTP`,
+      ]
+}
+
+function differs(skew: number): string {
+  return `${duration(Math.round(Math.abs(skew) / 1000) * 1000)} ${skew > 0 ? 'ahead of' : 'behind'}`
 }
