@@ -22,6 +22,7 @@ const surroundings: Surroundings = {
   hostname: hostname(),
   suffix: randomBytes(4).toString('hex'),
   memory: { resident: () => process.memoryUsage.rss(), release: returnFreePages },
+  stdin: () => process.stdin,
   stdout: process.stdout,
   warn: (message) => process.stderr.write(`${escapeUnprintable(message)}\n`),
 }

@@ -55,9 +55,14 @@ export const OPTIONS = {
     help: 'for people, or for programs',
   },
   watch: { short: 'w', help: 'keep running, and show what changes' },
-  vcenter: { value: 'NAME', help: 'only Nodes of this vCenter, as the configuration names it' },
+  vcenter: {
+    value: 'NAME',
+    help: 'a vCenter, by its name in the configuration: status shows only its Nodes',
+  },
   zone: { value: 'NAME', help: 'only Nodes of this zone' },
   'not-ready': { help: 'only Nodes that are not Ready, or wait for a cloud provider' },
+  file: { value: 'FILE', help: 'what to write; "-" for standard output' },
+  yes: { help: 'write without asking' },
   'from-cpi': { help: 'look for the vSphere CPI as well, and say how to hand over from it' },
 } as const satisfies Record<string, OptionRow>
 

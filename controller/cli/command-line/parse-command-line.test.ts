@@ -83,6 +83,14 @@ t.match(parseCommandLine(['doctor', '--namespace=ns', '--config-secret', 'mine']
   kind: 'doctor',
   options: { config: undefined, configSecret: { namespace: 'ns', name: 'mine' } },
 })
+t.match(parseCommandLine(['bundle', '--vcenter=main', '--yes']), {
+  kind: 'bundle',
+  options: { vCenter: 'main', file: 'rollcall-recording.json', yes: true },
+})
+t.match(parseCommandLine(['bundle', '--file', '-']), {
+  kind: 'bundle',
+  options: { vCenter: undefined, file: '-', yes: false },
+})
 
 t.match(
   parseCommandLine(['status', '-wo', 'wide', 'node/a', '--vcenter', 'main', 'b', '--zone=z', '--not-ready']),
@@ -164,7 +172,7 @@ for (const name of Object.keys(OPTIONS)) {
 const wrong: readonly [string, string][] = [
   [
     '',
-    'a command is missing: expected run, plan, explain, status, doctor, completion, or the arguments of the CPI',
+    'a command is missing: expected run, plan, explain, status, doctor, bundle, completion, or the arguments of the CPI',
   ],
   ['rnu --config /c', 'unknown command "rnu": did you mean run?'],
   ['toString', 'unknown command "toString": see --help'],

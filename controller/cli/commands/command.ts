@@ -22,6 +22,8 @@ export interface Surroundings {
   /** Drawn at random, for what must be unique to this process. */
   readonly suffix: string
   readonly memory: ProcessMemory
+  /** Opened when a person is asked. */
+  readonly stdin: () => NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   /** Tells a person something that is not part of the answer itself. */
   readonly warn: (message: string) => void

@@ -91,7 +91,10 @@ export const STATUS = command({
 })
 
 /** @throws where Nodes cannot be read, or the signal aborts */
-async function look({ client, lease, filter, clock }: Parts, signal: AbortSignal): Promise<ClusterStatus> {
+export async function look(
+  { client, lease, filter, clock }: Parts,
+  signal: AbortSignal,
+): Promise<ClusterStatus> {
   const [nodes, reports, { skew, leader }] = await Promise.all([
     attempt(() => readAll(client, NODES, parseNode, signal)),
     attempt(() => readAll(client, REPORTS, parseNodeReport, signal)),

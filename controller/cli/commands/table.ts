@@ -1,5 +1,6 @@
 /** The commands, in the order of the help. Parser, help and completion come from their rows. */
 import { isOption, type OptionName, optionRow } from '../command-line/options.ts'
+import { BUNDLE } from './bundle.ts'
 import type { CommandRow, Surroundings } from './command.ts'
 import { COMPLETION } from './completion.ts'
 import { DOCTOR } from './doctor.ts'
@@ -14,6 +15,7 @@ const rows = {
   explain: EXPLAIN,
   status: STATUS,
   doctor: DOCTOR,
+  bundle: BUNDLE,
   completion: COMPLETION,
 }
 

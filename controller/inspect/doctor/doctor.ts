@@ -98,10 +98,8 @@ export async function doctor(options: DoctorOptions, signal: AbortSignal): Promi
   const { clock } = options
   const client = connect(options)
   try {
-    const self = once(() => whoAmI(opens(client), clock, signal))
-    const accounts = await findAccounts(options, client, self, signal)
+    const { self, accounts, configured } = await findConfiguration(options, client, signal)
     const isController = once(async () => (await self()).user === userOf(accounts.controller))
-    const configured = await loadConfigured(options, client, accounts, signal)
     const readNodes = once(() => nodesAndReports(client, signal))
     const [vCenters, cluster] = await Promise.all([
       configured.ok ? lookAtVCenters(configured.value, readNodes, isController, client, options, signal) : [],
@@ -198,6 +196,17 @@ async function findAccounts(
   return space === undefined ? accountsIn(namespace) : accountsIn(space, name)
 }
 
+/** Loads the configuration that the options mean, with the accounts that say where it is. */
+export async function findConfiguration(
+  options: DoctorOptions,
+  client: Result<KubeClient>,
+  signal: AbortSignal,
+) {
+  const self = once(() => whoAmI(opens(client), options.clock, signal))
+  const accounts = await findAccounts(options, client, self, signal)
+  return { self, accounts, configured: await loadConfigured(options, client, accounts, signal) }
+}
+
 async function loadConfigured(
   { config, configSecret }: DoctorOptions,
   client: Result<KubeClient>,
@@ -224,7 +233,12 @@ function factsOf(configured: Configured): DoctorFacts['configuration'] {
   return ok({ path: source.path, vCenters, warnings, identity: config.identity, requireGiven })
 }
 
-function connect({ credentials, clock, version }: DoctorOptions): Result<KubeClient> {
+/** A client, or why there is none. */
+export function connect({
+  credentials,
+  clock,
+  version,
+}: Pick<DoctorOptions, 'credentials' | 'clock' | 'version'>): Result<KubeClient> {
   if (!credentials.ok) return credentials
   const userAgent = `rollcall-controller/${version}`
   try {
@@ -234,7 +248,8 @@ function connect({ credentials, clock, version }: DoctorOptions): Result<KubeCli
   }
 }
 
-function opens(client: Result<KubeClient>): KubeClient {
+/** @throws where there is none */
+export function opens(client: Result<KubeClient>): KubeClient {
   if (!client.ok) throw new Error(client.message)
   return client.value
 }
@@ -253,7 +268,8 @@ async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
   })
 }
 
-async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) {
+/** @throws where they cannot be read */
+export async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) {
   const opened = opens(client)
   const nodes = await readAll(opened, { path: '/api/v1/nodes' }, parseNode, signal)
   const path = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
@@ -263,14 +279,13 @@ async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) 
   return { nodes: [...nodes.values()], reports: reports.ok ? reports.value : new Map<string, NodeReport>() }
 }
 
-async function lookAtVCenters(
+/** What it takes to ask vCenters: their users and passwords, and logins that are counted with the leader's. */
+export async function prepareToAsk(
   { source, loaded }: Extract<Configured, { readonly ok: true }>['value'],
-  nodes: ClusterAround['nodes'],
-  isController: () => Promise<boolean>,
   client: Result<KubeClient>,
-  options: DoctorOptions,
+  options: Pick<DoctorOptions, 'clock' | 'random' | 'logger' | 'lease' | 'version'>,
   signal: AbortSignal,
-): Promise<readonly VCenterFacts[]> {
+) {
   const { clock, random, logger, lease } = options
   const { config } = loaded
   // Secrets need the API server, folders and the file do not.
@@ -288,6 +303,20 @@ async function lookAtVCenters(
   const attempts = createLoginAttempts(annotations)
   const logins = createLoginLimiter({ attempts, timings: TIMINGS, clock, random, logger, once: true })
   const { vCenters, labels } = filled.ok ? filled.value : config
+  const userAgent = `rollcall-controller/${options.version}`
+  const { alone } = annotations
+  return { vCenters, labels, around: { logins, alone, userAgent, timings: TIMINGS, clock, random, logger } }
+}
+
+async function lookAtVCenters(
+  configured: Extract<Configured, { readonly ok: true }>['value'],
+  nodes: ClusterAround['nodes'],
+  isController: () => Promise<boolean>,
+  client: Result<KubeClient>,
+  options: DoctorOptions,
+  signal: AbortSignal,
+): Promise<readonly VCenterFacts[]> {
+  const { vCenters, labels, around } = await prepareToAsk(configured, client, options, signal)
   /** What stands above the VMs that Nodes are bound to, each once. */
   async function parentsIn(instanceUUID: string): Promise<readonly ParentObject[]> {
     const seen = await attempt(nodes)
@@ -296,9 +325,7 @@ async function lookAtVCenters(
     )
     return [...new Map(parents.map((each) => [`${each.type} ${each.moref}`, each])).values()]
   }
-  const userAgent = `rollcall-controller/${options.version}`
-  const { alone } = annotations
-  const shared = { logins, alone, labels, parentsIn, userAgent, timings: TIMINGS, clock, random, logger }
-  const around = { ...shared, isController }
-  return Promise.all(vCenters.map((each) => lookAtVCenter({ ...around, config: each }, signal)))
+  return Promise.all(
+    vCenters.map((config) => lookAtVCenter({ ...around, isController, labels, parentsIn, config }, signal)),
+  )
 }

@@ -19,6 +19,7 @@ import { SERVICE_INSTANCE } from '../../vcenter/session/session.ts'
 import type { Timings } from '../../vcenter/timings.ts'
 import { askPrivileges } from '../../vcenter/vm-probe/privileges.ts'
 import { createProbeClient } from '../../vcenter/vm-probe/probe-client.ts'
+import type { openConnection } from '../../vcenter/wire/connection.ts'
 import { textOf } from '../../vcenter/wire/xml.ts'
 import { checkOf, type FactsOf, judgeAll, lookAll, once } from './check.ts'
 import { REACH, type VCenterGiven } from './reach-vcenter.ts'
@@ -39,10 +40,12 @@ interface VCenterOptions extends Basics {
   readonly parentsIn: (instanceUUID: string) => Promise<readonly ParentObject[]>
   readonly userAgent: string
   readonly timings: Timings
+  /** By default over HTTPS. */
+  readonly openConnection?: typeof openConnection
 }
 
 /** Nobody reads them. */
-const NO_METRICS: InventoryMetrics = {
+export const NO_METRICS: InventoryMetrics = {
   call: () => undefined,
   reconnect: () => undefined,
   unwatched: () => undefined,

@@ -39,6 +39,8 @@ export interface NodeFilter {
   readonly notReady: boolean
 }
 
+export const ALL_NODES: NodeFilter = { names: [], vCenter: undefined, zone: undefined, notReady: false }
+
 /** The Nodes that fit. Where no Node has what is asked for, a note says what there is. */
 export function chosen(
   nodes: readonly NodeStatus[],

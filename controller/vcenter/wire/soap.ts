@@ -235,7 +235,7 @@ export function envelope(
 }
 
 /** Every vCenter serves this without a session. */
-const VERSIONS_PATH = '/sdk/vimServiceVersions.xml'
+export const VERSIONS_PATH = '/sdk/vimServiceVersions.xml'
 const NUMBERS = /^\d{1,5}(\.\d{1,5}){0,5}$/
 
 /**

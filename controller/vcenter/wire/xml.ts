@@ -270,7 +270,7 @@ const BEGUN = /&(?:#(?:x[\dA-Fa-f]{0,32}|\d{0,32}))?$/
  * Decodes UTF-8. Invalid bytes, and characters illegal in XML 1.0, literal or as a numeric reference, become U+FFFD: vCenter
  * passes on what guests write, and one guest's text must not spoil the answers about all others.
  */
-function createCharacterReader() {
+export function createCharacterReader() {
   const decoder = new TextDecoder('utf-8')
   let held = ''
   const replace = (text: string) =>

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { attempt, ok } from '../../../agent/shared/result.ts'
+import { gatherBundle } from '../../inspect/bundle/bundle.ts'
+import { printRecording, recordVCenter, uuidsToFollow } from '../../inspect/bundle/record-vcenter.ts'
+import { MOUNTED_CONFIG } from '../../inspect/doctor/config-of-cluster.ts'
+import { connect, findConfiguration, nodesAndReports, prepareToAsk } from '../../inspect/doctor/doctor.ts'
+import { ALL_NODES, printStatus } from '../../inspect/status/print-status.ts'
+import { operatorCredentials } from '../../kubernetes/credentials.ts'
+import { listed } from '../../lib/listed.ts'
+import { checkNames, namespaceOf, OPTIONS, peopleFlags } from '../command-line/options.ts'
+import { command, configSource, partsOf, type Surroundings } from './command.ts'
+import { look } from './status.ts'
+
+/** What is written to standard output, and asks nobody. */
+const STDOUT = '-'
+
+/**
+ * Writes one file for a bug report; or, of a vCenter, what it answers, with everything replaced that identifies the site.
+ * These are two files: beside the names of the first, those of the second could be guessed.
+ */
+export const BUNDLE = command({
+  does: 'writes one file for a bug report, without credentials; with --vcenter instead what that vCenter answers, without anything that identifies the site',
+  required: [],
+  optional: [
+    'vcenter',
+    'file',
+    'yes',
+    'config',
+    'namespace',
+    'config-secret',
+    'kubeconfig',
+    'context',
+    'lease-namespace',
+    'lease-name',
+  ],
+  parse(values) {
+    const namespace = namespaceOf(values)
+    if (!namespace.ok) return namespace
+    const name = values.get('config-secret') ?? OPTIONS['config-secret'].default
+    const secret = checkNames({ namespace: 'any', name }, { namespace: '', name: '--config-secret' })
+    if (!secret.ok) return secret
+    const flags = peopleFlags(values)
+    if (!flags.ok) return flags
+    const vCenter = values.get('vcenter')
+    const file =
+      values.get('file') ?? (vCenter === undefined ? 'rollcall-bundle.txt' : 'rollcall-recording.json')
+    const all = {
+      vCenter,
+      file,
+      yes: values.has('yes'),
+      config: values.get('config'),
+      configSecret: { namespace: namespace.value, name },
+    }
+    return ok({ ...flags.value, ...all })
+  },
+  async start(flags, surroundings, signal) {
+    const { environment, stdout, warn } = surroundings
+    const { file, vCenter, yes } = flags
+    if (file !== STDOUT && existsSync(file))
+      throw new Error(`${file} is there already: remove it, or name another file with --file`)
+    if (file !== STDOUT && !yes && !surroundings.stdin().isTTY)
+      throw new Error(
+        'nobody can be asked whether to write the file: give --yes, or --file=- for standard output',
+      )
+    const path = flags.config ?? (existsSync(MOUNTED_CONFIG) ? MOUNTED_CONFIG : undefined)
+    const options = {
+      ...partsOf(flags, surroundings, 'silent'),
+      config: path === undefined ? undefined : configSource(path, environment),
+      configSecret: flags.configSecret,
+      credentials: operatorCredentials(flags, environment),
+    }
+    const text =
+      vCenter === undefined
+        ? await gatherBundle(
+            {
+              ...options,
+              status: async (client, signal) =>
+                printStatus(await look({ ...options, client, filter: ALL_NODES }, signal)),
+            },
+            signal,
+          )
+        : await record(vCenter, options, signal)
+    if (file === STDOUT || !yes) stdout.write(text)
+    if (file === STDOUT) return 0
+    if (!yes && !(await confirms(`Read the above. Write it to ${file}? [y/N] `, surroundings, signal))) {
+      warn('nothing was written')
+      return 1
+    }
+    // Nobody else's to read, and never over what is there.
+    await writeFile(file, text, { flag: 'wx', mode: 0o600 })
+    warn(`${file} is written`)
+    return 0
+  },
+})
+
+async function record(
+  name: string,
+  options: Omit<Parameters<typeof gatherBundle>[0], 'status'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const client = connect(options)
+  try {
+    const { configured } = await findConfiguration(options, client, signal)
+    if (!configured.ok) throw new Error(configured.problems.join('; '))
+    const { vCenters, labels, around } = await prepareToAsk(configured.value, client, options, signal)
+    const config = vCenters.find((each) => each.name === name)
+    if (config === undefined)
+      throw new Error(`--vcenter: the configuration has ${listed(vCenters.map((each) => each.name))}`)
+    // Without a cluster it follows some VM.
+    const cluster = await attempt(() => nodesAndReports(client, signal))
+    const uuids = cluster.ok ? uuidsToFollow(cluster.value, name) : []
+    return printRecording(
+      await recordVCenter({ config, labels, around, uuids, version: options.version }, signal),
+    )
+  } finally {
+    if (client.ok) await client.value.close()
+  }
+}
+
+/** Asks a person; no answer is a no. */
+async function confirms(
+  question: string,
+  { stdin, stdout }: Pick<Surroundings, 'stdin' | 'stdout'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  stdout.write(question)
+  const lines = createInterface({ input: stdin() })
+  const end = () => lines.close()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    for await (const line of lines) return /^\s*y(es)?\s*$/i.test(line)
+    return false
+  } finally {
+    signal.removeEventListener('abort', end)
+    lines.close()
+  }
+}

@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { systemClock } from '../../../agent/shared/clock.ts'
+import { createCertificateAuthority } from '../../../test/servers/pki.ts'
+import { gatherBundle, withoutSecrets } from './bundle.ts'
+
+const TOKEN = 'planted-token-0d11'
+const PASSWORD = 'planted-password-44b0'
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  '/version': JSON.stringify({ gitVersion: 'v1.36.2', platform: 'linux/amd64' }),
+  '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller': JSON.stringify({
+    metadata: { resourceVersion: '1', name: 'rollcall-controller' },
+    spec: {
+      holderIdentity: 'rollcall-controller-abc_1f',
+      leaseDurationSeconds: 15,
+      renewTime: '2026-01-01T00:00:00.000000Z',
+    },
+  }),
+  '/api/v1/pods': JSON.stringify({
+    metadata: { resourceVersion: '1' },
+    items: [
+      {
+        metadata: { name: 'rollcall-controller-abc', namespace: 'vsphere' },
+        spec: {
+          containers: [
+            { name: 'sidecar' },
+            { name: 'controller', ports: [{ name: 'http', containerPort: 10271 }] },
+          ],
+        },
+      },
+    ],
+  }),
+  '/api/v1/namespaces/vsphere/pods/rollcall-controller-abc/log': [
+    '{"level":"info","msg":"following"}',
+    `{"level":"warn","error":"https://user:${PASSWORD}-x@proxy.example.com said Bearer abcdefgh12345678"}`,
+    `{"level":"warn","error":"${Buffer.from(PASSWORD).toString('base64')}"}`,
+  ].join('\n'),
+  '/api/v1/namespaces/vsphere/pods/rollcall-controller-abc:10271/proxy/metrics': 'rollcall_leader 1\n',
+}
+
+t.test('the leader is asked for its log and its metrics, and what is a secret in them is cut', async (t) => {
+  const asked: string[] = []
+  const dir = t.testdir()
+  const ca = await createCertificateAuthority(dir)
+  const { certificateFile, keyFile } = await ca.serving('api')
+  const [cert, key] = await Promise.all([readFile(certificateFile), readFile(keyFile)])
+  const server = createServer({ cert, key }, (request, response) => {
+    const url = new URL(request.url ?? '', 'http://x')
+    asked.push(`${url.pathname}${url.search}`)
+    const answer = url.searchParams.has('previous') ? undefined : ANSWERS[url.pathname]
+    response.writeHead(answer === undefined ? 404 : 200).end(answer ?? 'nothing')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.closeAllConnections())
+  t.teardown(() => server.close())
+  // A TCP server's address is not text.
+  const { port } = server.address() as AddressInfo
+  const kubeconfig = join(dir, 'kubeconfig')
+  await writeFile(
+    kubeconfig,
+    `{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: "https://127.0.0.1:${port}", certificate-authority: ${ca.caFile}}}],` +
+      ` users: [{name: a, user: {token: ${TOKEN}}}], contexts: [{name: a, context: {cluster: a, user: a}}]}`,
+  )
+  const conf = `vcenter: {main: {server: 127.0.0.1, port: 1, user: u, password: ${PASSWORD}, insecureFlag: true}}`
+  const text = await gatherBundle(
+    {
+      clock: systemClock,
+      random: Math.random,
+      logger: pino({ level: 'silent' }),
+      config: {
+        path: '/etc/vsphere.conf',
+        readFile: async () => Buffer.from(conf),
+        readFolder: async () => [],
+        environment: {},
+      },
+      configSecret: { namespace: 'kube-system', name: 'rollcall-config' },
+      credentials: { ok: true, value: { kind: 'kubeconfig', path: kubeconfig } },
+      lease: { namespace: 'kube-system', name: 'rollcall-controller' },
+      version: '1.2.3',
+      status: async () => 'the table\n',
+    },
+    new AbortController().signal,
+  )
+  t.match(text, 'this program: 1.2.3\n')
+  t.match(text, 'rollcall_leader 1')
+  t.match(text, '"msg":"following"')
+  t.match(text, 'https://[redacted]@proxy.example.com said Bearer [redacted]')
+  t.match(text, '{"level":"warn","error":"[redacted]"}')
+  t.match(
+    text,
+    /log of the leader, before its last restart =====\n\ncould not be read: GET .* was answered with 404/,
+  )
+  t.match(text, '===== status =====\n\nthe table\n')
+  t.ok(asked.some((path) => path.endsWith('/log?container=controller&tailLines=5000')))
+  for (const secret of [TOKEN, PASSWORD]) t.notMatch(text, secret)
+})
+
+t.test('a secret is cut in each form that it may have', async (t) => {
+  const secret = 'p"w\\d é/1'
+  const text = [
+    secret,
+    JSON.stringify({ secret }),
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString('base64'),
+  ].join('\n')
+  t.equal(withoutSecrets(text, [secret]), '[redacted]\n{"secret":"[redacted]"}\n[redacted]\n[redacted]')
+  t.equal(withoutSecrets('as it is', ['']), 'as it is')
+  const token = `eyJhbGciOiJSUzI1NiJ9.${'a'.repeat(40)}.${'b'.repeat(40)}`
+  t.equal(withoutSecrets(`x ${token} y`, []), 'x [redacted] y')
+  const key = '-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----'
+  t.equal(withoutSecrets(`x ${key} y`, []), 'x [redacted] y')
+})

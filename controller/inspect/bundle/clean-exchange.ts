@@ -1,0 +1,131 @@
+/** One call to vCenter with its answer, as a recording has it. The form stays; all else that kept.ts does not list is replaced. */
+import { VERSIONS_PATH } from '../../vcenter/wire/soap.ts'
+import { createCharacterReader } from '../../vcenter/wire/xml.ts'
+import { type CleaningOptions, cleanXML } from './clean-xml.ts'
+import { CONTENT_TYPES, isKind, KEYS, QUERY, SEGMENTS, URN } from './kept.ts'
+import type { Pseudonyms } from './pseudonyms.ts'
+
+/** A call as it was made. */
+export interface RawExchange {
+  readonly method: string
+  readonly path: string
+  readonly body: string | undefined
+  readonly status: number
+  readonly contentType: string
+  /** Undefined where it was not read to its end. */
+  readonly answer: Buffer | undefined
+}
+
+/** A call as it is recorded. Documents are lists of lines, to be read by people. */
+export interface Exchange {
+  /** `SOAP Login`, or method and path of a REST call. */
+  readonly call: string
+  readonly request: readonly string[]
+  readonly status: number
+  readonly contentType: string
+  readonly answer: readonly string[]
+  /** Objects that were left out of a long answer. */
+  readonly leftOut?: number
+}
+
+/** Calls whose parameters are secrets: nothing of them is kept, and both count as the same. */
+const LOGINS: ReadonlySet<string> = new Set(['Login', 'CloneSession'])
+
+/** @throws where the request is none of Rollcall's own */
+export function cleanExchange(raw: RawExchange, options: CleaningOptions): Exchange {
+  const { status } = raw
+  const contentType = CONTENT_TYPES.has(raw.contentType) ? raw.contentType : 'another'
+  if (raw.path === VERSIONS_PATH)
+    return {
+      call: `GET ${VERSIONS_PATH}`,
+      request: [],
+      status,
+      contentType,
+      answer: cleanAnswer(raw.answer, options).lines,
+    }
+  if (raw.path !== '/sdk') return { ...cleanREST(raw, options), status, contentType }
+  const operation = operationOf(raw.body ?? '')
+  const login = LOGINS.has(operation)
+  const answer = cleanAnswer(raw.answer, options)
+  return {
+    call: `SOAP ${login ? 'Login' : operation}`,
+    request: login ? [] : cleanXML((raw.body ?? '').replace(HEADER, ''), options).lines,
+    status,
+    contentType,
+    answer: answer.lines,
+    ...(answer.leftOut > 0 ? { leftOut: answer.leftOut } : {}),
+  }
+}
+
+/** Another for each call. */
+const HEADER = /<soapenv:Header>.*?<\/soapenv:Header>/
+
+/** The operation of a request; empty where it is not one of SOAP. */
+export function operationOf(body: string): string {
+  return /<soapenv:Body><(\w+)/.exec(body)?.[1] ?? ''
+}
+
+/** What is no SOAP answer is left out as a whole: an HTML page of a proxy may say anything. */
+function cleanAnswer(answer: Buffer | undefined, options: CleaningOptions) {
+  if (answer === undefined) return { lines: [], leftOut: 0 }
+  const reader = createCharacterReader()
+  const text = reader.read(answer) + reader.end()
+  try {
+    return cleanXML(text, options)
+  } catch {
+    return { lines: [], leftOut: 0 }
+  }
+}
+
+function cleanREST({ method, path, body, answer }: RawExchange, { names }: CleaningOptions) {
+  const [plain = '', query] = path.split('?')
+  const segments = plain.split('/').map((each) => {
+    if (SEGMENTS.has(each)) return each
+    const id = decodeURIComponent(each.replace(/^id:/, ''))
+    return `${each.startsWith('id:') ? 'id:' : ''}${encodeURIComponent(cleanID(id, names))}`
+  })
+  const asked = query === undefined ? '' : `?${QUERY.test(query) ? query : names.text(query)}`
+  return {
+    call: `${method} ${segments.join('/')}${asked}`,
+    request: cleanJSON(body, names),
+    answer: cleanJSON(answer?.toString('utf8'), names),
+  }
+}
+
+function cleanJSON(text: string | undefined, names: Pseudonyms): readonly string[] {
+  if (text === undefined || text === '') return []
+  try {
+    const document: unknown = JSON.parse(text)
+    return JSON.stringify(cleanValue(document, '', names), undefined, 1).split('\n')
+  } catch {
+    return []
+  }
+}
+
+function cleanValue(value: unknown, key: string, names: Pseudonyms): unknown {
+  if (Array.isArray(value)) return value.map((each) => cleanValue(each, key, names))
+  if (value instanceof Object) {
+    const { type, id } = { type: undefined, id: undefined, ...value }
+    if (typeof type === 'string' && typeof id === 'string' && isKind(type))
+      return { type, id: names.moref(id, type) }
+    return Object.fromEntries(
+      Object.entries(value).map(([each, inner]) => [
+        KEYS.has(each) ? each : names.text(each),
+        cleanValue(inner, each, names),
+      ]),
+    )
+  }
+  if (typeof value === 'number') return 0
+  if (typeof value !== 'string') return value
+  if (key === 'cardinality' && /^(?:SINGLE|MULTIPLE)$/.test(value)) return value
+  if ((key === 'type' || key === 'associable_types') && isKind(value)) return value
+  return cleanID(value, names)
+}
+
+/** A text, or the identifier of a tag or a category. */
+function cleanID(text: string, names: Pseudonyms): string {
+  return names.text(
+    text,
+    /^urn:vmomi:InventoryService(?:Tag|Category):[^:]*:GLOBAL$/.test(text) ? URN : undefined,
+  )
+}
