@@ -139,19 +139,24 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
 
 /**
  * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
- * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty.
+ * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty. Nor is one that had the VM
+ * of a Node which runs, until that VM is shown elsewhere; where no claim was ever read, by its instance UUID.
  */
 function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
-  const its = vCenters.filter(({ instanceUUID }) => (had ?? instanceUUID) === instanceUUID)
   // The search of each is tried on what it shows.
   if (vCenters.some(({ vms }) => vms.size > 0 && [...vms.values()].every(isLost))) return true
-  if (!its.some(({ vms }) => vms.size === 0)) return false
+  const empty = vCenters.filter(({ vms }) => vms.size === 0).map(({ instanceUUID }) => instanceUUID)
+  const mayHave = had === undefined ? empty.length > 0 : empty.includes(had)
   return [...api.nodes.values()].some((other) => {
-    const { nodeUID, vm, namedVM } = api.reports.get(other.metadata.name)?.status ?? {}
-    const shown = nodeUID === other.metadata.uid && (vm ?? namedVM) !== undefined
-    const lost = machinesOf(world, other.metadata.uid).every((machine) => machine.vm === undefined)
-    return other !== node && readyOf(other) === 'True' && (!shown || lost)
+    const { name, uid } = other.metadata
+    if (other === node || readyOf(other) !== 'True') return false
+    const { nodeUID, vm, namedVM } = api.reports.get(name)?.status ?? {}
+    const seen = nodeUID === uid ? (vm ?? namedVM) : undefined
+    const shown = machinesOf(world, uid).flatMap((machine) => machine.vm ?? [])
+    if (mayHave && (seen === undefined || shown.length === 0)) return true
+    const others = shown.filter(({ instanceUUID }) => vm === undefined && instanceUUID !== seen?.instanceUUID)
+    return empty.includes(seen?.vCenterInstanceUUID ?? '') && others.length === shown.length
   })
 }
 
