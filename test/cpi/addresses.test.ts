@@ -5,7 +5,7 @@ import { createRandom } from '../simulation/random.ts'
 import { CASES } from './address-cases.ts'
 import { compareAddresses } from './compare.ts'
 import { PAGE } from './differences.ts'
-import { generateConfigured } from './generate.ts'
+import { generateConfigured } from './generate-addresses.ts'
 
 const SEED = 20_261_123
 const CONFIGURATIONS = 60

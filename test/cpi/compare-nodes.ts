@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
-import { explain, type NodeRow } from './differences.ts'
-import { brokenRules } from './rules.ts'
-import { runCPI } from './run-cpi.ts'
+import type { NodeRow } from './differences/row.ts'
+import { explain } from './differences.ts'
 import type { Scenario, ScenarioCase } from './scenario.ts'
-import { type CPIStage, readNodes, runRollcall, setUp } from './stage.ts'
 
 /** What the two providers made of one Node. */
 export interface ComparedNode {
@@ -14,6 +12,13 @@ export interface ComparedNode {
   readonly differences: readonly NodeDifference[]
   /** Where Rollcall alone has initialized the Node: what it wrote against the rules of the docs. */
   readonly broken: readonly string[]
+  /** After a change: the Node as each provider had it, with what was changed on it; the case has the change in it. */
+  readonly before?: NodeOfEach
+}
+
+export interface NodeOfEach {
+  readonly cpi: NodeObject
+  readonly rollcall: NodeObject
 }
 
 /** In one part of a Node. Where one of them did not initialize it, that alone is the difference. */
@@ -30,32 +35,11 @@ export interface NodeDifference {
   readonly rollcall: unknown
 }
 
-/** Lets both providers initialize the Nodes of a scenario, each its own copy of them. */
-export async function compareScenario(
-  stage: CPIStage,
-  scenario: Scenario,
-  serial: number,
-): Promise<ComparedNode[]> {
-  await using staged = await setUp(stage, scenario, serial)
-  const running = await Promise.allSettled([
-    runCPI(stage, staged),
-    runRollcall(stage, staged, stage.clusters.rollcall),
-  ])
-  for (const each of running) if (each.status === 'fulfilled') await each.value.stop()
-  for (const each of running) if (each.status === 'rejected') throw each.reason
-  const cpi = await readNodes(stage.clusters.cpi)
-  const rollcall = await readNodes(stage.clusters.rollcall)
-  return scenario.cases.map((each, index) => {
-    const name = staged.names[index] ?? ''
-    const [theirs, ours] = [cpi.get(name), rollcall.get(name)]
-    const alone = theirs !== undefined && ours !== undefined && isInitialized(ours) && !isInitialized(theirs)
-    const broken = alone ? brokenRules(ours, { scenario, one: each, uuid: staged.uuids[index] ?? '' }) : []
-    return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
-  })
-}
-
 /** In whatever a provider writes to a Node, but for the label that only Rollcall has. */
-function differencesOf(cpi: NodeObject | undefined, rollcall: NodeObject | undefined): NodeDifference[] {
+export function differencesOf(
+  cpi: NodeObject | undefined,
+  rollcall: NodeObject | undefined,
+): NodeDifference[] {
   const parts: NodeDifference[] = [
     { part: 'exists', cpi: cpi !== undefined, rollcall: rollcall !== undefined },
   ]

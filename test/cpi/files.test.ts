@@ -13,7 +13,8 @@ import {
 } from '../../controller/config/settings/environment.ts'
 import { createRandom } from '../simulation/random.ts'
 import { compareFiles, compareSecrets, type Verdict } from './compare.ts'
-import { IN_FILES, PAGE, withTables } from './differences.ts'
+import { IN_FILES } from './differences/in-files.ts'
+import { PAGE, withTables } from './differences.ts'
 import { generateFile, generateINIText } from './generate-files.ts'
 
 const folder = join(import.meta.dirname, '../fixtures/vsphere-conf')

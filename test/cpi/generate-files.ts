@@ -1,6 +1,6 @@
 /** Files made up by a seed: every setting of the CPI, in its three forms, in ways of writing that both readers know. */
 import type { Random } from '../simulation/random.ts'
-import { generateAddressSettings, RARE } from './generate.ts'
+import { generateAddressSettings, RARE } from './generate-addresses.ts'
 
 /** The sections of a file; a vCenter's name stands behind a blank, as in INI. */
 type Model = ReadonlyMap<string, ReadonlyMap<string, Value>>

@@ -1,24 +1,22 @@
-/** Scenarios, configurations and machines made up by a seed: the same for the same numbers. */
-import { gzipSync } from 'node:zlib'
-import type { IPFamily } from '../../controller/config/config.ts'
+/** Scenarios made up by a seed: the same for the same numbers. */
 import type { GuestNic } from '../servers/control.ts'
 import type { Random } from '../simulation/random.ts'
-import { fileOf, metadata, nic } from './address-cases.ts'
-import type { Configured, ReportedMachine } from './oracle.ts'
-import { type InventoryPlace, PLACES } from './places.ts'
-import type {
-  AddressSetting,
-  KubeletNode,
-  Label,
-  Scenario,
-  ScenarioCase,
-  ScenarioMachine,
-  Tagged,
+import { FAMILIES, generateAddressSettings, generateNodeIP, rarely } from './generate-addresses.ts'
+import { HOSTS, type InventoryPlace, PLACES } from './places.ts'
+import {
+  type Change,
+  type KubeletNode,
+  type Label,
+  NO_LIFECYCLE,
+  type Scenario,
+  type ScenarioCase,
+  type ScenarioMachine,
+  type Tagged,
 } from './scenario.ts'
 
 const CASES = 12
-/** One setting in so many is not written. */
-export const RARE = 0.35
+const ZONE = 'topology.kubernetes.io/zone'
+const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
 const PLACE_NAMES = Object.keys(PLACES).filter((name): name is InventoryPlace => name in PLACES)
 const OBJECTS = [
   ...new Set(
@@ -26,7 +24,6 @@ const OBJECTS = [
   ),
 ]
 const GUEST_IDS = ['ubuntu64Guest', 'rhel8_64Guest', 'rhel7_64Guest', 'vmwarePhoton64Guest', 'nonsense']
-const FAMILIES: readonly (readonly IPFamily[])[] = [['ipv4'], ['ipv6'], ['ipv4', 'ipv6'], ['ipv6', 'ipv4']]
 const NETWORKS = ['private', 'Private', 'public', 'storage']
 const SUBNETS = [
   '10.0.0.0/8',
@@ -61,12 +58,14 @@ const DATACENTERS = [
   'Datacenter:DC2',
 ]
 
+const ARGUMENTS = [NO_LIFECYCLE, '--node-labels=example.com/site=a,tier=']
+
 const PROVIDER_IDS: readonly NonNullable<KubeletNode['providerID']>[] = [
   ...(['plain', 'plain', 'plain', 'upper', 'swapped', 'previous', 'foreign'] as const),
   ...(['empty', 'malformed', 'bare'] as const),
 ]
 
-/** A scenario of a dozen Nodes under one configuration, the same for the same numbers. */
+/** Generates a dozen Nodes under one configuration. */
 export function generateScenario(name: string, random: Random): Scenario {
   const twoVCenters = random.chance(0.2)
   return {
@@ -86,24 +85,16 @@ export function generateScenario(name: string, random: Random): Scenario {
         random,
       ),
     })),
-    cases: Array.from({ length: CASES }, (_, index) => generateCase(index, twoVCenters, random)),
+    ...rarely(random, 0.2, () => ({ arguments: someOf(ARGUMENTS, random) })),
+    cases: generateCases(twoVCenters, random),
   }
 }
 
-/** Generates some of the settings that decide on addresses. */
-export function generateAddressSettings(
-  subnets: () => string,
-  network: () => string,
-  random: Random,
-): Partial<Record<AddressSetting, string>> {
-  return {
-    ...rarely(random, RARE, () => ({ internalNetworkSubnetCidr: subnets() })),
-    ...rarely(random, RARE, () => ({ externalNetworkSubnetCidr: subnets() })),
-    ...rarely(random, RARE, () => ({ internalVmNetworkName: network() })),
-    ...rarely(random, RARE, () => ({ externalVmNetworkName: network() })),
-    ...rarely(random, RARE, () => ({ excludeInternalNetworkSubnetCidr: subnets() })),
-    ...rarely(random, RARE, () => ({ excludeExternalNetworkSubnetCidr: subnets() })),
-  }
+function generateCases(twoVCenters: boolean, random: Random): readonly ScenarioCase[] {
+  const cases: ScenarioCase[] = []
+  for (let index = 0; index < CASES; index++)
+    cases.push(generateCase(index, { twoVCenters, previous: cases.at(-1) }, random))
+  return cases
 }
 
 /** Tags of a second vCenter, and settings of its own. */
@@ -134,30 +125,81 @@ function generateTags(objects: readonly string[], random: Random): Tagged[] {
   return objects.flatMap((object) =>
     (['zone', 'region'] as const)
       .filter(() => random.chance(density))
-      .map((label) => ({
-        object,
-        label,
-        tag: random.chance(0.03) ? `${label} of ${object}` : `${label}-${object}`,
-      })),
+      .flatMap((label) => {
+        const tag = random.chance(0.03) ? `${label} of ${object}` : `${label}-${object}`
+        const tags = random.chance(0.05) ? [tag, `${label}-more-${object}`] : [tag]
+        return tags.map((each) => ({ object, label, tag: each }))
+      }),
   )
 }
 
-function generateCase(index: number, twoVCenters: boolean, random: Random): ScenarioCase {
+function generateCase(
+  index: number,
+  { twoVCenters, previous }: { readonly twoVCenters: boolean; readonly previous: ScenarioCase | undefined },
+  random: Random,
+): ScenarioCase {
   const nics = random.chance(0.5) ? generateNICs(index, random) : undefined
+  // Its guest has an address of the machine before.
+  const [shared] = previous?.vm?.nics?.flatMap(({ addresses }) => addresses) ?? []
+  if (nics !== undefined && shared !== undefined && random.chance(0.1)) nics[0]?.addresses.unshift(shared)
   const node = generateNode(random)
   const own = (nics ?? []).flatMap((nic) => nic.addresses.map((address) => address.split('/')[0] ?? ''))
+  const vm: ScenarioMachine = {
+    ...generateMachine(twoVCenters, random),
+    ...(nics === undefined ? {} : { nics, ...generateStatic(index, nics, random) }),
+    ...generateTrouble(index, node, random),
+  }
   return {
     name: `Node ${index}`,
-    vm: {
-      ...generateMachine(twoVCenters, random),
-      ...(nics === undefined ? {} : { nics, ...generateStatic(index, nics, random) }),
-      ...generateTrouble(index, node, random),
-    },
+    vm,
     node: {
       ...node,
       ...(own.length === 0 ? {} : rarely(random, 0.3, () => ({ nodeIP: generateNodeIP(own, random) }))),
     },
+    ...rarely(random, 0.4, () => ({ later: generateChanges(index, vm, node, random) })),
   }
+}
+
+/** Generates one thing that happens to a machine or its Node, and sometimes ends again. */
+function generateChanges(
+  index: number,
+  { nics, place, second, powerState }: ScenarioMachine,
+  { providerID, untainted }: KubeletNode,
+  random: Random,
+): readonly Change[] {
+  const kinds: (readonly Change[])[] = [
+    [{ name: 'a person changes its zone', labels: { [ZONE]: random.pick(['zone-of-person', null]) } }],
+    [{ name: 'a person changes its old zone', labels: { [BETA_ZONE]: random.pick(['of-person', null]) } }],
+  ]
+  if (!endsTheCPI(providerID))
+    kinds.push([{ name: 'it is not Ready', ready: random.pick(['False', 'Unknown']) }])
+  if (powerState === undefined && !endsTheCPI(providerID)) {
+    const off = random.pick(['poweredOff', 'suspended'] as const)
+    kinds.push(
+      [
+        { name: 'it is off', powerState: off },
+        { name: 'it is not Ready', ready: 'Unknown' },
+      ],
+      [
+        { name: 'it is off, and not Ready', powerState: off, ready: 'Unknown' },
+        { name: 'it runs again', powerState: 'poweredOn', ready: 'True' },
+      ],
+    )
+  }
+  if (second !== true && (place === undefined || HOSTS.some((host) => host === place)))
+    kinds.push([{ name: 'it moves', place: random.pick(HOSTS) }])
+  if (untainted === true && providerID === undefined)
+    kinds.push([{ name: 'it gets a provider ID', providerID: random.pick(['plain', 'foreign']) }])
+  if (nics !== undefined)
+    kinds.push(
+      [{ name: 'its guest reports others', nics: generateNICs(index + CASES, random) }],
+      [{ name: 'its guest reports them in another order', nics: turned(nics) }],
+      [
+        { name: 'its guest reports nothing', nics: [] },
+        { name: 'its guest reports again', nics },
+      ],
+    )
+  return random.pick(kinds)
 }
 
 /** One of three machines is sometimes gone; another has sometimes the UUID or the guest name of the one before. */
@@ -177,13 +219,6 @@ function generateStatic(
   return rarely(random, 0.15, () => ({
     staticAddresses: [own.length > 0 && random.chance(0.7) ? random.pick(own) : `10.3.0.${index + 1}/24`],
   }))
-}
-
-/** Generates the kubelet's choice: mostly one of the machine's addresses, or one of each family. */
-function generateNodeIP(own: readonly string[], random: Random): string {
-  const one = own.length === 0 || random.chance(0.1) ? '10.9.9.9' : random.pick(own)
-  const others = own.filter((address) => address.includes(':') !== one.includes(':'))
-  return others.length > 0 && random.chance(0.4) ? `${one},${random.pick(others)}` : one
 }
 
 function generateMachine(twoVCenters: boolean, random: Random): ScenarioMachine {
@@ -207,109 +242,43 @@ function generateMachine(twoVCenters: boolean, random: Random): ScenarioMachine 
 
 function generateNode(random: Random): KubeletNode {
   const labels = {
-    ...rarely(random, 0.1, () => ({ 'topology.kubernetes.io/zone': 'zone-of-kubelet' })),
+    ...rarely(random, 0.1, () => ({ [ZONE]: 'zone-of-kubelet' })),
+    ...rarely(random, 0.1, () => ({ tier: 'of-kubelet' })),
     ...rarely(random, 0.1, () => ({
       'topology.kubernetes.io/region': 'region-of-old',
       'failure-domain.beta.kubernetes.io/region': 'region-of-old',
     })),
   }
   const untainted = random.chance(0.25)
-  const keys = Object.keys(labels)
+  const providerID = random.chance(0.4) ? random.pick(PROVIDER_IDS) : undefined
+  const keys = Object.keys(labels).filter((key) => key !== 'tier')
   return {
     systemUUID: random.chance(0.9)
       ? random.pick(['swapped', 'plain', 'upper'] as const)
       : random.pick(['unknown', 'malformed', 'empty'] as const),
-    ...rarely(random, 0.4, () => ({
-      providerID: random.pick(PROVIDER_IDS),
-    })),
+    ...(providerID === undefined ? {} : { providerID }),
     untainted,
     otherTaint: random.chance(0.1),
-    ...rarely(random, 0.15, () => ({ ready: random.pick(['False', 'Unknown'] as const) })),
+    ...(endsTheCPI(providerID)
+      ? {}
+      : rarely(random, 0.15, () => ({ ready: random.pick(['False', 'Unknown'] as const) }))),
     ...(untainted ? rarely(random, 0.1, () => ({ shutdownTaint: true })) : {}),
-    ...(keys.length === 0 ? {} : { labels, ...rarely(random, 0.3, () => ({ topologyKeys: keys })) }),
+    labels,
+    ...(keys.length === 0 ? {} : rarely(random, 0.3, () => ({ topologyKeys: keys }))),
   }
 }
 
-function rarely<T extends object>(
-  random: Random,
-  probability: number,
-  make: () => T,
-): T | Record<never, never> {
-  return random.chance(probability) ? make() : {}
+/** Whether the CPI crashes, for whatever else there is to compare, as long as a Node with this provider ID is not Ready. */
+function endsTheCPI(providerID: KubeletNode['providerID']): boolean {
+  return providerID === 'swapped'
+}
+
+/** The same addresses in the opposite order. */
+function turned(nics: readonly GuestNic[]): GuestNic[] {
+  return nics.toReversed().map((nic) => ({ ...nic, addresses: nic.addresses.toReversed() }))
 }
 
 function someOf<T>(list: readonly T[], random: Random): T[] {
   const some = list.filter(() => random.chance(0.4))
   return some.length > 0 ? some : [random.pick(list)]
-}
-
-const MACHINES = 12
-const ODD_NETWORKS = ['net-a', 'NET-A', 'net-b', 'net b', 'größe', '']
-const ODD_SUBNETS = [
-  '10.0.0.0/8',
-  '10.1.0.0/16',
-  '10.1.0.4/30',
-  '192.0.2.0/24',
-  '0.0.0.0/0',
-  'fd00::/8',
-  'fd00:1::/32',
-  '2001:db8::/32',
-  '::/0',
-  '::ffff:10.0.0.0/104',
-]
-const ADDRESSES = [
-  ...['10.0.0.', '10.1.0.', '192.0.2.'].flatMap((net) => [`${net}5`, `${net}6`]),
-  ...['fd00::', 'fd00:1::', '2001:db8::'].flatMap((net) => [`${net}5`, `${net}6`]),
-  '127.0.0.1',
-  '169.254.0.5',
-  'fe80::5',
-  '::1',
-]
-/** Written otherwise than both would write them; metadata has none of them, see the listed difference. */
-const ODD = ['FD00::A', '2001:0db8::000b', '::ffff:10.1.0.7']
-
-/** Generates a configuration and machines that are new under it, by every setting that decides on addresses. */
-export function generateConfigured(random: Random): Configured {
-  const subnets = () => Array.from({ length: 1 + random.below(2) }, () => random.pick(ODD_SUBNETS)).join(',')
-  const nodes = generateAddressSettings(subnets, () => random.pick(ODD_NETWORKS), random)
-  const families = random.pick(['', ...FAMILIES.map((each) => `[${each.join(', ')}]`)])
-  return {
-    text: fileOf(families, nodes),
-    machines: Array.from({ length: MACHINES }, () => generateReported(random)),
-  }
-}
-
-function generateReported(random: Random): ReportedMachine {
-  const nics = Array.from({ length: random.below(4) }, (_, place) => {
-    const addresses = Array.from({ length: random.below(4) }, () =>
-      random.pick(random.chance(0.05) ? ODD : ADDRESSES),
-    )
-    const made = nic(place, random.pick(ODD_NETWORKS), ...addresses)
-    return random.chance(0.1) ? { ...made, deviceConfigID: -1 } : made
-  })
-  return {
-    nics,
-    ...(random.chance(0.4) ? { guestinfo: generateMetadata(random) } : {}),
-    ...(random.chance(0.3)
-      ? {
-          nodeIP: generateNodeIP(
-            nics.flatMap(({ addresses }) => addresses),
-            random,
-          ),
-        }
-      : {}),
-  }
-}
-
-/** Of one interface alone: among several the CPI's own order is by chance. */
-function generateMetadata(random: Random): NonNullable<ReportedMachine['guestinfo']> {
-  const addresses = Array.from({ length: random.below(4) }, () => `${random.pick(ADDRESSES)}/24`)
-  const network = { version: 2, ethernets: { id0: { 'set-name': 'eth0', addresses } } }
-  const encoded = JSON.stringify(network)
-  const forms = [
-    { network },
-    { network: Buffer.from(encoded).toString('base64'), 'network.encoding': 'base64' },
-    { network: gzipSync(encoded).toString('base64'), 'network.encoding': 'gzip+base64' },
-  ]
-  return metadata(JSON.stringify({ 'instance-id': 'i-1', ...random.pick(forms) }))
 }

@@ -15,7 +15,7 @@ export function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previo
     biosUUID: vm.uuid,
     ...(nodeIP === undefined ? {} : { nodeIP }),
     ...(labels === undefined ? {} : { labels: { ...labels } }),
-    ...(node.providerID === undefined ? {} : { providerID: providerID(node.providerID, vm, previous) }),
+    ...(node.providerID === undefined ? {} : { providerID: providerIDOf(node.providerID, vm, previous) }),
   })
   if (untainted) object.spec.taints = []
   if (otherTaint) object.spec.taints.push({ key: 'example.com/dedicated', effect: 'NoSchedule' })
@@ -34,7 +34,8 @@ export function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previo
   return object
 }
 
-function providerID(
+/** @param previous the machine of the case before */
+export function providerIDOf(
   spelling: NonNullable<KubeletNode['providerID']>,
   vm: VcsimVM,
   previous: VcsimVM | undefined,

@@ -46,6 +46,11 @@ export const PLACES = {
 
 export type InventoryPlace = keyof typeof PLACES
 
+/** Places that differ in the host alone, so that machines move between them. */
+export const HOSTS = ['first-host', 'second-host', 'racks'] as const satisfies InventoryPlace[]
+
+export type HostPlace = (typeof HOSTS)[number]
+
 /** The one place of the second vCenter. */
 const SECOND: Chains = { compute: H0, pool: C0, folder: ['DC0'], ...DC0 }
 
@@ -99,34 +104,52 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; data
 
 /** Where a machine's tags are, by the chains in which the CPI looks for them: the host's, the resource pool's, the folders'. */
 
-/** Nearest object first, each with its tags. */
-type Chain = readonly Readonly<Partial<Record<Label, string>>>[]
+const BOTH: readonly Label[] = ['zone', 'region']
+/** The machine, among the names of what is above it. */
+const ITSELF = ''
+
+/** Nearest object first, each with its tags, in the order of their names. */
+type Chain = readonly Readonly<Record<Label, readonly string[]>>[]
 
 export function chainsOf(
   { tags = [], tagsOfSecond = [], oneCategory = false }: Scenario,
   { vm = {} }: ScenarioCase,
 ): readonly Chain[] {
   const { compute, pool, folder } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
-  const there = vm.second === true ? tagsOfSecond : tags
-  const on = (object: string) =>
-    Object.fromEntries(
+  const own = BOTH.flatMap((label) => {
+    const tag = vm.tags?.[label]
+    return tag === undefined ? [] : [{ object: ITSELF, label, tag }]
+  })
+  const there = [...own, ...(vm.second === true ? tagsOfSecond : tags)]
+  const on = (object: string) => {
+    const valuesOf = (wanted: Label) =>
       there
-        .filter((each) => each.object === object)
-        .flatMap(({ label, tag }) =>
-          (oneCategory ? (['zone', 'region'] as const) : [label]).map((each) => [each, tag] as const),
-        ),
-    )
-  return [compute.map(on), pool.map(on), [vm.tags ?? {}, ...folder.map(on)]]
+        .filter((each) => each.object === object && (oneCategory || each.label === wanted))
+        .map(({ tag }) => tag)
+        .toSorted()
+    return { zone: valuesOf('zone'), region: valuesOf('region') }
+  }
+  return [compute.map(on), pool.map(on), [ITSELF, ...folder].map(on)]
+}
+
+/** Whether a machine is in none of the datacenters that are configured. */
+export function isOutOfScope({ datacenters }: Scenario, { vm = {} }: ScenarioCase): boolean {
+  const { datacenter, nested } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
+  const path = nested ? `/europe/${datacenter}` : `/${datacenter}`
+  const names = [path, `Datacenter:${datacenter}`, ...(nested ? [] : [datacenter])]
+  const covers = (entry: string) => {
+    const pattern = new RegExp(`^${entry.replaceAll('*', '[^/]*')}$`)
+    return names.some((name) => pattern.test(name))
+  }
+  return datacenters?.some(covers) === false
 }
 
 /** The values of a label in a chain, nearest first. */
 export function valuesIn(chain: Chain, label: Label): readonly string[] {
-  return chain.flatMap((tags) => tags[label] ?? [])
+  return chain.flatMap((tags) => tags[label])
 }
 
 /** The chain from which the CPI takes both labels; undefined where none holds both. */
 export function chainOfCPI(chains: readonly Chain[]): Chain | undefined {
-  return chains.find((chain) =>
-    (['zone', 'region'] as const).every((label) => valuesIn(chain, label).length > 0),
-  )
+  return chains.find((chain) => BOTH.every((label) => valuesIn(chain, label).length > 0))
 }

@@ -17,6 +17,7 @@ export function brokenRules(node: NodeObject, written: Written): readonly string
     ...providerID(node, written),
     ...labels(node, written),
     ...instanceType(node, written),
+    ...labelsOfArguments(node, written),
     ...addresses(node, written),
   ]
 }
@@ -47,6 +48,19 @@ function instanceType({ metadata }: NodeObject, { one: { vm = {}, node = {} } }:
   if (node.untainted === true || vm.cpus === undefined) return []
   const type = metadata.labels['node.kubernetes.io/instance-type'] ?? ''
   return type.startsWith(`vsphere-vm.cpu-${vm.cpus}.`) ? [] : [`its instance type is ${type}`]
+}
+
+/** Those of `--node-labels`, but for what the Node had before. */
+function labelsOfArguments({ metadata }: NodeObject, { scenario, one }: Written): readonly string[] {
+  const { labels: kept = {}, untainted } = one.node ?? {}
+  const given = scenario.arguments?.flatMap(
+    (each) => /^--node-labels=(.*)$/.exec(each)?.[1]?.split(',') ?? [],
+  )
+  if (untainted === true || given === undefined) return []
+  return given.flatMap((each) => {
+    const [key = '', value = ''] = each.split('=')
+    return wrong(`its label ${key}`, metadata.labels[key], kept[key] ?? value)
+  })
 }
 
 /** At least one, each on a vNIC of its machine and none of the kind that reaches no machine; and one name. */

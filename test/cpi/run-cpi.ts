@@ -3,9 +3,9 @@
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { startCPI } from '../world/cpi.ts'
-import { isInitialized, isShutDown, type NodeObject } from '../world/objects.ts'
+import { isInitialized, isShutDown, type NodeObject, ready } from '../world/objects.ts'
 import type { Program } from '../world/program.ts'
-import type { ScenarioCase } from './scenario.ts'
+import { NO_LIFECYCLE, type ScenarioCase } from './scenario.ts'
 import { type CPIStage, readNodes, type StagedScenario } from './stage.ts'
 
 /** It reads two maps of its NodeManager without their lock (its instances.go), and Go ends a program for that. */
@@ -15,8 +15,36 @@ const MAX_STARTS = 5
 /** How often a kubelet here says that it lives, in milliseconds. */
 const HEARTBEAT = 1000
 
+/** It looks at all addresses, and for machines that are off or gone, a second after it has done so. */
+const LOOKS = ['--node-status-update-frequency=1s', '--node-monitor-period=1s']
+/** After so many it has heard of what happened before the first of them, and written what follows. */
+const ROUNDS = 3
+
+export interface RunningCPI {
+  /** Resolves when it has looked at all Nodes and their machines again. */
+  looksAgain(): Promise<void>
+  stop(): Promise<unknown>
+}
+
 /** Runs the CPI until it has done what it does to each Node, and leaves it running. */
-export async function runCPI(
+export async function runCPI(stage: CPIStage, staged: StagedScenario): Promise<RunningCPI> {
+  let program = await startAndSettle(stage, staged)
+  return {
+    async looksAgain() {
+      const enough = roundsOf(program) + ROUNDS
+      await until('the CPI has looked at each Node again, or ended', () =>
+        program.exit() === undefined ? roundsOf(program) >= enough : true,
+      )
+      if (program.exit() === undefined) return
+      assertOwnCrash(program)
+      // What the cases say of machines is no longer so.
+      program = await startAndSettle(stage, { ...staged, cases: [] })
+    },
+    stop: () => program.stop(),
+  }
+}
+
+async function startAndSettle(
   { clusters: { cpi: cluster } }: CPIStage,
   staged: StagedScenario,
 ): Promise<Program> {
@@ -31,10 +59,11 @@ export async function runCPI(
         env: { ENABLE_ALPHA_DUAL_STACK: 'true' },
         args: [
           '-v=4',
-          '--node-status-update-frequency=1s',
+          ...LOOKS,
           // By its defaults, dozens of Nodes would take seconds.
           '--kube-api-qps=1000',
           '--kube-api-burst=1000',
+          ...staged.arguments,
         ],
       }),
     )
@@ -42,37 +71,50 @@ export async function runCPI(
       'the CPI has done what it does to each Node, or ended',
       hasEndedOrSettled(program, cluster, staged),
     )
-    const exit = program.exit()
-    if (exit === undefined) {
+    if (program.exit() === undefined) {
       stack.move()
       return program
     }
-    const output = program.output()
-    if (!ITS_OWN_CRASH.test(output) || start === MAX_STARTS)
-      throw new Error(`the CPI ended with ${exit.code ?? exit.signal}:\n${output.slice(-4000)}`)
-    // As its Deployment starts it anew. What it had initialized stays as it is.
-    console.log('# the CPI ended with concurrent use of a map, and is started anew')
+    if (start === MAX_STARTS) throw new Error(`the CPI has ended ${start} times:\n${endOf(program)}`)
+    assertOwnCrash(program)
   }
+}
+
+/** As its Deployment starts it anew after that. What it had initialized stays as it is. */
+function assertOwnCrash(program: Program): void {
+  const exit = program.exit()
+  if (!ITS_OWN_CRASH.test(program.output()))
+    throw new Error(`the CPI ended with ${exit?.code ?? exit?.signal}:\n${endOf(program)}`)
+  console.log('# the CPI ended with concurrent use of a map, and is started anew')
+}
+
+function endOf(program: Program): string {
+  return program.output().slice(-4000)
+}
+
+function roundsOf({ stderr }: Program): number {
+  return stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
 }
 
 function hasEndedOrSettled(
   program: Program,
   cluster: Cluster,
-  { names, cases }: StagedScenario,
+  { names, cases, arguments: args }: StagedScenario,
 ): () => Promise<boolean> {
   const caseOf = new Map(names.map((name, index) => [name, cases[index]]))
   let beat = performance.now()
   let addressesWritten: number | undefined
-  const rounds = () => program.stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
   return async () => {
     if (program.exit() !== undefined) return true
     const nodes = [...(await readNodes(cluster)).values()]
     const unsettled = nodes.filter((node) => !isSettled(node, program.stderr))
-    const owed = nodes.some((node) => owesTheLifecycle(node, caseOf.get(node.metadata.name)))
+    const owed =
+      !args.includes(NO_LIFECYCLE) &&
+      nodes.some((node) => owesTheLifecycle(node, caseOf.get(node.metadata.name)))
     if (unsettled.length === 0 && !owed) {
       if (!nodes.some(isInitialized)) return true
-      addressesWritten ??= rounds() + 2
-      return rounds() >= addressesWritten
+      addressesWritten ??= roundsOf(program) + 2
+      return roundsOf(program) >= addressesWritten
     }
     if (performance.now() - beat > HEARTBEAT) {
       beat = performance.now()
@@ -85,11 +127,10 @@ function hasEndedOrSettled(
 /** What the CPI takes for Nodes without a machine, once they are not Ready. */
 const NOBODYS: readonly (string | undefined)[] = ['malformed', 'foreign']
 
-/** Whether the CPI's other loop, which comes every five seconds, has yet to delete a Node or to remove its taint. */
+/** Whether the CPI's other loop has yet to delete a Node, or to remove its taint. */
 function owesTheLifecycle(object: NodeObject, { vm = {}, node = {} }: ScenarioCase = { name: '' }): boolean {
   const gone = (vm.gone === true && node.providerID === 'plain') || NOBODYS.includes(node.providerID)
-  if (node.ready !== undefined) return gone
-  return isShutDown(object) && !gone
+  return ready(object) === 'True' ? isShutDown(object) && !gone : gone
 }
 
 /** Whether the CPI has initialized a Node, or failed to although it had looked for its machine. */
@@ -108,13 +149,13 @@ function isSettled(node: NodeObject, said: readonly string[]): boolean {
  * What a kubelet does all the time. The CPI tries a Node again when it changes; by itself, where its first tries came
  * long before it knew the machine, only after minutes.
  */
-async function sayAlive(cluster: Cluster, { metadata: { name }, status: said }: NodeObject): Promise<void> {
-  const ready = said.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'True'
+async function sayAlive(cluster: Cluster, node: NodeObject): Promise<void> {
+  const { name } = node.metadata
   const lastHeartbeatTime = new Date().toISOString()
   const { status } = await cluster.request(
     'PATCH',
     `/api/v1/nodes/${name}/status`,
-    { status: { conditions: [{ type: 'Ready', status: ready, lastHeartbeatTime }] } },
+    { status: { conditions: [{ type: 'Ready', status: ready(node) ?? 'True', lastHeartbeatTime }] } },
     { contentType: 'application/strategic-merge-patch+json' },
   )
   if (status !== 200) throw new Error(`the kubelet of ${name} may not say that it lives (${status})`)

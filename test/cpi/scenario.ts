@@ -1,7 +1,7 @@
 /** What is compared: virtual machines with their Nodes, in one world and under one configuration. */
 import type { IPFamily } from '../../controller/config/config.ts'
 import type { GuestNic } from '../servers/control.ts'
-import type { InventoryPlace } from './places.ts'
+import type { HostPlace, InventoryPlace } from './places.ts'
 
 export interface Scenario {
   readonly name: string
@@ -24,8 +24,13 @@ export interface Scenario {
   readonly oneCategory?: boolean
   /** How vsphere.conf is written; YAML unless given. */
   readonly form?: 'ini'
+  /** Arguments of the CPI, with which both are started. */
+  readonly arguments?: readonly string[]
   readonly cases: readonly ScenarioCase[]
 }
+
+/** An argument with which neither provider looks for machines that are off or gone. */
+export const NO_LIFECYCLE = '--controllers=*,-cloud-node-lifecycle'
 
 export type AddressSetting =
   | 'internalNetworkSubnetCidr'
@@ -49,6 +54,24 @@ export interface ScenarioCase {
   readonly name: string
   readonly vm?: ScenarioMachine
   readonly node?: KubeletNode
+  /** What happens once both providers have initialized the Node, one after the other. */
+  readonly later?: readonly Change[]
+}
+
+/** What changes about a machine and its Node; the rest stays. */
+export interface Change {
+  readonly name: string
+  /** What its guest reports from then on. */
+  readonly nics?: readonly GuestNic[]
+  readonly powerState?: 'poweredOn' | 'poweredOff' | 'suspended'
+  /** Whose host it moves to. */
+  readonly place?: HostPlace
+  /** What the kubelet says of itself. */
+  readonly ready?: 'True' | 'False' | 'Unknown'
+  /** Labels that a person writes, or removes. */
+  readonly labels?: Readonly<Record<string, string | null>>
+  /** That a Node gets which has none: no other can be changed. */
+  readonly providerID?: 'plain' | 'foreign'
 }
 
 export interface ScenarioMachine {

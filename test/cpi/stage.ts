@@ -46,13 +46,24 @@ export async function openCPIStage(): Promise<CPIStage> {
   }
 }
 
+/** The machine of a case, and how its Node and its guest are called. */
+export interface StagedMachine {
+  readonly name: string
+  readonly hostName: string
+  readonly vm: VcsimVM
+  readonly home: Vcsim
+  /** Whether it is destroyed before either provider starts. */
+  readonly gone: boolean
+}
+
 /** A scenario that is set up: its machines run, and each cluster has its Nodes. */
 export interface StagedScenario extends AsyncDisposable {
   /** Nodes' names in the order of the cases. */
   readonly names: readonly string[]
-  /** The machines' BIOS UUIDs, in the same order. */
-  readonly uuids: readonly string[]
+  readonly machines: readonly StagedMachine[]
   readonly cases: Scenario['cases']
+  /** Of the CPI, for either provider. */
+  readonly arguments: readonly string[]
   /** The text of vsphere.conf, for either provider. */
   readonly config: string
   readonly dir: string
@@ -75,20 +86,20 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
   await vcsim.tag(...tags)
   if (tagsOfSecond.length > 0) await second.tag(...tagsOfSecond)
 
-  const names: string[] = []
-  const vms: { vm: VcsimVM; home: Vcsim; gone: boolean }[] = []
-  for (const [index, { vm = {}, node = {} }] of scenario.cases.entries()) {
+  const machines: StagedMachine[] = []
+  for (const [index, { vm = {}, node = {}, later = [] }] of scenario.cases.entries()) {
+    const previous = machines.at(-1)
     const home = vm.second === true ? second : vcsim
     const { like, host } = vm.second === true ? { like: 'DC0_C0_RP0_VM0' } : models[vm.place ?? 'first-host']
     const name = node.name ?? `n${serial}-${index}`
     const {
-      hostName = (vm.nameOfPrevious === true ? names.at(-1) : undefined) ?? name,
+      hostName = (vm.nameOfPrevious === true ? previous?.name : undefined) ?? name,
       nics = [{ addresses: [`10.${serial % 200}.0.${index + 1}/16`] }],
     } = vm
     const made = await home.create({
       name: `vm-${serial}-${index}`,
       like,
-      cards: Math.max(0, nics.length - 1),
+      cards: Math.max(1, nics.length, ...later.map((change) => change.nics?.length ?? 0)) - 1,
     })
     if (host !== undefined) await home.move({ vm: made.ref, host })
     await home.setGuest({ vm: made.ref, hostName, nics: [...nics] })
@@ -98,33 +109,33 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
       ...(vm.memoryMB === undefined ? {} : { memoryMB: vm.memoryMB }),
       ...(vm.guestID === undefined ? {} : { guestId: vm.guestID }),
       ...(vm.powerState === undefined ? {} : { powerState: vm.powerState }),
-      ...(vm.uuidOfPrevious === true ? { uuid: vms.at(-1)?.vm.uuid ?? '' } : {}),
+      ...(vm.uuidOfPrevious === true ? { uuid: previous?.vm.uuid ?? '' } : {}),
     })
     if (vm.staticAddresses !== undefined) await home.setGuestinfo(...metadata(made.ref, vm.staticAddresses))
     for (const [label, tag] of Object.entries(vm.tags ?? {})) {
       await home.tag({ category: category(label), tag, object: made.ref })
     }
-    const own = vm.uuidOfPrevious === true ? { ...made, uuid: vms.at(-1)?.vm.uuid ?? '' } : made
-    const object = kubeletNode(name, own, node, vms.at(-1)?.vm)
+    const own = vm.uuidOfPrevious === true ? { ...made, uuid: previous?.vm.uuid ?? '' } : made
+    const object = kubeletNode(name, own, node, previous?.vm)
     for (const cluster of Object.values(clusters)) {
       await create(cluster, '/api/v1/nodes', object)
       if (node.topologyKeys !== undefined) await create(cluster, CSI_NODES, csiNode(name, node.topologyKeys))
     }
-    names.push(name)
-    vms.push({ vm: own, home, gone: vm.gone === true })
+    machines.push({ name, hostName, vm: own, home, gone: vm.gone === true })
   }
-  for (const { vm, home, gone } of vms) if (gone) await home.unregister(vm.ref)
+  for (const { vm, home, gone } of machines) if (gone) await home.unregister(vm.ref)
 
   const dir = join(clusters.rollcall.dir, `scenario-${serial}`)
   await mkdir(dir)
   return {
-    names,
-    uuids: vms.map(({ vm }) => vm.uuid),
+    names: machines.map(({ name }) => name),
+    machines,
+    arguments: scenario.arguments ?? [],
     cases: scenario.cases,
     dir,
     config: configOf(stage, scenario, category),
     async [Symbol.asyncDispose]() {
-      for (const { vm, home, gone } of vms) if (!gone) await home.unregister(vm.ref)
+      for (const { vm, home, gone } of machines) if (!gone) await home.unregister(vm.ref)
       await vcsim.tag(...tags.map((tag) => ({ ...tag, detach: true })))
       if (tagsOfSecond.length > 0) await second.tag(...tagsOfSecond.map((tag) => ({ ...tag, detach: true })))
       for (const cluster of Object.values(clusters)) {
@@ -160,17 +171,32 @@ async function create(cluster: Cluster, path: string, object: { metadata: { name
 /** One that names a VM. Of any other an Event is all that is said, where no agent reports. */
 const PROVIDER_ID = /^vsphere:\/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
+/** As in the CPI's manifests; other controllers run on this machine, too. */
+const CPI_ARGUMENTS = [
+  '--cloud-provider=vsphere',
+  '--cloud-config=/etc/cloud/vsphere.conf',
+  '--secure-port=0',
+]
+
 /** Runs Rollcall until it has judged each Node that it takes for its own, and leaves it running. */
 export async function runRollcall(
   { vcsim }: CPIStage,
-  { dir, config }: StagedScenario,
+  { dir, config, arguments: args }: StagedScenario,
   cluster: Cluster,
 ): Promise<Controller> {
   const ours = [...(await readNodes(cluster)).values()].filter((node) =>
     node.spec.providerID === undefined ? !isInitialized(node) : PROVIDER_ID.test(node.spec.providerID),
   )
   await using stack = new AsyncDisposableStack()
-  const controller = stack.use(await startController({ cluster, vcsim, dir, config }))
+  const controller = stack.use(
+    await startController({
+      cluster,
+      vcsim,
+      dir,
+      config,
+      ...(args.length === 0 ? {} : { cpiArguments: [...CPI_ARGUMENTS, ...args] }),
+    }),
+  )
   await until('Rollcall has judged each Node', async () => {
     const { body } = await cluster.request<{
       items: { metadata: { name: string }; status?: { conditions?: { reason: string }[] } }[]

@@ -1,6 +1,7 @@
 /** The written set: what is known to matter, each case in the cheapest scenario that shows it. */
 import type { GuestNic } from '../servers/control.ts'
 import type { KubeletNode, Scenario, ScenarioCase, ScenarioMachine } from './scenario.ts'
+import { LATER } from './written-later.ts'
 import { ODD } from './written-odd.ts'
 
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
@@ -173,6 +174,11 @@ const halves: Scenario[] = [
       { name: 'in one of them, which is in a folder', vm: { place: 'nested-datacenter' } },
       { name: 'in another', vm: { place: 'second-datacenter' } },
       { name: 'in another, initialized before', vm: { place: 'second-datacenter' }, node: BEFORE },
+      {
+        name: 'in another, initialized before, and not Ready',
+        vm: { place: 'second-datacenter' },
+        node: { ...BEFORE, ready: 'Unknown' },
+      },
     ],
   },
   {
@@ -327,7 +333,7 @@ function on(address: string, changes: Partial<GuestNic> = {}): GuestNic {
   return { addresses: [address], ...changes }
 }
 
-export const WRITTEN: readonly Scenario[] = [nodes, elsewhere, ...halves, ...addresses, ...ODD]
+export const WRITTEN: readonly Scenario[] = [nodes, elsewhere, ...halves, ...addresses, ...ODD, ...LATER]
 
 /** A cluster that one provider takes over from the other: Nodes as the CPI initializes them, also where we would not. */
 export const HANDED_OVER: Scenario = {

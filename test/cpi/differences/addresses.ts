@@ -1,0 +1,170 @@
+/** Where Rollcall means to differ in the addresses of a Node. */
+import { isIPv4, isIPv6 } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
+import type { IPFamily } from '../../../controller/config/config.ts'
+import type { Scenario, ScenarioCase } from '../scenario.ts'
+import { addressesOf, givesUp, type NodeRow } from './row.ts'
+
+export const IN_ADDRESSES: readonly NodeRow[] = [
+  {
+    what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
+    cpi: "the guest's",
+    rollcall:
+      "the one that the kubelet gave the Node, otherwise the guest's, otherwise the Node's name; never another Node's",
+    because: 'The kubelet requested its certificate for that name.',
+    explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
+      part === 'addresses' &&
+      (vm.hostName !== undefined || vm.nameOfPrevious === true) &&
+      isDeepStrictEqual(withoutHostname(cpi), withoutHostname(rollcall)),
+  },
+  {
+    what: 'Two VMs that report one address',
+    cpi: 'both Nodes get it',
+    rollcall:
+      'one Node gets it; the other takes another address of its machine, or waits and says whose it is',
+    because: 'Traffic for one node would go to another.',
+    explains({ part, cpi, rollcall }, { scenario: { cases }, case: one }) {
+      const shared = sharedAddresses(cases, one)
+      if (part === 'initialized') return cpi === true && shared.size > 0
+      if (part !== 'addresses') return false
+      const ours = ipsOf(rollcall)
+      return ipsOf(cpi).some((each) => shared.has(each) && !ours.includes(each))
+    },
+  },
+  {
+    what: "A running Node's addresses, after VMware Tools report others or in another order",
+    cpi: 'follow the order in which Tools report them, every five minutes',
+    rollcall:
+      'stay as long as they exist and the configuration does not prefer others, unless they look like a virtual IP; an IPv6 address with a host prefix stays, because DHCPv6 assigns those; they are never rewritten just for their order',
+    because: 'Tools change their order, and a Node that changes its address loses connections.',
+    explains({ part, rollcall }, { case: one, before }) {
+      if (part !== 'addresses' || before === undefined) return false
+      const had = ipsOf(before.rollcall.status.addresses)
+      const there = addressesOf(one)
+      const ours = ipsOf(rollcall)
+      return ours.some((each) => had.includes(each)) && ours.every((each) => there.includes(each))
+    },
+  },
+  {
+    what: 'An initialized Node whose VM reports its first address after the provider has started',
+    cpi: 'looks for the VM once, when it starts: gets no addresses before it is restarted',
+    rollcall: 'gets them as soon as they are reported',
+    because: 'A machine may take longer to start than a provider.',
+    explains: ({ part, cpi }, { case: { node = {} }, before }) =>
+      part === 'addresses' &&
+      before !== undefined &&
+      isDeepStrictEqual(cpi, before.cpi.status.addresses) &&
+      ipsOf(cpi).every((each) => node.nodeIP?.split(',').includes(each) === true),
+  },
+  {
+    what: '`--node-ip` `::` or `0.0.0.0`, by which a kubelet asks for a family',
+    cpi: 'the Node stays uninitialized',
+    rollcall: 'counts it as not set; `ipFamily` decides',
+    because: 'It names no address.',
+    explains: ({ part }, { case: one }) => givesUp(part, one) && one.node?.nodeIP === '::',
+  },
+  {
+    what: 'An address with leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
+    cpi: 'reads it as decimal',
+    rollcall: 'the Node stays uninitialized, and the condition says so',
+    because: 'Others read it as octal; kubelets write none.',
+    explains: ({ part, cpi }, { case: one }) =>
+      part === 'initialized' && cpi === true && /\.0\d/.test(one.node?.nodeIP ?? ''),
+  },
+  {
+    what: '`--node-ip` with a space after the comma, or empty',
+    cpi: 'the Node stays uninitialized',
+    rollcall: 'it is read, or counts as not set',
+    because: 'The meaning is clear.',
+    explains: ({ part, cpi }, { case: one }) =>
+      part === 'initialized' && cpi === false && /, |^$/.test(one.node?.nodeIP ?? '-'),
+  },
+  {
+    what: '`--node-ip` is on the VM, but is not what subnets, networks or order would choose',
+    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
+    rollcall: 'it is used, unless it is excluded',
+    because: 'Whoever configured the kubelet chose that address.',
+    explains: ({ part }, { scenario, case: one }) =>
+      givesUp(part, one) && !lacksFamily(scenario, one) && choseItsOwn(one),
+  },
+  {
+    what: 'A family of `ipFamily` has no address, or only excluded ones',
+    cpi: 'a new Node stays uninitialized, without addresses; a running one keeps what it had, the other family too',
+    rollcall:
+      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps its address of that family, and if it had none, `FamilyMissing` says so',
+    because: 'The addresses that exist can be used, and kept current.',
+    explains: ({ part, rollcall }, { scenario, case: one }) =>
+      part === 'addresses' &&
+      (lacksFamily(scenario, one) || isOfOneFamily(rollcall, familiesOf(scenario, one))),
+  },
+  {
+    what: 'The same, and `--node-ip` is of the other family alone',
+    cpi: 'the Node stays uninitialized',
+    rollcall: 'it is initialized with that family',
+    because: 'The other one would not be written anyway.',
+    explains: ({ part, cpi }, { scenario, case: one }) =>
+      part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),
+  },
+  {
+    what: 'Spaces in a list of subnets: `10.0.0.0/8, fd00::/8`',
+    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
+    rollcall: 'they are ignored',
+    because: 'The meaning is clear.',
+    explains: ({ part }, { scenario: { nodes = {} }, case: one }) =>
+      givesUp(part, one) && Object.values(nodes).some((list) => /, |\/\d+ /.test(list)),
+  },
+  {
+    what: 'Multicast and broadcast addresses',
+    cpi: 'are taken',
+    rollcall: 'are not',
+    because: 'No machine can be reached by them.',
+    explains: ({ part }, { case: one }) =>
+      (part === 'addresses' || part === 'initialized') &&
+      addressesOf(one).some((address) => /^(22[4-9]|23\d|255\.255\.255\.255|ff)/.test(address)),
+  },
+]
+
+/** Those that are configured for the vCenter of its machine. */
+function familiesOf(
+  { ipFamily = ['ipv4'], second = {} }: Scenario,
+  { vm = {} }: ScenarioCase,
+): readonly IPFamily[] {
+  return vm.second === true ? (second.ipFamily ?? ipFamily) : ipFamily
+}
+
+/** Whether one family alone is among a Node's addresses where two are configured. */
+function isOfOneFamily(addresses: unknown, families: readonly IPFamily[]): boolean {
+  const texts = ipsOf(addresses)
+  return families.length === 2 && texts.some((each) => isIPv4(each)) !== texts.some((each) => isIPv6(each))
+}
+
+/** Whether all that the kubelet was given is on the machine. */
+function choseItsOwn(one: ScenarioCase): boolean {
+  const { nodeIP } = one.node ?? {}
+  return nodeIP?.split(',').every((address) => addressesOf(one).includes(address)) === true
+}
+
+/** Whether a machine with addresses has none of a family that is configured. */
+function lacksFamily(scenario: Scenario, one: ScenarioCase): boolean {
+  const usable = addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
+  const has = { ipv4: usable.some((each) => isIPv4(each)), ipv6: usable.some((each) => isIPv6(each)) }
+  return usable.length > 0 && familiesOf(scenario, one).some((family) => !has[family])
+}
+
+/** The IP addresses of a Node's list. */
+function ipsOf(addresses: unknown): readonly string[] {
+  return withoutHostname(addresses).map(({ address }) => address)
+}
+
+/** Wherever in the list it is: no list is written for its order alone. */
+function withoutHostname(addresses: unknown): readonly { readonly type: string; readonly address: string }[] {
+  return Array.isArray(addresses) ? addresses.filter(({ type }) => type !== 'Hostname') : []
+}
+
+/** The addresses that this machine reports and another one too. */
+function sharedAddresses(cases: Scenario['cases'], one: ScenarioCase): ReadonlySet<string> {
+  // Without NICs in the scenario, each machine has an address of its own.
+  const reporting = cases.filter(({ vm }) => vm?.nics !== undefined && vm.gone !== true)
+  const others = reporting.filter((each) => each !== one).flatMap(addressesOf)
+  return new Set(one.vm?.nics === undefined ? [] : addressesOf(one).filter((each) => others.includes(each)))
+}

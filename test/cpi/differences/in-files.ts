@@ -1,0 +1,134 @@
+/** Where Rollcall means to differ in reading `vsphere.conf`. */
+import type { Verdict } from '../compare.ts'
+import type { Difference } from './row.ts'
+
+const TAKEN = 'only Rollcall'
+const REFUSED = 'only the CPI'
+
+/** The files of the corpus with these names, of which this becomes. */
+function verdicts(verdict: Verdict, names: string): Readonly<Record<string, Verdict>> {
+  return Object.fromEntries(names.split(' ').map((name) => [`${name}.conf`, verdict]))
+}
+
+/** In reading `vsphere.conf`. */
+export const IN_FILES: readonly (Difference & {
+  /** Of the corpus: what shows it, and what becomes of them. */
+  readonly shown: Readonly<Record<string, Verdict>>
+})[] = [
+  {
+    what: 'An unknown key or section',
+    cpi: 'ignores it',
+    rollcall: 'refuses it, with the line and what was probably meant',
+    because:
+      'A misspelled `datacenters` widens the scope, a misspelled `insecureFlag` breaks the login, and nothing says so.',
+    shown: verdicts(REFUSED, 'yaml-misspelled yaml-misspelled-section ini-misspelled ini-misspelled-section'),
+  },
+  {
+    what: 'A key in another spelling: `ca-file` or `INSECURE_FLAG` in YAML, `insecureFlag` or `insecure_flag` in INI',
+    cpi: "ignores it, or refuses the file; its own Helm chart's `ca-file` has no effect",
+    rollcall: 'reads it',
+    because: 'The meaning is clear.',
+    shown: {
+      ...verdicts(TAKEN, 'yaml-spellings ini-underscore'),
+      ...verdicts('different', 'yaml-helm-chart-ca ini-spellings'),
+    },
+  },
+  {
+    what: 'A key twice in YAML or JSON',
+    cpi: 'the last counts',
+    rollcall: 'refuses it; in INI the last counts, with a warning',
+    because: "YAML does not allow it; the CPI's INI dialect does.",
+    shown: { 'yaml-key-twice.conf': REFUSED, 'ini-repeated.conf': 'same' },
+  },
+  {
+    what: 'Text for a list, a list for `thumbprint`, a number or flag in quotes',
+    cpi: 'refuses the file',
+    rollcall: 'reads it',
+    because: 'The meaning is clear.',
+    shown: verdicts(TAKEN, 'yaml-text-for-list yaml-thumbprints yaml-quoted-number'),
+  },
+  {
+    what: 'An empty number or flag in INI: `soap-roundtrip-count = ""`',
+    cpi: 'refuses the file, as it does the example in its own documentation',
+    rollcall: 'counts it as not set',
+    because: 'Empty text means that everywhere else in the file.',
+    shown: { 'ini-empty-number.conf': TAKEN },
+  },
+  {
+    what: '`port = 0` in INI',
+    cpi: 'uses port 0, which cannot work',
+    rollcall: 'counts as not set',
+    because: 'In YAML it means that to both.',
+    shown: { 'ini-port-zero.conf': 'different', 'yaml-port-zero.conf': 'same' },
+  },
+  {
+    what: 'A value that cannot work: a port above 65535 or in INI any text, a server with a scheme, an invalid thumbprint, subnet or IP family, a CA file that does not exist, in INI a control character',
+    cpi: 'accepts it, and fails later: at the login, or at the first Node',
+    rollcall: 'refuses it at the start; a running controller keeps the previous configuration',
+    because: 'A mistake is best reported while somebody is looking.',
+    shown: verdicts(
+      REFUSED,
+      'ini-bad-port yaml-port-too-large yaml-server-with-scheme yaml-bad-thumbprint yaml-bad-subnet yaml-bad-family yaml-ca-file-missing ini-control-character',
+    ),
+  },
+  {
+    what: '`caFile` and `thumbprint` together',
+    cpi: 'accepts a certificate that either allows',
+    rollcall: 'uses only `caFile`, with a warning',
+    because:
+      'Somebody who names a CA expects it to be checked; with a forgotten thumbprint an old certificate would still be accepted.',
+    shown: { 'yaml-ca-and-thumbprint.conf': 'different' },
+  },
+  {
+    what: 'A number in another notation: `port: 0x1bb`, `port: 0443`',
+    cpi: 'reads it',
+    rollcall: 'refuses it',
+    because: 'YAML 1.1 and 1.2 disagree about such numbers; plain digits are unambiguous.',
+    shown: { 'yaml-hex-port.conf': REFUSED, 'yaml-octal-port.conf': REFUSED },
+  },
+  {
+    what: 'Tags (`!!binary`), `<<`, a second document in YAML',
+    cpi: 'reads the first two, ignores the third',
+    rollcall: 'refuses them; anchors and aliases are read',
+    because: 'A password would differ from what is written, or a part of the file would have no effect.',
+    shown: {
+      ...verdicts(REFUSED, 'yaml-tag yaml-merge yaml-two-documents'),
+      ...verdicts('same', 'yaml-anchors'),
+    },
+  },
+  {
+    what: 'Braces, brackets or quotes in YAML that go on in lines which are indented no further than their key',
+    cpi: 'reads it',
+    rollcall: 'refuses it',
+    because: 'YAML asks for the blanks. JSON by itself needs none.',
+    shown: { 'yaml-braces-not-indented.conf': REFUSED, 'yaml-quotes-not-indented.conf': REFUSED },
+  },
+  {
+    what: 'A byte order mark before INI',
+    cpi: 'refuses the file',
+    rollcall: 'ignores it',
+    because: 'Windows editors write it.',
+    shown: { 'ini-byte-order-mark.conf': TAKEN },
+  },
+  {
+    what: '`[VirtualCenter]` without a name, and nothing below it',
+    cpi: 'refuses the file',
+    rollcall: 'ignores it, like any empty section',
+    because: 'It has no content.',
+    shown: { 'ini-empty-no-name.conf': TAKEN, 'ini-no-name.conf': 'neither' },
+  },
+  {
+    what: '`server` under `global` beside a vCenter that names the same server',
+    cpi: 'has two vCenters, with two sessions',
+    rollcall: 'has the one under `vcenter`',
+    because: 'Both show the same VMs.',
+    shown: { 'yaml-tenants-of-one-server.conf': 'different' },
+  },
+  {
+    what: 'A certificate as `user`, with its key as `password`',
+    cpi: 'logs in by a SAML token',
+    rollcall: 'refuses it',
+    because: 'Not in this version.',
+    shown: { 'yaml-certificate-as-user.conf': REFUSED },
+  },
+]

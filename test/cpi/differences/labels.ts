@@ -1,0 +1,183 @@
+/** Where Rollcall means to differ in the labels of a Node. */
+import { nearestLabelValue } from '../../../controller/types/label-value.ts'
+import { chainOfCPI, chainsOf, valuesIn } from '../places.ts'
+import type { Label } from '../scenario.ts'
+import { givesUp, labelOf, type NodeRow } from './row.ts'
+
+const BOTH: readonly Label[] = ['zone', 'region']
+
+export const IN_LABELS: readonly NodeRow[] = [
+  {
+    what: 'Tags for one label at several levels, such as on the host and on its cluster',
+    cpi: "walks up until it has both labels, and a farther tag replaces a nearer one: with zone on host and cluster, and region on the datacenter, the zone is the cluster's",
+    rollcall: "the nearest counts: the zone is the host's",
+    because: 'A tag on a host, a rack or a single machine is meant as an exception from what is above it.',
+    explains({ part, cpi, rollcall }, { scenario, case: one }) {
+      const label = labelOf(part)
+      if (label === undefined) return false
+      const [nearest, ...farther] = (chainOfCPI(chainsOf(scenario, one)) ?? [])
+        .map((tags) => tags[label])
+        .filter((values) => values.length > 0)
+      return (
+        nearest?.some((value) => nearestLabelValue(value) === rollcall) === true &&
+        farther.flat().some((value) => value === cpi)
+      )
+    },
+  },
+  {
+    what: 'Several tags of one category on one object',
+    byChance: true,
+    cpi: 'takes any of them, by the order in which vCenter lists them',
+    rollcall:
+      'takes the one that the Node has as its label, otherwise the first by name, and says so: `TagsAmbiguous`',
+    because: 'The order in which vCenter lists tags means nothing.',
+    explains({ part, cpi, rollcall }, { scenario, case: one }) {
+      const label = labelOf(part)
+      if (label === undefined) return false
+      const several = chainsOf(scenario, one)
+        .flat()
+        .map((tags) => tags[label])
+        .filter((values) => values.length > 1)
+      return several.some(
+        (values) =>
+          values.some((value) => value === cpi) &&
+          values.some((value) => nearestLabelValue(value) === rollcall),
+      )
+    },
+  },
+  {
+    what: "Zone and region that are tagged on different sides: the host's (host, cluster, datacenter), the resource pool's, the VM's and its folders'",
+    cpi: 'takes both from the first side that has both; if none has, the Node stays uninitialized',
+    rollcall: 'looks for each label separately, on the sides in the same order',
+    because: 'A zone tag on the cluster and a region tag on the folder say all that is needed.',
+    explains({ part, cpi, rollcall }, { scenario, case: one }) {
+      const chains = chainsOf(scenario, one)
+      const used = chainOfCPI(chains)
+      const everywhere = (label: Label) => chains.flatMap((chain) => valuesIn(chain, label))
+      if (givesUp(part, one))
+        return used === undefined && everywhere('zone').length > 0 && everywhere('region').length > 0
+      const label = labelOf(part)
+      if (label === undefined || used === undefined) return false
+      return (
+        valuesIn(used, label).some((value) => value === cpi) &&
+        nearestLabelValue(everywhere(label)[0] ?? '') === rollcall
+      )
+    },
+  },
+  {
+    what: 'No zone tag or no region tag on anything above the VM',
+    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
+    rollcall:
+      'initializes it with the label that exists, and says what is missing; the other follows when the tag is there. With `topology.required: true` a new Node waits for it, and an initialized one is not affected',
+    because: 'A missing tag should not keep pods off a node (kubernetes/kubernetes#73002).',
+    explains({ part }, { scenario, case: one }) {
+      const { labels = BOTH } = scenario
+      const chains = chainsOf(scenario, one)
+      return (
+        givesUp(part, one) &&
+        labels.length === 2 &&
+        labels.some((label) => chains.every((chain) => valuesIn(chain, label).length === 0))
+      )
+    },
+  },
+  {
+    what: 'Only `zone` or only `region` under `labels`',
+    cpi: 'writes neither',
+    rollcall: 'writes that one',
+    because: 'It was asked for.',
+    explains: ({ part, cpi }, { scenario: { labels = BOTH }, case: { node = {} } }) =>
+      labels.length === 1 &&
+      labelOf(part) === labels[0] &&
+      cpi === node.labels?.[part.slice('label '.length)],
+  },
+  {
+    what: 'A tag whose name is not a valid label value: `zone 1 / left`, `北京-1`, or more than 63 characters',
+    cpi: 'the Node stays uninitialized, because the API server refuses the label',
+    rollcall:
+      'uses the nearest valid value, `zone-1-left`, unless that would lose letters or digits or be the value of another tag of the category; then the Node has no label, and `TopologyResolved` says why',
+    because: 'The tag was set on purpose, and two zones must not become one.',
+    explains: ({ part, cpi }, { scenario, case: one }) =>
+      part === 'initialized' &&
+      cpi === false &&
+      chainsOf(scenario, one).some((chain) =>
+        chain.some((tags) =>
+          Object.values(tags)
+            .flat()
+            .some((tag) => nearestLabelValue(tag) !== tag),
+        ),
+      ),
+  },
+  {
+    what: 'One category for both zone and region',
+    cpi: 'sees the zone alone, so that the Node stays uninitialized',
+    rollcall: 'writes the tag into both',
+    because: 'It was asked for.',
+    explains: ({ part }, { scenario: { oneCategory }, case: one }) =>
+      oneCategory === true && (givesUp(part, one) || labelOf(part) !== undefined),
+  },
+  {
+    what: 'An initialized Node that lacks labels for zone, region or instance type, because they were configured later',
+    cpi: 'leaves it so',
+    rollcall:
+      'adds the missing ones; existing labels stay as they are unless `topology.onChange` is `relabel`',
+    because: 'Otherwise each Node would have to be registered again (kubernetes/cloud-provider-vsphere#435).',
+    explains: ({ part, cpi }, { case: one }) =>
+      part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
+  },
+  {
+    what: 'An initialized Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
+    cpi: 'uses the value of the beta label for both',
+    rollcall: 'leaves both, and says so: `TopologyChanged`',
+    because: 'Changing the zone of a running Node strands its volumes; schedulers use the label itself.',
+    explains({ part, cpi, rollcall }, { case: { node = {} }, before }) {
+      const label = labelOf(part)
+      const own = before?.rollcall.metadata.labels ?? node.labels ?? {}
+      const theirs = before?.cpi.metadata.labels ?? own
+      return (
+        label !== undefined &&
+        part === `label topology.kubernetes.io/${label}` &&
+        node.untainted === true &&
+        node.providerID !== 'foreign' &&
+        rollcall === own[`topology.kubernetes.io/${label}`] &&
+        cpi === theirs[`failure-domain.beta.kubernetes.io/${label}`]
+      )
+    },
+  },
+  {
+    what: "Labels of another provider's Nodes: a beta label for zone or region that has no or another value than the label itself",
+    cpi: 'writes the value of the beta label into the label, on each Node of the cluster',
+    rollcall: 'touches no Node of another provider',
+    because: 'They are not its own.',
+    explains: ({ part, cpi }, { case: { node = {} } }) =>
+      labelOf(part) !== undefined &&
+      (node.providerID === 'foreign' || node.providerID === 'bare') &&
+      node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
+  },
+  {
+    what: "A new Node with a zone or region label with which the vSphere CSI driver has registered (`topologyKeys` of its CSINode), and whose value differs from vCenter's tags",
+    cpi: "writes the tags' value into the label and its beta name; the kubelet refuses the driver's next registration",
+    rollcall:
+      'leaves both names of that label as they are, writes all others, and says so: `LabelsKeptForCSI`',
+    because: 'Without the driver, the Node has no volumes.',
+    explains({ part, rollcall }, { case: { node = {} } }) {
+      const label = labelOf(part)
+      const keys = node.topologyKeys ?? []
+      return (
+        label !== undefined &&
+        keys.some((key) => key.endsWith(`/${label}`) && node.labels?.[key] !== undefined) &&
+        rollcall === node.labels?.[part.slice('label '.length)]
+      )
+    },
+  },
+  {
+    what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest` and `rhel10_64Guest` in the instance type',
+    cpi: '`os-unknown`; from 1.37 on, as in Rollcall',
+    rollcall:
+      '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; an existing label stays, and the condition says so',
+    because: 'The next CPI does the same.',
+    explains: ({ part, cpi }, { case: one }) =>
+      part.endsWith('/instance-type') &&
+      /^rhel(8|9|10)_64Guest$/.test(one.vm?.guestID ?? '') &&
+      String(cpi).endsWith('.os-unknown'),
+  },
+]

@@ -1,0 +1,74 @@
+/** Where Rollcall means to differ in what becomes of a Node whose machine is off or gone. */
+import { isDeepStrictEqual } from 'node:util'
+import { SHUTDOWN_TAINT } from '../kubelet-node.ts'
+import { isOutOfScope } from '../places.ts'
+import type { NodeRow } from './row.ts'
+
+export const IN_LIFECYCLE: readonly NodeRow[] = [
+  {
+    what: 'A Node whose VM is off or suspended',
+    cpi: 'initializes it with what the guest last reported',
+    rollcall: 'waits until it runs; an initialized one keeps its addresses',
+    because:
+      'A kubelet does not register from a machine that is off: the Node belongs to another machine, or this one is just shutting down.',
+    explains: ({ part, cpi }, { case: one }) =>
+      one.vm?.powerState !== undefined &&
+      ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),
+  },
+  {
+    what: 'The shutdown taint, where the VM is off or suspended, or runs again',
+    cpi: 'is added once the Node is not Ready, also to a new one, and removed as long as it is Ready',
+    rollcall:
+      'is added within a second, whatever Ready says, and removed when the VM runs; if the VM was off before Rollcall first saw the Node: once the Node is not Ready, if it is initialized and the VM of its provider ID is the only one',
+    because: 'Until a Node is not Ready, Pods are sent to a machine that is off.',
+    explains: ({ part, cpi, rollcall }, { case: { vm = {}, node = {} } }) =>
+      part === 'taints' &&
+      (vm.powerState !== undefined || (node.shutdownTaint === true && node.ready !== undefined)) &&
+      isDeepStrictEqual(others(cpi), others(rollcall)),
+  },
+  {
+    what: 'A Node that is not Ready, and whose VM is outside `datacenters`',
+    cpi: 'deletes the Node',
+    rollcall: 'keeps the Node',
+    because: 'The VM exists, and a setting must not delete the Nodes of machines that run.',
+    explains: ({ part, cpi }, { scenario, case: one }) =>
+      part === 'exists' && cpi === false && one.node?.ready !== undefined && isOutOfScope(scenario, one),
+  },
+  {
+    what: "A Node that is not Ready, with another provider's provider ID, or with one whose UUID is none",
+    cpi: 'deletes the Node, also a new one',
+    rollcall: 'keeps the Node',
+    because:
+      'What names no VM says nothing of whether the machine is there (kubernetes/cloud-provider-vsphere#538).',
+    explains: ({ part, cpi }, { case: { node = {} } }) =>
+      part === 'exists' &&
+      cpi === false &&
+      node.ready !== undefined &&
+      (node.providerID === 'malformed' || node.providerID === 'foreign'),
+  },
+  {
+    what: 'The shutdown taint on an initialized Node whose provider ID is missing or names no machine, and which is Ready',
+    cpi: 'removes it',
+    rollcall: 'leaves the Node alone',
+    because: 'Nobody knows whether its machine is off.',
+    explains: ({ part }, { case: { node = {} } }) =>
+      part === 'taints' &&
+      node.shutdownTaint === true &&
+      ![undefined, 'empty', 'malformed', 'foreign', 'bare'].every((each) => each !== node.providerID),
+  },
+  {
+    what: 'The machine of an initialized Node was gone before the provider first saw it, and the Node is not Ready',
+    cpi: 'deletes the Node',
+    rollcall:
+      'keeps the Node, and says `NotBound`; with `lifecycle.unbound: delete` it is deleted after six times `lifecycle.absentFor`',
+    because: 'A search by UUID alone finds no VM whose datastore is away, either.',
+    explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
+      part === 'exists' && cpi === false && vm.gone === true && node.ready !== undefined,
+  },
+]
+
+/** All taints but that of a machine that is off. */
+function others(taints: unknown): readonly unknown[] {
+  const list: readonly { readonly key: string }[] = Array.isArray(taints) ? taints : []
+  return list.filter(({ key }) => key !== SHUTDOWN_TAINT.key)
+}
