@@ -107,7 +107,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   ),
   weakened(
     'what cannot be the machine ends nothing',
-    edit(MOVES, " !== 'off' && isPossible(vm, word.spec, facts))", " !== 'off')"),
+    edit(MOVES, " === 'runs' && isPossible(vm, word.spec, facts))", " === 'runs')"),
   ),
   weakened(
     'a claim that the VM does not show may be that of another',

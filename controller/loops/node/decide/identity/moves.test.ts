@@ -112,6 +112,8 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
       }),
       'of another vCenter': seen(vm({ moref: 'vm-43', vCenter: TWO })),
       'while the VM itself is there, even off': seen(vm({ moref: 'vm-43' }), off),
+      'an entry that no host has': seen(vm({ moref: 'vm-43', connectionState: 'orphaned' })),
+      'an entry whose host is away': seen(vm({ moref: 'vm-43', connectionState: 'disconnected' })),
       'beside one that was found just now, and is not shown yet': before({
         lookups: besides(NONE, vm({ moref: 'vm-43' })),
         evidence: { ...gone(), probes: [probe(), elsewhere] },

@@ -127,7 +127,7 @@ export function moveOf(
   const { bound, boundNow, fits, word, complete } = query
   if (boundNow === undefined && isOvertaken(query, facts)) return undefined
   // What cannot be the machine must not end what was verified.
-  const running = fits.filter((vm) => machineState(vm) !== 'off' && isPossible(vm, word.spec, facts))
+  const running = fits.filter((vm) => machineState(vm) === 'runs' && isPossible(vm, word.spec, facts))
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
     vm === boundNow ? proves(judgeClaim(vm, word.spec, facts)) : showsClaim(vm, word.spec, facts),
   )
