@@ -7,7 +7,7 @@ import { previousStatus, specOf, verifiedVM } from '../facts/previous-status.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'
 import { lookUpInAll, provableInEach, vCenterState } from './across-vcenters.ts'
 import { addressHolder } from './address-holders.ts'
-import { awaitReplacedNICs } from './replaced-nics.ts'
+import { awaitRereads } from './await-rereads.ts'
 import type { Sources } from './sources.ts'
 
 /** All that is known about one Node at this moment; undefined where there is no such Node. */
@@ -27,7 +27,7 @@ export function gather(
     report,
     ...known,
     agentSign: sources.agentSign(report, times.monotonic),
-    lookups: awaitReplacedNICs(
+    lookups: awaitRereads(
       lookUpInAll(index.uuidsOf(name), known, inventories, settings),
       specOf(report, node),
       known,

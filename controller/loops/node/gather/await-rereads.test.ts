@@ -3,7 +3,7 @@ import type { BoundVM, NodeReportSpec } from '../../../../agent/shared/node-repo
 import { boundVM, MAC, spec, vm } from '../../../../test/fixtures/facts.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import { awaitReplacedNICs } from './replaced-nics.ts'
+import { awaitRereads } from './await-rereads.ts'
 
 const NEW = '00:50:56:8e:ff:01'
 const OTHER = '00:50:56:8e:ff:02'
@@ -31,7 +31,7 @@ function ask(
   }
   const lookups = [{ vCenter: 'vc1', uuid: 'u', lookup: { state: 'answered' as const, vms } }]
   const previous = bound === undefined ? {} : { vm: bound }
-  const [one] = awaitReplacedNICs(lookups, reported, { previous }, [inventory])
+  const [one] = awaitRereads(lookups, reported, { previous }, [inventory])
   return { asked, state: one?.lookup.state }
 }
 
@@ -56,4 +56,16 @@ t.test('others that have its UUID are not', async (t) => {
   t.same(ask(withMACs(NEW), boundVM(), [vm(), copy]).asked, [`vm-42 ${NEW}`])
   t.same(ask(withMACs(MAC, NEW), undefined, [vm(), copy]).asked, [], 'nor of a new Node whose VM is known')
   t.same(ask(withMACs(NEW), undefined, [vm(), copy]).asked, [`vm-42 ${NEW}`, `vm-43 ${NEW}`])
+})
+
+t.test('a VM that does not show the claim of the report, where another one does', async (t) => {
+  const bound = boundVM()
+  const silent = vm({ claim: undefined })
+  const { digest } = spec().claim
+  const copy = vm({ moref: 'vm-43' })
+  t.same(ask(spec(), bound, [silent, copy]), { asked: [`vm-42 ${digest}`], state: 'pending' })
+  t.equal(ask(spec(), bound, [silent, copy], true).state, 'answered')
+  t.same(ask(spec(), bound, [vm(), copy]).asked, [], 'both show it')
+  t.same(ask(spec(), bound, [silent, { ...copy, claim: undefined }]).asked, [], 'none does')
+  t.same(ask(spec(), undefined, [silent, copy]).asked, [], 'the Node was never verified')
 })

@@ -1,0 +1,70 @@
+import {
+  type BoundVM,
+  claimDigest,
+  type NodeReportSpec,
+  parseClaim,
+} from '../../../../agent/shared/node-report.ts'
+import { type Inventory, vmsOf } from '../../../types/inventory.ts'
+import type { VirtualMachine } from '../../../types/virtual-machine.ts'
+import { isBoundTo } from '../decide/bound-vm.ts'
+import { commonMACs } from '../decide/identity/contradiction.ts'
+import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
+
+/**
+ * Makes lookups `pending` while a VM has to be read again first, because what was read of it minutes ago would end what was
+ * verified:
+ * - vCenter does not push changes of vNICs, but a guest reports a replaced NIC within seconds. This applies to the bound VM if
+ *   the guest has a NIC that is not known there, and to the VMs of a new Node if none of them has a NIC of the guest.
+ * - Another VM shows the claim of the report and the bound VM does not: it may show it too, and vCenter may not have pushed
+ *   that, while somebody has copied it.
+ */
+export function awaitRereads(
+  lookups: readonly NodeLookup[],
+  spec: NodeReportSpec | undefined,
+  { previous: { vm: bound } }: Pick<NodeFacts, 'previous'>,
+  inventories: readonly Pick<Inventory, 'vCenter' | 'readSince'>[],
+): readonly NodeLookup[] {
+  if (spec === undefined) return lookups
+  const vms = lookups.flatMap(({ lookup }) => vmsOf(lookup))
+  const doubts = vms.flatMap((vm) => {
+    const doubt = doubtOf(vm, spec, bound, vms)
+    return doubt === '' ? [] : [{ vm, doubt }]
+  })
+  if (doubts.length === 0) return lookups
+  // All of them are asked about, so that one call reads them all.
+  const unread = doubts.filter(({ vm, doubt }) => {
+    const inventory = inventories.find(({ vCenter }) => vCenter === vm.vCenter.name)
+    return inventory?.readSince(vm.moref, doubt) === false
+  })
+  return lookups.map((one) =>
+    vmsOf(one.lookup).some((vm) => unread.some((each) => each.vm === vm))
+      ? { ...one, lookup: { state: 'pending' } }
+      : one,
+  )
+}
+
+/** What the report says that is not known of a VM which may be the Node's; empty where there is nothing. */
+function doubtOf(
+  vm: VirtualMachine,
+  spec: NodeReportSpec,
+  bound: BoundVM | undefined,
+  vms: readonly VirtualMachine[],
+): string {
+  if (bound === undefined)
+    return vms.some((each) => commonMACs(spec, each).length > 0) ? '' : unknownMACs(spec, vm).join(' ')
+  if (!isBoundTo(bound, vm)) return ''
+  const { digest } = spec.claim
+  const isElsewhere = digest !== undefined && !shows(vm, digest) && vms.some((each) => shows(each, digest))
+  return [...unknownMACs(spec, vm), ...(isElsewhere ? [digest] : [])].join(' ')
+}
+
+function shows({ claim }: VirtualMachine, digest: string): boolean {
+  const parsed = claim === undefined ? undefined : parseClaim(claim)
+  return parsed !== undefined && claimDigest(parsed) === digest
+}
+
+/** The guest's MAC addresses that the VM is not known to have. */
+function unknownMACs({ interfaces }: NodeReportSpec, { nics }: VirtualMachine): readonly string[] {
+  const known = new Set(nics.map(({ mac }) => mac))
+  return [...new Set(interfaces.map(({ mac }) => mac))].filter((mac) => !known.has(mac)).sort()
+}
