@@ -3,6 +3,8 @@ import type { Machine, VM } from '../model/machine.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
 
+const NOT_CONNECTED = ['orphaned', 'invalid', 'inaccessible', 'disconnected'] as const
+
 function silence(change: (machine: Machine, on: boolean) => void): Fault {
   return (_, { machine }) => {
     change(machine, true)
@@ -267,6 +269,42 @@ export const MACHINE_FAULTS: Faults = {
       machine: undefined,
     })
     return () => made.vCenter.unregister(made)
+  },
+  /** Its vCenter pushes no change of vNICs; the guest sees the new one at once. */
+  'nic-replaced'({ machines, vCenters, random, timeline }, { machine }) {
+    const mac = `00:50:56:cc:${random.uuid().slice(0, 2)}:${random.uuid().slice(0, 2)}`
+    for (const { vms } of vCenters)
+      for (const vm of vms.values()) if (vm.machine === machine && vm.leftAt === undefined) vm.mac = mac
+    if (machine.lastVM !== undefined) machine.lastVM.mac = mac
+    machine.mac = mac
+    timeline.after(random.pick([0, 500, 5_000]), `${machine.nodeName} reports its NIC`, () =>
+      machines.report(machine),
+    )
+    return undefined
+  },
+  /** A second entry of the VM, which no host runs, as hosts or storage leave it behind that come back. */
+  'dead-entry-beside'({ random }, { machine: { vm } }) {
+    if (vm === undefined || vm.faultTolerance !== undefined || vm.template) return undefined
+    const entry = vm.vCenter.registerTwice({
+      ...vm,
+      connectionState: random.pick(NOT_CONNECTED),
+      shownPower: random.pick(['poweredOn', 'poweredOff'] as const),
+      claim: random.chance(0.5) ? vm.claim : undefined,
+      machine: undefined,
+    })
+    return () => entry.vCenter.unregister(entry)
+  },
+  /** The machine goes on by a second entry, and its first is dead. */
+  'entry-replaced'({ random, timeline }, { machine }) {
+    const { vm } = machine
+    if (vm === undefined || vm.faultTolerance !== undefined || vm.template || machine.power !== 'poweredOn')
+      return undefined
+    vm.leftAt = timeline.now
+    change(vm, (vm) => {
+      vm.connectionState = random.pick(NOT_CONNECTED)
+    })
+    vm.vCenter.registerTwice({ ...vm, connectionState: 'connected' })
+    return () => vm.vCenter.unregister(vm)
   },
   /** A secondary beside the VM, and a failover to it now and then. */
   'fault-tolerant'({ random, timeline }, { machine }) {

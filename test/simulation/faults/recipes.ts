@@ -279,6 +279,40 @@ const NODES: readonly (readonly Ingredient[])[] = [
   ]),
 ]
 
+/** A vCenter whose name is found late, or not at all. */
+const NAMES: readonly (readonly Ingredient[])[] = [
+  [{ kind: 'names-late' }],
+  [gone, { kind: 'names-late', at: 0.2, until: 0.8 }],
+  [gone, { kind: 'names-late' }, { kind: 'replica-killed', at: 0.3 }],
+  [silent, { kind: 'vm-unregistered-running', until: 0.9 }, { kind: 'names-late', at: 0.1 }],
+  [
+    { kind: 'names-late', until: 0.9 },
+    { kind: 'sessions-die', at: 0.1, until: 0.5 },
+  ],
+  [{ kind: 'names-late' }, { kind: 'powered-off', at: 0.2, until: 0.8 }],
+]
+
+/** One VM that is listed twice, or has another NIC than before. */
+const ENTRIES: readonly (readonly Ingredient[])[] = [
+  ...['dead-entry-beside', 'entry-replaced'].flatMap((kind) => [
+    [{ kind }],
+    [{ kind }, { kind: 'replica-killed', at: 0.2 }],
+    [{ kind }, { kind: 'powered-off', at: 0.2, until: 0.7 }],
+    [{ kind }, { kind: 'rebooted-with-late-claim', at: 0.1 }],
+    [
+      { kind, until: 0.3 },
+      { kind: 'vm-destroyed', at: 0.1 },
+    ],
+    [{ kind, until: 0.5 }, silent, { kind: 'vm-registered-again', at: 0.2 }],
+  ]),
+  [{ kind: 'nic-replaced' }],
+  [{ kind: 'nic-replaced' }, { kind: 'replica-killed', at: 0.02 }],
+  [{ kind: 'nic-replaced' }, { kind: 'vcenter-slow' }],
+  [{ kind: 'nic-replaced', at: 0.1 }, { kind: 'properties-denied' }],
+  [{ kind: 'nic-replaced' }, { kind: 'vm-destroyed', at: 0.2 }],
+  [{ kind: 'tenant-has-uuid' }, { kind: 'nic-replaced', at: 0.1 }],
+]
+
 /** What people do to machines that makes a Node another VM, each alone: it needs nobody. */
 const MOVES: readonly (readonly Ingredient[])[] = [
   [{ kind: 'failed-over' }],
@@ -350,7 +384,9 @@ const LONELY: readonly (readonly Ingredient[])[] = [
 
 /** Those for small vCenters as often as all others of some kind. */
 const ALL: readonly Recipe[] = [
-  ...[...ANYWHERE, ...TENANTS, ...MOVES, ...CLONES, ...NODES].map((faults) => ({ faults })),
+  ...[...ANYWHERE, ...TENANTS, ...MOVES, ...CLONES, ...NODES, ...NAMES, ...ENTRIES].map((faults) => ({
+    faults,
+  })),
   ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },

@@ -69,6 +69,21 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.silence = 0
     }
   },
+  /** No name server answers, or all are slow, and connections break now and then. */
+  'names-late'({ random, timeline }, { vCenter }) {
+    let over = false
+    vCenter.resolving = random.pick([500, 3_000, 12_000, Number.POSITIVE_INFINITY])
+    const cut = (): void => {
+      if (over) return
+      vCenter.breakWaits()
+      timeline.after(random.between(5_000, 60_000), `connections to ${vCenter.name} break`, cut)
+    }
+    cut()
+    return () => {
+      over = true
+      vCenter.resolving = 0
+    }
+  },
   'vcenter-errors'({ random }, { vCenter }) {
     vCenter.errors = random.between(0.05, 0.6)
     return () => {

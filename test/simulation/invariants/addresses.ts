@@ -69,8 +69,8 @@ function isCalm(world: World): boolean {
     isLeaderWell(world) &&
     world.timeline.now >= world.healing.until &&
     world.vCenters.every(
-      ({ reach, slow, impostor, passwordWrong }) =>
-        reach === 'works' && slow === 0 && impostor === undefined && !passwordWrong,
+      ({ reach, slow, resolving, impostor, passwordWrong }) =>
+        reach === 'works' && slow === 0 && resolving === 0 && impostor === undefined && !passwordWrong,
     )
   )
 }

@@ -55,6 +55,10 @@ export function judgeLevel(world: World, by: string, before: StoredReport, after
   const [machine, ...others] = machinesOf(world, nodeUID)
   const entry = entryOf(world, vm)
   if (machine === undefined || others.length > 0 || entry === undefined || entry.machine !== machine) return
+  const seen = after.spec.interfaces.every(({ mac }) => mac === entry.mac)
+  const verdict = after.status.conditions.find(({ type }) => type === 'IdentityVerified')?.reason
+  if (seen && !machine.forged && verdict === 'MACsContradict')
+    judge.violate('a NIC that is replaced ends nothing', `${by} at ${after.metadata.name}`)
   const its = [entry, ...(machine.vm === undefined ? [] : [machine.vm])]
   const changed = its.some(
     ({ biosUUID, template, mac }) => template || biosUUID !== machine.biosUUID || mac !== machine.mac,

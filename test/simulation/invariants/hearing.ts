@@ -34,10 +34,11 @@ export function createHearing(world: () => World): Hearing {
   const mutedAt = new Map<string, number>()
 
   function canAsk(by: string, vCenter: VCenterModel): boolean {
-    const { reach, slow, errors, impostor, passwordWrong, loaded, sessions } = vCenter
+    const { reach, slow, resolving, errors, impostor, passwordWrong, loaded, sessions } = vCenter
     return (
       reach === 'works' &&
       slow === 0 &&
+      resolving === 0 &&
       errors === 0 &&
       impostor === undefined &&
       !passwordWrong &&

@@ -2,6 +2,7 @@
 import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { Machine, VM } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
+import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood } from './addresses.ts'
 import { isLeftBehind, judgeBound } from './binding.ts'
@@ -40,6 +41,17 @@ export function judgeTheEnd(world: World): void {
     judgeProvable(world, name, status)
     judgeTemplate(world, name, machines, status)
   }
+  for (const vCenter of world.vCenters) judgeSessions(world, vCenter)
+}
+
+/** A login that was given up may have made a session, which nobody has; its client ends it, where it may. */
+function judgeSessions({ judge }: World, { name, sessions, mayEndSessions }: VCenterModel): void {
+  if (!mayEndSessions) return
+  // One that another vCenter in its place has called ended is left to expire.
+  const living = [...sessions.values()].filter((session) => session.alive() && !session.over)
+  for (const [userAgent, each] of Map.groupBy(living, (session) => session.userAgent))
+    if (each.length > 1)
+      judge.violate('no session is left behind', `${userAgent} has ${each.length} in ${name}`)
 }
 
 /** The brake holds nobody whose VM is there, nor anybody where nothing is to be deleted. */

@@ -174,7 +174,7 @@ export function createJudge(world: () => World): Judge {
       const { vCenters, timeline } = world()
       for (const vCenter of vCenters) {
         for (const vm of vCenter.known.values()) if (!runs(vm)) stoppedAt.set(vm, timeline.now)
-        if (vCenter.reach !== 'works' || vCenter.impostor !== undefined) {
+        if (vCenter.reach !== 'works' || vCenter.resolving > 0 || vCenter.impostor !== undefined) {
           awayAt.set(vCenter, timeline.now)
           awaySince.set(vCenter, awaySince.get(vCenter) ?? timeline.now)
           continue

@@ -6,7 +6,7 @@ import { element, reference } from '../../../controller/vcenter/wire/soap.ts'
 import type { Page, Respond } from './collector.ts'
 import { parseSpecs, readProperties } from './property-specs.ts'
 import { type Client, OWN_COLLECTOR, type SessionModel } from './session.ts'
-import { ROOT, vmReference } from './values.ts'
+import { ROOT, SESSIONS, vmReference } from './values.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 /** A request, as far as the model reads it. */
@@ -42,6 +42,14 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
   Logout({ vCenter, session }) {
     session.over = true
     vCenter.sessions.delete(session.key)
+    return ''
+  },
+  TerminateSession({ vCenter, parameters }) {
+    for (const [, key = ''] of parameters.matchAll(/<sessionId>([^<]*)/g)) {
+      const ended = vCenter.sessions.get(key)
+      if (ended !== undefined) ended.over = true
+      vCenter.sessions.delete(key)
+    }
     return ''
   },
   FindAllByUuid({ vCenter, parameters }) {
@@ -159,7 +167,7 @@ export function answer(
 }
 
 function serviceContent({ instanceUUID }: VCenterModel): string {
-  const names = [OWN_COLLECTOR, 'viewManager', 'searchIndex', 'sessionManager', 'authorizationManager']
+  const names = [OWN_COLLECTOR, 'viewManager', 'searchIndex', SESSIONS, 'authorizationManager']
   const about = element('apiType', 'VirtualCenter') + element('instanceUuid', instanceUUID)
   const managers = names.map((name) => reference(name, { type: 'ManagedObject', value: name }))
   const root = reference('rootFolder', { type: 'Folder', value: ROOT })

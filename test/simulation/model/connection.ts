@@ -6,6 +6,7 @@ import type { Timeline } from '../timeline.ts'
 import { answer, parseRequest } from './answers.ts'
 import { faultXML, inEnvelope } from './elements.ts'
 import { stateOf, type VM } from './machine.ts'
+import { createModelNames } from './names.ts'
 import type { Process } from './process.ts'
 import { answerREST, isLogin } from './rest.ts'
 import type { SessionModel } from './session.ts'
@@ -32,6 +33,8 @@ export interface ModelConnectionOptions {
   readonly timeline: Timeline
   /** Unique to the process, vCenter and connection. */
   readonly owner: string
+  /** By which vCenter's list of sessions knows it. */
+  readonly userAgent: string
   readonly logins: LoginWatch
 }
 
@@ -43,10 +46,11 @@ type Reply = (what: HTTPAnswer | VCenterError, heard?: () => void) => void
 const COOKIE = 'vmware_soap_session'
 
 export function createModelConnection(options: ModelConnectionOptions): Connection {
-  const { vCenter: configured, process, timeline, owner, logins } = options
+  const { vCenter: configured, process, timeline, owner, userAgent, logins } = options
   const { random } = process
   const server = `${configured.name}:443`
-  const client = { owner, alive: () => process.state !== 'dead' }
+  const client = { owner, userAgent, alive: () => process.state !== 'dead' }
+  const names = createModelNames(configured)
   let held: SessionModel | undefined
 
   /** What vCenter sends, when it arrives. Throws what a real connection throws. */
@@ -83,19 +87,28 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     )
     const way = () => random.between(1, 15) + random.next() * configured.slow
     const { slowLogin, silence } = configured
-    const thinks = what === 'Login' && slowLogin > 0 ? random.next() * slowLogin : 0
+    const kind = longPoll === true ? 'poll' : 'call'
+    const thinks = what === 'Login' && slowLogin > 0 ? random.between(0.5, 1) * slowLogin : 0
     const reply: Reply = (answer, heard = () => undefined) => {
       if (settled) return
       timeline.after(thinks + way(), `${owner} has ${what} answered`, () =>
         arrives(() => {
           heard()
-          if (answer instanceof VCenterError) reject(answer)
-          else resolve(answer)
+          if (answer instanceof VCenterError) return reject(answer)
+          names.answered(kind, timeline.now)
+          resolve(answer)
         }),
       )
     }
 
-    timeline.after(way(), `vCenter ${configured.name} gets ${what} of ${owner}`, () => {
+    const { after, found } = names.resolve(kind, timeline.now)
+    if (!found) {
+      timeline.after(after, `${owner} finds no address`, () =>
+        arrives(() => reject(new VCenterError('Unreachable', `DNS does not answer for ${server}`))),
+      )
+      return promise
+    }
+    timeline.after(after + way(), `vCenter ${configured.name} gets ${what} of ${owner}`, () => {
       // Who has given it up has closed the connection.
       if (settled || configured.reach === 'hangs') return
       if (configured.reach === 'down') reply(away(configured))
@@ -103,7 +116,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       else giveUp = take(configured.impostor ?? configured, reply)
     })
     if (longPoll === true && silence > 0) {
-      cut = timeline.after(silence, `a proxy ends a poll of ${owner}`, () => reply(answered(504, '')))
+      cut = timeline.after(after + silence, `a proxy ends a poll of ${owner}`, () => reply(answered(504, '')))
     }
     return promise
   }

@@ -134,9 +134,10 @@ export async function runController(options: ControllerModelOptions, signal: Abo
         const vCenter = vCenterOf(options, inventory.config)
         return openInventory({
           ...inventory,
-          openConnection: () =>
+          openConnection: ({ userAgent }) =>
             createModelConnection({
               vCenter,
+              userAgent,
               process,
               timeline,
               logins: watch,

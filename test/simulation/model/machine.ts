@@ -27,7 +27,8 @@ export interface VM {
   shownPower: PowerState | undefined
   claim: string | undefined
   template: boolean
-  readonly mac: string
+  /** As its vNIC has it. */
+  mac: string
   /** The machine that runs by it; undefined for one that no Node knows of. */
   readonly machine: Machine | undefined
   /** Which of a group of two it is; undefined for one that is in none. */
@@ -50,7 +51,8 @@ export interface Tenant {
 /** Disks and memory, whether or not a vCenter lists them. */
 export interface Machine {
   readonly nodeName: string
-  readonly mac: string
+  /** As the guest sees it. */
+  mac: string
   /** Undefined for one that has none yet. */
   address: string | undefined
   readonly random: Random

@@ -124,6 +124,7 @@ export function createMachines(options: MachinesOptions): Machines {
       if (vm !== undefined) {
         vm.claim = undefined
         machine.biosUUID = vm.biosUUID
+        machine.mac = vm.mac
       }
     }
     if (vm !== undefined) vm.vCenter.changed(vm)

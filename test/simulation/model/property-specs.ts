@@ -3,7 +3,7 @@ import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
 import { contentXML } from './elements.ts'
 import type { SessionModel } from './session.ts'
-import { ROOT, type Shown, showAbove, showVM, startsAbove } from './values.ts'
+import { ROOT, SESSIONS, type Shown, showAbove, showSessions, showVM, startsAbove } from './values.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 /** One PropertyFilterSpec. */
@@ -69,6 +69,7 @@ function selectFrom(
 ): readonly Shown[] {
   const { type, value } = start
   if (type === 'VirtualMachine') return [showVM(vCenter.read(value), specs.paths)]
+  if (value === SESSIONS) return [showSessions(vCenter, start)]
   if (type === 'ListView' || type === 'ContainerView') return readView(vCenter, session, value, specs)
   // All folders and what is in them.
   if (value === ROOT && specs.paths.length > 0) return readView(vCenter, session, undefined, specs)

@@ -10,6 +10,7 @@ import type { VCenterModel } from './vcenter.ts'
 export interface Client {
   /** The process and inventory, unique. */
   readonly owner: string
+  readonly userAgent: string
   /** Whether the process still exists. */
   alive(): boolean
 }
@@ -17,6 +18,9 @@ export interface Client {
 export interface SessionModel {
   readonly key: string
   readonly owner: string
+  readonly userAgent: string
+  /** Whether whoever has logged in still exists. */
+  alive(): boolean
   /** Whoever has it was told that it has ended, or has ended it. */
   over: boolean
   /** Makes a view: of the VMs that are added to it, or of all. */
@@ -59,7 +63,7 @@ export const OWN_COLLECTOR = 'propertyCollector'
 
 export function createSessionModel(options: SessionModelOptions): SessionModel {
   const { key, client, number } = options
-  const { owner } = client
+  const { owner, userAgent, alive } = client
   const views = new Map<string, Set<string> | undefined>()
   const collectors = new Map<string, Collector>([[OWN_COLLECTOR, createCollector({ ...options, owner })]])
 
@@ -83,6 +87,8 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
   return {
     key,
     owner,
+    userAgent,
+    alive,
     over: false,
     createView(type) {
       const value = `session[${key}]${number()}`

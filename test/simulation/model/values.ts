@@ -15,6 +15,9 @@ import type { VCenterModel } from './vcenter.ts'
 /** Of the root folder. */
 export const ROOT = 'group-d1'
 
+/** Of vCenter's list of sessions. */
+export const SESSIONS = 'sessionManager'
+
 const POOL: ManagedObjectReference = { type: 'ResourcePool', value: 'resgroup-8' }
 /** What `properties-denied` hides. */
 const ESSENTIAL: ReadonlySet<string> = new Set([
@@ -45,6 +48,19 @@ export function showVM(vm: VM, paths: readonly string[]): Shown {
     values: new Map(readable.map((path) => [path, VM_VALUES[path]?.(vm)])),
     refused,
   }
+}
+
+/** The sessions of all clients. */
+export function showSessions(
+  { sessions, mayEndSessions }: VCenterModel,
+  object: ManagedObjectReference,
+): Shown {
+  if (!mayEndSessions) return { object, values: new Map(), refused: ['sessionList'] }
+  const list = [...sessions.values()].map(
+    ({ key, userAgent }) =>
+      `<UserSession>${element('key', key)}${element('userAgent', userAgent)}</UserSession>`,
+  )
+  return { object, values: new Map([['sessionList', `<val>${list.join('')}</val>`]]), refused: [] }
 }
 
 /** Of one whose configuration is away nothing of it is set. */

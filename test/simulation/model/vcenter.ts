@@ -26,10 +26,14 @@ export interface VCenterModel {
   reach: 'down' | 'hangs' | 'works'
   /** Longest time of a call, milliseconds, beyond the usual. */
   slow: number
-  /** Longest time of a login beyond that, milliseconds. */
+  /** Longest time of a login beyond that, milliseconds; each takes at least half of it. */
   slowLogin: number
   /** A proxy ends polls that are silent for so long, milliseconds; 0 for none. */
   silence: number
+  /** Milliseconds after which a name server answers where it is; Infinity where none does. */
+  resolving: number
+  /** When connections to it broke last. */
+  brokeAt: number
   /** Share of calls that fail with a server error. */
   errors: number
   passwordWrong: boolean
@@ -37,6 +41,8 @@ export interface VCenterModel {
   refusesCalls: boolean
   /** Objects in one page of an answer. */
   readonly page: number
+  /** Whether the account may see and end sessions. */
+  readonly mayEndSessions: boolean
   /** Searches by UUID find nothing. */
   searchBroken: boolean
   /** The account may see the folders, and nothing in them. */
@@ -57,6 +63,8 @@ export interface VCenterModel {
   readonly loading: number
   /** Puts a VM on the list, under a new reference unless one is given. */
   register(vm: NewVM, moref?: string): VM
+  /** Lists a VM a second time, as storage or hosts that come back may leave it behind: with all of its UUIDs. */
+  registerTwice(vm: NewVM): VM
   unregister(vm: VM): void
   /** To be told after a VM was changed in place. */
   changed(vm: VM): void
@@ -158,6 +166,28 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     })
   }
 
+  function list(given: NewVM, moref = `vm-${number()}`): VM {
+    const vm: VM = {
+      ...given,
+      moref,
+      vCenter: self,
+      registeredAt: timeline.now,
+      leftAt: undefined,
+      tenant: given.tenant,
+    }
+    vms.set(vm.moref, vm)
+    known.set(vm.moref, vm)
+    self.loaded?.add(vm.moref)
+    if (vm.machine !== undefined) {
+      vm.machine.vm = vm
+      vm.machine.lastVM = vm
+      vm.machine.lists.add(vm.moref)
+      stand(vm)
+    }
+    tell(vm.moref)
+    return vm
+  }
+
   const self: VCenterModel = {
     name: options.name,
     instanceUUID: options.instanceUUID,
@@ -174,10 +204,13 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     slow: 0,
     slowLogin: 0,
     silence: 0,
+    resolving: 0,
+    brokeAt: Number.NEGATIVE_INFINITY,
     errors: 0,
     passwordWrong: false,
     refusesCalls: random.chance(0.5),
     page: random.chance(0.2) ? 3 : 1_000,
+    mayEndSessions: random.derive('sessions').chance(0.5),
     searchBroken: false,
     withoutPropagation: false,
     denied: new Set(),
@@ -186,30 +219,12 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     pushLost: 0,
     impostor: undefined,
     loaded: undefined,
-    register(given, moref = `vm-${number()}`) {
+    register(given, moref) {
       // In one vCenter no two VMs have one instance UUID: it gives the newcomer another.
       const taken = [...vms.values()].some(({ instanceUUID }) => instanceUUID === given.instanceUUID)
-      const vm: VM = {
-        ...given,
-        ...(taken ? { instanceUUID: random.uuid() } : {}),
-        moref,
-        vCenter: self,
-        registeredAt: timeline.now,
-        leftAt: undefined,
-        tenant: given.tenant,
-      }
-      vms.set(vm.moref, vm)
-      known.set(vm.moref, vm)
-      self.loaded?.add(vm.moref)
-      if (vm.machine !== undefined) {
-        vm.machine.vm = vm
-        vm.machine.lastVM = vm
-        vm.machine.lists.add(vm.moref)
-        stand(vm)
-      }
-      tell(vm.moref)
-      return vm
+      return list(taken ? { ...given, instanceUUID: random.uuid() } : given, moref)
     },
+    registerTwice: (given) => list(given),
     unregister(vm) {
       vms.delete(vm.moref)
       self.unlistedAt.set(vm.moref, timeline.now)
@@ -247,6 +262,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     },
     endSessions,
     breakWaits() {
+      self.brokeAt = timeline.now
       for (const session of sessions.values()) session.breakWaits(breaking(reset))
       self.impostor?.breakWaits()
     },
@@ -257,6 +273,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       const mine = ++boot
       const total = random.between(0.1, 1) * self.loading
       self.reach = 'down'
+      self.brokeAt = timeline.now
       endSessions()
       timeline.after(down, `vCenter ${self.name} is back`, () => {
         if (boot !== mine) return

@@ -142,4 +142,40 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'logins: one that takes minutes is waited for',
+    edits: [edit('controller/vcenter/timings.ts', 'loginDeadline: 300_000', 'loginDeadline: 15_000')],
+  },
+  {
+    name: 'logins: a session of a login that was given up is ended',
+    about: ['logins-slow'],
+    edits: [
+      edit('controller/vcenter/timings.ts', 'loginDeadline: 300_000', 'loginDeadline: 15_000'),
+      edit(
+        'controller/vcenter/session/session.ts',
+        'if (unanswered === undefined ||',
+        'if (latest !== null ||',
+      ),
+    ],
+  },
+  {
+    name: 'polls: after one that was cut off the next goes on',
+    edits: [edit('controller/vcenter/collect/poll-wait.ts', 'return cuts <= MOST_CUTS', 'return cuts <= 0')],
+  },
+  {
+    name: 'watch: a VM is watched as soon as a Node points to it',
+    edits: [
+      edit('controller/vcenter/timings.ts', 'early: { runs: 3, wait: 50 }', 'early: { runs: 0, wait: 50 }'),
+    ],
+  },
+  {
+    name: 'shutdown: a Node whose VM was off before it was first seen is tainted once it is not Ready',
+    edits: [
+      edit(
+        `${LIFECYCLE}/unverified-vm.ts`,
+        '!isOnlyVM(vm, machines, facts)) return draft',
+        'vm !== undefined) return draft',
+      ),
+    ],
+  },
 ]

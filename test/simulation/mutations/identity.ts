@@ -117,4 +117,36 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
       'if (spec.claim.digest !== undefined)',
     ),
   ),
+  {
+    name: 'identity: a VM is read again before its vNICs contradict a report',
+    about: ['nic-replaced'],
+    edits: [
+      edit(
+        'controller/loops/node/gather/await-rereads.ts',
+        'if (doubts.length === 0) return lookups',
+        'if (doubts.length >= 0) return lookups',
+      ),
+    ],
+  },
+  {
+    name: 'identity: a Node whose entry is dead moves to the one that lives',
+    about: ['entry-replaced'],
+    edits: [edit(MOVES, 'return boundNow !== undefined && isDeadEntry(boundNow)', 'return false')],
+  },
+  {
+    name: 'identity: a dead entry is no VM beside a living one',
+    about: ['dead-entry-beside'],
+    edits: [
+      edit(
+        `${IDENTITY}/candidates.ts`,
+        '!vm.template && !isDeadEntry(vm) && isInScope',
+        '!vm.template && isInScope',
+      ),
+    ],
+  },
+  {
+    name: 'identity: an entry whose host is away is no VM beside one that runs',
+    about: ['dead-entry-beside'],
+    edits: [edit(`${IDENTITY}/candidates.ts`, 'return vms.filter((vm) => !isOld(vm))', 'return vms')],
+  },
 ]

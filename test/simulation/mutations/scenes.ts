@@ -41,6 +41,20 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'privileges on one folder are lost, and the VM in it is gone': ['proof PrivilegesProven'],
     'a storage outage, in which the controller restarts': ['proof ReferenceNotFound'],
   },
+  entries: {
+    'a NIC is replaced, and its agent reports that before vCenter says so': [
+      'identity: a VM is read again before its vNICs contradict a report',
+    ],
+    'its entry is orphaned, and the VM runs by another one': [
+      'identity: a Node whose entry is dead moves to the one that lives',
+    ],
+    'a new Node, whose VM has an entry that is orphaned besides': [
+      'identity: a dead entry is no VM beside a living one',
+    ],
+    'a new Node, whose VM has an entry that is disconnected besides': [
+      'identity: an entry whose host is away is no VM beside one that runs',
+    ],
+  },
   living: {
     'those that live are kept, as long as they live': [
       'evidence: a sign of life begins the count anew',
@@ -76,6 +90,13 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'one that has become a template': ['machines: a template is none'],
     'one whose report came from elsewhere': ['machines: a binding whose level has ended'],
   },
+  'slow-vcenter': {
+    'a login that takes minutes': ['logins: one that takes minutes is waited for'],
+    'polls that a proxy ends after 30 s': ['polls: after one that was cut off the next goes on'],
+    'a VM goes off as soon as its Node is initialized': [
+      'watch: a VM is watched as soon as a Node points to it',
+    ],
+  },
   'static-address': {
     'who came first is woken by the proof': ['addresses: who waits for one is woken when its holder goes'],
     'whose VM is proven gone: the new Node is initialized, though the old one stays': [
@@ -91,6 +112,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
     'with lifecycle.unbound: delete they go, by the UUID of their provider ID': [
       'machines: a machine that was never seen takes longer',
+    ],
+    'its VM was off before any leader saw its Node': [
+      'shutdown: a Node whose VM was off before it was first seen is tainted once it is not Ready',
     ],
   },
   volumes: {

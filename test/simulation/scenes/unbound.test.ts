@@ -1,4 +1,5 @@
 // Nodes that Rollcall never bound, as after the CPI, and those whose NodeReport was deleted.
+import { TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
 import { SETTINGS } from '../../fixtures/facts.ts'
 import { type Machine, swapBytes } from '../model/machine.ts'
 import { scenario } from '../scenario.ts'
@@ -164,5 +165,21 @@ scenario(
     t.equal(scene.nodeWrites('migrated'), 0, 'as its kubelet and the node lifecycle controller left it')
     await scene.counted(DELETED, 1)
     await scene.counted(DELETED_UNBOUND, 1)
+  },
+)
+
+scenario(
+  'its VM was off before any leader saw its Node',
+  { nodes: ['canary'], lifecycle: NO_BRAKE },
+  async (scene, t) => {
+    const off = migrated(scene, 'off')
+    await scene.pass(REGISTERED)
+    const isTainted = () => scene.node('off')?.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN) === true
+    scene.world.machines.halt(off, 'poweredOff')
+    await scene.until('it is silent', () => scene.ready('off') === 'Unknown')
+    await scene.until('it has the taint', isTainted)
+    scene.world.machines.boot(off)
+    await scene.until('it has it no more', () => !isTainted())
+    t.ok(scene.node('off'))
   },
 )

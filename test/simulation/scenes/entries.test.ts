@@ -1,0 +1,72 @@
+// One VM is listed twice, or has another NIC than vCenter has said: its Node is what it was.
+import { TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
+import type { VM } from '../model/machine.ts'
+import { scenario } from '../scenario.ts'
+import type { FixedScene } from '../scene.ts'
+
+/** Longer than it takes to notice something, and to read it again; milliseconds. */
+const NOTICED = 30_000
+
+function vmOf(scene: FixedScene<string>, name: string): VM {
+  const { vm } = scene.members.find(({ nodeName }) => nodeName === name) ?? {}
+  if (vm === undefined) throw new Error(`${name} has a VM`)
+  return vm
+}
+
+scenario(
+  'a NIC is replaced, and its agent reports that before vCenter says so',
+  { nodes: ['worker', 'canary'] },
+  async (scene, t) => {
+    const { worker } = scene.cast
+    const mac = '00:50:56:cc:00:01'
+    vmOf(scene, 'worker').mac = mac
+    worker.mac = mac
+    scene.world.machines.report(worker)
+    await scene.pass(NOTICED)
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+    t.equal(scene.condition('worker', 'IdentityVerified')?.status, 'True')
+    t.same(scene.events('worker', 'MACsContradict'), [])
+  },
+)
+
+for (const state of ['orphaned', 'invalid'] as const)
+  scenario(
+    `its entry is ${state}, and the VM runs by another one`,
+    { nodes: ['worker', 'canary'] },
+    async (scene, t) => {
+      const { worker } = scene.cast
+      const before = vmOf(scene, 'worker')
+      before.connectionState = state
+      before.leftAt = scene.world.timeline.now
+      before.vCenter.changed(before)
+      const vm = before.vCenter.registerTwice({ ...before, connectionState: 'connected' })
+      await scene.until('its Node is the new entry', () => scene.status('worker')?.vm?.moref === vm.moref)
+      t.equal(scene.status('worker')?.identityLevel, 'proven')
+      scene.world.machines.halt(worker, 'poweredOff')
+      await scene.until(
+        'the new one says whether it runs',
+        () => scene.node('worker')?.spec.taints.some(({ key }) => key === TAINT_SHUTDOWN) === true,
+      )
+    },
+  )
+
+for (const [state, as] of [
+  ['disconnected', {}],
+  // What is registered again may get another.
+  ['orphaned', { instanceUUID: 'dddddddd-4444-4555-8666-777777777777' }],
+] as const)
+  scenario(
+    `a new Node, whose VM has an entry that is ${state} besides`,
+    { nodes: ['canary'] },
+    async (scene, t) => {
+      const machine = scene.joins('new')
+      // What cannot show a claim leaves it to vCenter.
+      machine.claims = 'nothing'
+      const { vm } = machine
+      if (vm === undefined) throw new Error('it has a VM')
+      const shown = { connectionState: state, shownPower: 'poweredOn', machine: undefined } as const
+      vm.vCenter.registerTwice({ ...vm, ...shown, ...as })
+      await scene.settled('new')
+      t.equal(scene.status('new')?.vm?.moref, vm.moref)
+    },
+  )
