@@ -24,6 +24,7 @@ import {
 import { readSections } from './read-sections.ts'
 import { IDENTITY } from './settings/identity.ts'
 import { standardOf } from './settings/row.ts'
+import type { ConfigTree } from './tree.ts'
 import type { ParseOptions } from './trust.ts'
 import { readYAML } from './yaml.ts'
 
@@ -107,7 +108,7 @@ async function parse(
 ): ReturnType<typeof parseConfig> {
   const { findings } = options
   if (refuseControl(text, findings)) return undefined
-  const tree = looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
+  const tree = readTree(text, findings)
   if (tree === undefined) {
     if (!findings.wrong) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
     return undefined
@@ -121,6 +122,11 @@ async function parse(
   keepLevel(said.identity, sections.identity, levelInForce, findings)
   const config = await buildConfig(sections, initializationOf(given), options)
   return config && { config, requireGiven: sections.identity.require !== undefined }
+}
+
+/** Reads a file's text, whatever its form; what is wrong is in the findings. */
+export function readTree(text: string, findings: Findings): ConfigTree | undefined {
+  return looksLikeINI(text) ? readINI(text, findings) : readYAML(text, findings)
 }
 
 const EXAMPLE =

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { environmentOf, givenBy, handOver } from './hand-over.ts'
+import { ok } from '../../agent/shared/result.ts'
+import { environmentOf, givenBy } from './findings.ts'
+import { handOver } from './hand-over.ts'
 import { findManagers } from './interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from './interlock/testing/cpi-object.ts'
 import { parseWorkload } from './interlock/workloads.ts'
@@ -14,13 +16,17 @@ function steps(
   changes: CPIObjectChanges = {},
   loadBalancers: readonly string[] = [],
   routedNodes: readonly string[] = [],
+  by: Parameters<typeof handOver>[1] = { credentials: {}, ownFile: true },
 ) {
-  return handOver({ ...managers(args, changes), lease: undefined, loadBalancers, routedNodes })
+  return handOver(
+    { ...managers(args, changes), lease: undefined, loadBalancers, routedNodes, nsx: ok([]) },
+    by,
+  )
 }
 
 t.test('the steps are those of this cluster', async (t) => {
   const lease = { holder: 'node-1_ab', durationSeconds: 15, acquireTime: '', renewTime: 'T', transitions: 0 }
-  const plain = handOver({ ...managers([]), lease, loadBalancers: [], routedNodes: [] })
+  const plain = handOver({ ...managers([]), lease, loadBalancers: [], routedNodes: [], nsx: ok([]) })
   t.match(plain, [
     'the vSphere CPI is DaemonSet kube-system/cpi',
     /has the Lease kube-system\/cloud-controller-manager$/,
@@ -42,7 +48,7 @@ t.test('the steps are those of this cluster', async (t) => {
   t.ok(routing.some((line) => /^Nodes with routes .*: 1 \(worker-1\)$/.test(line)))
   t.ok(routing.some((line) => line.includes('--controllers=service,route')))
   t.match(
-    handOver({ cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [] })[0],
+    handOver({ cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [], nsx: ok([]) })[0],
     'no vSphere CPI',
   )
 })
@@ -78,9 +84,90 @@ t.test('they carry its environment over', async (t) => {
     steps([], { envFrom })[2],
     /gets environment variables from ConfigMap a, Secret b, .* above all SKIP_NODE_DELETION$/,
   )
-  t.same(environmentOf(managers([], { env })), { SKIP_NODE_DELETION: '' })
-  t.same(environmentOf(managers(['--controllers=service'], { env })), {})
-  t.same(environmentOf(managers([])), {})
+  t.same(environmentOf(managers([], { env }), true), { SKIP_NODE_DELETION: '' })
+  t.same(environmentOf(managers(['--controllers=service'], { env }), true), {})
+  t.same(environmentOf(managers([]), true), {})
+})
+
+t.test('the values of its environment are those of the plan', async (t) => {
+  const env = [
+    { name: 'VSPHERE_USER', value: 'u' },
+    { name: 'VSPHERE_PASSWORD', valueFrom: { secretKeyRef: { name: 's', key: 'p' } } },
+    { name: 'HOME', value: '/' },
+  ]
+  t.same(environmentOf(managers([], { env }), true), { VSPHERE_USER: 'u' })
+  t.match(steps([], { env }), [
+    /./,
+    /./,
+    /override its file, and this plan uses them: VSPHERE_USER$/,
+    /this plan uses them only if they are set here as well: VSPHERE_PASSWORD$/,
+  ])
+  t.same(
+    environmentOf(managers([], { env }), false),
+    {},
+    'nothing changes where the password in another file is sent',
+  )
+  const byOther = steps([], { env }, [], [], { credentials: {}, ownFile: false })
+  t.match(byOther[2], /only if they are set here as well: VSPHERE_USER, VSPHERE_PASSWORD$/)
+})
+
+t.test('the right to read the Secrets with the password', async (t) => {
+  const secret = (namespace: string, name: string) => ({ kind: 'secret', namespace, name }) as const
+  const credentials = {
+    one: secret('kube-system', 'a'),
+    two: secret('kube-system', 'a'),
+    three: secret('kube-system', 'b'),
+    four: secret('other', 'c'),
+    five: { kind: 'directory', path: '/etc/cloud/secrets' } as const,
+    six: secret('kube-system', 'x; reboot'),
+  }
+  const all = steps([], {}, [], [], { credentials, ownFile: true })
+  const lines = all.filter((line) => line.includes('--resource=secrets'))
+  t.match(lines, [
+    /kubectl -n kube-system create role rollcall-credentials --verb=list,watch --resource=secrets --resource-name=a --resource-name=b && kubectl -n kube-system create rolebinding rollcall-credentials --role=rollcall-credentials --serviceaccount=kube-system:rollcall-controller$/,
+    /kubectl -n other create role rollcall-credentials .* --resource-name=c && /,
+  ])
+  t.equal(lines.length, 2)
+})
+
+t.test('a CPI that Helm installed', async (t) => {
+  const annotations = {
+    'meta.helm.sh/release-name': 'vsphere-cpi',
+    'meta.helm.sh/release-namespace': 'kube-system',
+  }
+  const credentials = { main: { kind: 'secret', namespace: 'kube-system', name: 'login' } } as const
+  const lines = steps([], { annotations }, [], [], { credentials, ownFile: true })
+  const indexOf = (text: string) => lines.findIndex((line) => line.includes(text))
+  const order = [
+    'helm get values vsphere-cpi --namespace kube-system --output yaml > cpi-values.yaml',
+    'get secret login --output',
+    '"secretName: rollcall-login" in place of login',
+    '--resource-name=rollcall-login',
+    'helm uninstall vsphere-cpi --namespace kube-system',
+  ].map(indexOf)
+  t.notOk(order.includes(-1), lines.join('\n'))
+  t.same(
+    order,
+    order.toSorted((a, b) => a - b),
+    'the Secret is copied before Helm deletes it',
+  )
+  t.equal(indexOf('delete daemonset'), -1)
+  const kept = steps([], { annotations }, ['a/b'], [], { credentials, ownFile: true }).join('\n')
+  t.match(
+    kept,
+    /with its chart: helm upgrade vsphere-cpi .* --reuse-values --set 'daemonset\.cmdline\.additionalParams\.controllers=service\\,route'/,
+  )
+  t.notMatch(kept, /uninstall|rollcall-login/, 'it keeps its Secret')
+  const evil = steps([], { annotations: { ...annotations, 'meta.helm.sh/release-name': 'a; reboot' } })
+  t.notMatch(evil.join('\n'), 'reboot')
+})
+
+t.test('what it meets in NSX', async (t) => {
+  const findings = { ...managers([]), lease: undefined, loadBalancers: [], routedNodes: [] }
+  const nsx = ok([{ of: 'routes', message: 'this and that' }] as const)
+  t.ok(handOver({ ...findings, nsx }).includes('while the CPI serves NSX: this and that'))
+  const unknown = handOver({ ...findings, nsx: { ok: false, message: 'no file' } })
+  t.ok(unknown.includes('what the CPI meets in NSX is not known: no file'))
 })
 
 t.test('a CPI that the leader does not see is stopped before it starts', async (t) => {
@@ -159,13 +246,15 @@ t.test('the plan is made by the arguments of the CPI that handles Nodes', async 
     nodeLabels: { 'example.com/a': 'b', e: 'f' },
   })
   t.match(
-    handOver({ ...managers(args), lease: undefined, loadBalancers: [], routedNodes: [] }).join('\n'),
+    handOver({ ...managers(args), lease: undefined, loadBalancers: [], routedNodes: [], nsx: ok([]) }).join(
+      '\n',
+    ),
     /kubernetes.io\/c is left out/,
   )
   const wrong = managers(['--node-labels=a=b c'])
   t.same(givenBy(wrong).nodeLabels, {})
   t.match(
-    handOver({ ...wrong, lease: undefined, loadBalancers: [], routedNodes: [] }).join('\n'),
+    handOver({ ...wrong, lease: undefined, loadBalancers: [], routedNodes: [], nsx: ok([]) }).join('\n'),
     /the value of a is not a valid label value/,
   )
 })

@@ -1,133 +1,70 @@
-import { failed, ok } from '../../agent/shared/result.ts'
-import type { Environment, GivenArguments } from '../config/overrides.ts'
+import type { Config } from '../config/config.ts'
 import { SKIP_DELETION } from '../config/settings/environment.ts'
-import type { LeaseRecord } from '../kubernetes/lease.ts'
-import { counted, listed } from '../lib/listed.ts'
-import { checkNodeLabels } from './arguments/node-flags.ts'
-import { pairs } from './arguments/row.ts'
-import {
-  DEFAULT_LEASE,
-  handlesNodes,
-  type Manager,
-  type Managers,
-  nameOf,
-  textOf,
-} from './interlock/find-cpi.ts'
+import { listed } from '../lib/listed.ts'
+import { type CPIFindings, describeFindings, overriding } from './findings.ts'
+import { DEFAULT_LEASE, handlesNodes, type Manager, nameOf, textOf } from './interlock/find-cpi.ts'
 import { ANNOTATION_HANDLES_NODES, isUnseen } from './interlock/judge-interlock.ts'
-
-/** What the cluster has of the CPI. */
-export interface CPIFindings extends Managers {
-  /** The Lease of the first CPI; undefined where there is none. */
-  readonly lease: LeaseRecord | undefined
-  /** Services of type LoadBalancer that a cloud provider has to clean up after. */
-  readonly loadBalancers: readonly string[]
-  /** Nodes to which a cloud provider makes routes. */
-  readonly routedNodes: readonly string[]
-}
-
-const NOT_FOUND =
-  'no vSphere CPI among DaemonSets and Deployments: if it runs as a static Pod or outside the cluster, stop it there'
 
 const NOT_SERVED =
   'runs with --cloud-provider=vsphere-paravirtual, which Rollcall does not support: the Nodes are VMs of a Supervisor, so keep it and do not hand over'
 
-/** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
-export function givenBy({ cpi }: Managers): GivenArguments {
-  const found = cpi.find(handlesNodes)
-  const labels = found && labelsOf(found)
-  return {
-    initializes: found?.controllers.node ?? true,
-    endsNodes: found?.controllers.lifecycle ?? true,
-    nodeLabels: labels?.ok ? labels.value.labels : {},
-  }
-}
-
-/** What the environment of the CPI that handles Nodes means for a plan. Values of other variables may be secrets, and are not read. */
-export function environmentOf({ cpi }: Managers): Environment {
-  return cpi.find(handlesNodes)?.skipsDeletion === true ? { [SKIP_DELETION.name]: '' } : {}
-}
-
-function labelsOf({ flags: { nodeLabels } }: Manager): ReturnType<typeof checkNodeLabels> {
-  if (nodeLabels === undefined) return ok({ labels: {}, warnings: [] })
-  const parsed = pairs.parse(nodeLabels)
-  return parsed.ok ? checkNodeLabels(parsed.value) : failed(`--node-labels: ${parsed.message}`)
+/** What the steps depend on besides: what the configuration says of vCenter's user and password, and whose file that is. */
+interface PlannedBy {
+  readonly credentials: Config['credentials']
+  readonly ownFile: boolean
 }
 
 /** What was found, and then the steps of the hand-over in this cluster, one line each. */
-export function handOver(findings: CPIFindings): readonly string[] {
+export function handOver(
+  findings: CPIFindings,
+  { credentials, ownFile }: PlannedBy = { credentials: {}, ownFile: false },
+): readonly string[] {
   const supervised = findings.cpi.find(({ flags }) => flags.cloudProvider === 'vsphere-paravirtual')
-  if (supervised !== undefined) return [...found(findings), `${nameOf(supervised)} ${NOT_SERVED}`]
+  if (supervised !== undefined)
+    return [...describeFindings(findings, ownFile), `${nameOf(supervised)} ${NOT_SERVED}`]
   return [
-    ...found(findings),
+    ...describeFindings(findings, ownFile),
     '',
     'to hand over:',
-    ...steps(findings).map((step, index) => `${index + 1}. ${step}`),
+    ...steps(findings, secretsOf(credentials)).map((step, index) => `${index + 1}. ${step}`),
   ]
 }
 
-function found({ cpi, others, lease, loadBalancers, routedNodes }: CPIFindings): readonly string[] {
-  return [
-    ...(cpi.length === 0 ? [NOT_FOUND] : []),
-    ...cpi.flatMap((each) => [
-      handlesNodes(each)
-        ? `the vSphere CPI is ${nameOf(each)}`
-        : `the vSphere CPI is ${nameOf(each)}, which leaves Nodes alone because of its --controllers`,
-      each.lease === undefined
-        ? `${nameOf(each)} runs without leader election`
-        : `${nameOf(each)} has the Lease ${textOf(each.lease)}`,
-      ...labelNotes(each),
-      ...variableNotes(each),
-    ]),
-    ...(lease === undefined || lease.holder === ''
-      ? []
-      : [`its Lease is held by ${lease.holder}, and was last renewed at ${lease.renewTime}`]),
-    ...others.map((each) => `${nameOf(each)} belongs to another cloud; leave it as it is`),
-    ...(loadBalancers.length === 0
-      ? []
-      : [
-          `Services of type LoadBalancer with a cloud provider's finalizer, which cannot be deleted without a cloud provider: ${counted(loadBalancers)}`,
-        ]),
-    ...(routedNodes.length === 0
-      ? []
-      : [
-          `Nodes with routes that a cloud provider maintains, according to their condition NetworkUnavailable: ${counted(routedNodes)}`,
-        ]),
-  ]
+/** The Secrets with vCenter's user and password, each once. */
+function secretsOf(credentials: Config['credentials']): readonly ObjectName[] {
+  const secrets = Object.values(credentials).flatMap((each) =>
+    each.kind === 'secret' && isName(each.namespace) && isName(each.name) ? [each] : [],
+  )
+  return [...new Map(secrets.map((each) => [`${each.namespace}/${each.name}`, each])).values()]
 }
 
-function labelNotes(cpi: Manager): readonly string[] {
-  const labels = labelsOf(cpi)
-  return labels.ok ? labels.value.warnings : [labels.message]
+interface ObjectName {
+  readonly namespace: string
+  readonly name: string
 }
 
-function variableNotes(cpi: Manager): readonly string[] {
-  const { skipsDeletion, variables, variableSources } = cpi
-  return [
-    ...(skipsDeletion ? [`${nameOf(cpi)} has ${SKIP_DELETION.name}, so it deletes no Nodes`] : []),
-    ...(variables.length === 0
-      ? []
-      : [
-          `${nameOf(cpi)} has environment variables that override its file; this plan uses them only if they are set here as well: ${listed(variables)}`,
-        ]),
-    ...(variableSources.length === 0
-      ? []
-      : [
-          `${nameOf(cpi)} gets environment variables from ${listed(variableSources)}, which this plan does not read: look there for those that docs/configuration.md lists, above all ${SKIP_DELETION.name}`,
-        ]),
-  ]
-}
-
-function steps({ cpi, loadBalancers, routedNodes }: CPIFindings): readonly string[] {
+function steps(
+  { cpi, loadBalancers, routedNodes }: CPIFindings,
+  secrets: readonly ObjectName[],
+): readonly string[] {
   const isNeeded = loadBalancers.length + routedNodes.length > 0
   const handling = cpi.filter(handlesNodes)
   const [unseen, seen] = [handling.filter(isUnseen), handling.filter((each) => !isUnseen(each))]
   const isHeld = seen.length > 0 || unseen.length === 0
+  const copied = isNeeded ? [] : secrets.filter((each) => handling.some((one) => goesWith(one, each)))
+  const read = secrets.map((each) => (copied.includes(each) ? { ...each, name: copyOf(each) } : each))
   return [
     ...handling.flatMap(takeConfig),
+    ...handling.flatMap(keepValues),
+    ...copied.map(copy),
     ...unseen.map(
       (each) => `before you start Rollcall, which does not see this CPI: ${stop(each, isNeeded)}`,
     ),
-    `apply Rollcall's manifests with this vsphere.conf and "identity: {require: asserted}" in it${handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]).join('')}`,
+    `apply Rollcall's manifests with this vsphere.conf and "identity: {require: asserted}" in it${[
+      ...copied.map((each) => `; also "secretName: ${copyOf(each)}" in place of ${each.name}`),
+      ...handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]),
+    ].join('')}`,
+    ...mayReadSecrets(read),
     ...seen.flatMap(mayRead),
     ...(isHeld ? [LOOK] : []),
     ...seen.map((each) => stop(each, isNeeded)),
@@ -174,8 +111,9 @@ function withItsFlags({ controllers: { node, lifecycle }, flags }: Manager): str
   return `; start the controller in the CPI's form (docs/command-line.md), with --secure-port=0 while both run, because the CPI has ${given.join(' ')}`
 }
 
-function withItsVariables({ skipsDeletion, variables }: Manager): string {
-  const deletion = skipsDeletion
+function withItsVariables(cpi: Manager): string {
+  const variables = overriding(cpi).map(([name]) => name)
+  const deletion = cpi.skipsDeletion
     ? `; also "lifecycle: {deletion: off}", because the CPI has ${SKIP_DELETION.name}`
     : ''
   if (variables.length === 0) return deletion
@@ -193,13 +131,56 @@ function mayRead({ lease }: Manager): readonly string[] {
   ]
 }
 
+/** As `manifests/credentials.example.yaml`. A Role is for one namespace. */
+function mayReadSecrets(secrets: readonly ObjectName[]): readonly string[] {
+  const role = 'rollcall-credentials'
+  return [...Map.groupBy(secrets, ({ namespace }) => namespace)].map(([namespace, its]) => {
+    const names = its.map(({ name }) => ` --resource-name=${name}`).join('')
+    return `let Rollcall read vCenter's user and password: kubectl -n ${namespace} create role ${role} --verb=list,watch --resource=secrets${names} && kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=kube-system:rollcall-controller`
+  })
+}
+
+/** The release that installed it; undefined also where its name could not be part of a command. */
+function releaseOf({ release }: Manager): Manager['release'] {
+  return release !== undefined && isName(release.name) && isName(release.namespace) ? release : undefined
+}
+
+/** Whether Helm deletes a Secret together with the CPI: a chart's Secret is in the namespace of its release. */
+function goesWith(cpi: Manager, { namespace }: ObjectName): boolean {
+  return releaseOf(cpi)?.namespace === namespace
+}
+
+function keepValues(cpi: Manager): readonly string[] {
+  const release = releaseOf(cpi)
+  if (release === undefined) return []
+  return [
+    `keep the values of its chart, to go back, or for Rollcall's chart (docs/helm.md): helm get values ${release.name} --namespace ${release.namespace} --output yaml > cpi-values.yaml`,
+  ]
+}
+
+function copyOf({ name }: ObjectName): string {
+  return `rollcall-${name}`
+}
+
+function copy(secret: ObjectName): string {
+  const { namespace, name } = secret
+  return `copy the Secret ${name}, because "helm uninstall" deletes it with the CPI if the chart created it: kubectl -n ${namespace} get secret ${name} --output jsonpath='{"{apiVersion: v1, kind: Secret, metadata: {name: ${copyOf(secret)}}, data: "}{.data}{"}"}' | kubectl -n ${namespace} create --filename -`
+}
+
 /** Whether it may be part of a command: anybody who may run a Pod chooses the arguments that are read here. */
 function isName(text: string): boolean {
   return /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/.test(text)
 }
 
 function stop(cpi: Manager, isNeeded: boolean): string {
-  return isNeeded
-    ? `start ${nameOf(cpi)} with --controllers=service,route, so that it keeps serving those and does nothing else`
-    : `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, along with anything that would create it again`
+  const release = releaseOf(cpi)
+  const of = release && `${release.name} --namespace ${release.namespace}`
+  if (isNeeded) {
+    const start = `start ${nameOf(cpi)} with --controllers=service,route, so that it keeps serving those and does nothing else`
+    if (of === undefined) return start
+    return `${start}; with its chart: helm upgrade ${of} vsphere-cpi/vsphere-cpi --version VERSION --reuse-values --set 'daemonset.cmdline.additionalParams.controllers=service\\,route' (helm list --namespace ${release?.namespace} shows VERSION)`
+  }
+  return of === undefined
+    ? `kubectl -n ${cpi.namespace} delete ${cpi.kind.toLowerCase()} ${cpi.name} --cascade=foreground, along with anything that would create it again`
+    : `helm uninstall ${of}`
 }

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { stringify } from 'yaml'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/inspect/plan/node-plan.ts'
 import { applyManifest } from '../servers/manifests.ts'
@@ -8,9 +9,16 @@ import { settled } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { ready } from '../world/objects.ts'
 import { runProgram, type Said } from '../world/program.ts'
-import { openStage, REGION_CATEGORY } from '../world/stage.ts'
+import { LABELS, openStage, REGION_CATEGORY } from '../world/stage.ts'
 
-const stage = await openStage(t, { vms: 4, cpus: 2, memoryMB: 4096, guestId: 'ubuntu64Guest' })
+const PASSWORD = 'correct-horse-7f3a'
+const stage = await openStage(t, {
+  vms: 4,
+  cpus: 2,
+  memoryMB: 4096,
+  guestId: 'ubuntu64Guest',
+  password: PASSWORD,
+})
 const { cluster, nodes, vcsim } = stage
 const controller = await stage.controller({ require: 'asserted' })
 const { configFile, kubeconfig } = controller
@@ -95,7 +103,12 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
     cpiObject(args, {
       volumeMounts: [{ name: 'config', mountPath: '/etc/cloud' }],
       volumes: [{ name: 'config', configMap: { name: 'vsphere-cloud-config' } }],
-      env: [{ name: 'SKIP_NODE_DELETION', value: 'false' }],
+      env: [
+        { name: 'SKIP_NODE_DELETION', value: 'false' },
+        // Whoever may run a Pod could have the password sent to a server of his own.
+        { name: 'VSPHERE_VCENTER_A', value: 'main' },
+        { name: 'VCENTER_A_SERVER', value: 'elsewhere.invalid' },
+      ],
     }),
     {
       apiVersion: 'v1',
@@ -142,6 +155,107 @@ t.test('the CPI is found, and the steps of the hand-over are those of this clust
   t.match(output, /^Nodes with routes .*: 1 \(worker-1\)$/m)
   t.match(output, /^4\. start DaemonSet kube-system\/cpi with --controllers=service,route/m)
 })
+
+t.test(
+  "without a file it reads the CPI's own, its Secret and its environment from the cluster",
+  async (t) => {
+    const namespace = 'cloud'
+    const { host, port, username, certificateFile } = vcsim
+    const objects = [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { namespace, name: 'cloud-conf' },
+        data: {
+          'cloud.conf': stringify({
+            global: { port, caFile: 'ca.crt' },
+            vcenter: { [host]: { server: host, datacenters: ['DC0'] } },
+            labels: LABELS,
+            loadBalancer: { size: 'SMALL', tier1GatewayPath: '/infra/tier-1s/shared', ipPoolName: 'pool' },
+          }),
+          'ca.crt': await readFile(certificateFile, 'utf8'),
+        },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { namespace, name: 'cpi-environment' },
+        data: { SECRET_NAMESPACE: namespace },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { namespace, name: 'login' },
+        stringData: { [`${host}.username`]: username, [`${host}.password`]: PASSWORD },
+      },
+      cpiObject([], {
+        namespace,
+        image: 'example.com/ccm:1',
+        command: ['/bin/bash', '-c', 'exec ccm --cloud-provider=vsphere --cloud-config=$(CLOUD_CONFIG)'],
+        env: [
+          { name: 'CLOUD_CONFIG', value: '/etc/cpi/cloud.conf' },
+          { name: 'VSPHERE_SECRET_NAME', value: 'login' },
+          { name: 'OTHER', valueFrom: { secretKeyRef: { name: 'login', key: `${host}.password` } } },
+        ],
+        envFrom: [{ prefix: 'VSPHERE_', configMapRef: { name: 'cpi-environment' } }],
+        volumeMounts: [{ name: 'config', mountPath: '/etc/cpi' }],
+        volumes: [{ name: 'config', configMap: { name: 'cloud-conf' } }],
+      }),
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { namespace, name: 'sctp' },
+        spec: { type: 'LoadBalancer', ports: [{ port: 80, protocol: 'SCTP' }] },
+      },
+    ]
+    for (const object of objects) await applyManifest(cluster, object)
+    t.teardown(async () => {
+      const daemonSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/cpi`
+      await cluster.request('DELETE', daemonSet)
+      await cluster.request('DELETE', `/api/v1/namespaces/${namespace}/services/sctp`)
+    })
+    const run = (...args: string[]) =>
+      runProgram('rollcall-controller', 'plan', '--from-cpi', ...args, '--output', 'json')
+    const { code, text, said } = await run(`--kubeconfig=${cluster.adminKubeconfig}`)
+    t.equal(code, 2, said)
+    const { nodes: planned, handOver }: { nodes: NodePlan[]; handOver: string[] } = JSON.parse(text)
+    t.match(
+      planned.find(({ name }) => name === 'worker-1'),
+      { level: 'asserted', changes: [] },
+      'it has logged in to vCenter as the CPI does',
+    )
+    const lines = handOver.join('\n')
+    t.match(
+      lines,
+      /this plan uses them: VSPHERE_SECRET_NAME, VSPHERE_SECRET_NAMESPACE|VSPHERE_SECRET_NAMESPACE, VSPHERE_SECRET_NAME/,
+    )
+    t.match(
+      lines,
+      /kubectl -n cloud get configmap cloud-conf -o go-template='\{\{index \.data "cloud\.conf"\}\}'/,
+    )
+    t.match(lines, /kubectl -n cloud create role rollcall-credentials .*--resource-name=login/)
+    t.match(lines, /while the CPI serves NSX: the cluster name is kubernetes, the default/)
+    t.match(
+      lines,
+      /while the CPI serves NSX: the CPI takes any load balancer service on \/infra\/tier-1s\/shared/,
+    )
+    t.match(lines, /Services with a port of SCTP: 1 \(cloud\/sctp\)/)
+    t.match(lines, /Nodes whose kubelet has no --node-ip: /)
+    t.notMatch(text + said, PASSWORD)
+
+    const without = await runProgram('rollcall-controller', 'plan', `--kubeconfig=${cluster.adminKubeconfig}`)
+    t.match(without, { code: 1, output: /--config is missing: .*, or --from-cpi/ })
+    // The controller's own account may list them, and read none.
+    const refused = await run(`--kubeconfig=${kubeconfig}`)
+    t.match(refused, { code: 1 })
+    await cluster.request('DELETE', `/apis/apps/v1/namespaces/${namespace}/daemonsets/cpi`)
+    t.match(await run(`--kubeconfig=${cluster.adminKubeconfig}`), {
+      code: 1,
+      said: /no vSphere CPI that handles Nodes among DaemonSets and Deployments to read a configuration from; name its vsphere\.conf with --config/,
+    })
+  },
+)
 
 t.test('what it cannot tell is an error, and says why', async (t) => {
   const wrong = join(stage.dir, 'wrong.conf')

@@ -1,8 +1,9 @@
-import { ok } from '../../../agent/shared/result.ts'
+import { failed, ok } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
-import { loadConfig } from '../../config/load.ts'
+import { type ConfigSource, loadConfig } from '../../config/load.ts'
 import type { GivenArguments } from '../../config/overrides.ts'
-import { environmentOf, givenBy, handOver } from '../../cpi/hand-over.ts'
+import { environmentOf, givenBy } from '../../cpi/findings.ts'
+import { handOver } from '../../cpi/hand-over.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
 import { changesSomething, isWhole, type Plan, planJSON, printPlan } from '../../inspect/plan/print-plan.ts'
 import { DEADLINE, type RunOnCopyOptions, runOnCopy } from '../../inspect/plan/run-on-copy.ts'
@@ -25,33 +26,69 @@ const AS_THE_CPI: GivenArguments = { initializes: true, endsNodes: true, nodeLab
  */
 export const PLAN = command({
   does: 'says what "run" would change, and changes nothing; exit code 0 if nothing would change, 2 if something would, 1 if no plan is possible',
-  required: ['config'],
-  optional: ['kubeconfig', 'context', 'from-cpi', 'output', 'lease-namespace', 'lease-name', 'log-level'],
+  required: [],
+  optional: [
+    'config',
+    'kubeconfig',
+    'context',
+    'from-cpi',
+    'output',
+    'lease-namespace',
+    'lease-name',
+    'log-level',
+  ],
   parse(values) {
-    const [config, flags] = [configOf(values), peopleFlags(values)]
-    if (!config.ok) return config
+    const [config, flags, fromCPI] = [configOf(values), peopleFlags(values), values.has('from-cpi')]
+    if (!config.ok && !fromCPI)
+      return failed(`${config.message}, or --from-cpi, which reads that of the CPI from the cluster`)
     if (!flags.ok) return flags
     // What is wrong is in the plan itself.
     const logLevel = logLevelOf(values, 'error')
-    return ok({ ...flags.value, config: config.value, logLevel, fromCPI: values.has('from-cpi') })
+    return ok({ ...flags.value, config: config.ok ? config.value : undefined, logLevel, fromCPI })
   },
   async start(flags, surroundings, signal) {
     const { environment, stdout, warn } = surroundings
-    const { fromCPI } = flags
-    const source = configSource(flags.config, environment, fromCPI ? AS_THE_CPI : undefined)
-    const config = await loadOrWarn(source, warn)
-    if (config === undefined) return 1
-    for (const warning of config.loaded.warnings) warn(warning)
+    const { config: path, fromCPI } = flags
+    const load = async (source: ConfigSource) => {
+      const config = await loadOrWarn(source, warn)
+      for (const warning of config?.loaded.warnings ?? []) warn(warning)
+      return config
+    }
+    // A mistake in it is said before the cluster is asked.
+    const named =
+      path === undefined
+        ? undefined
+        : await load(configSource(path, environment, fromCPI ? AS_THE_CPI : undefined))
+    if (path !== undefined && named === undefined) return 1
     const plan = await withClient(operatorCredentials(flags, environment), surroundings, async (client) => {
       // Nobody reads these metrics: no port is opened, and the Lease is not taken.
       const metrics = createMetrics({ ...surroundings, lease: '' })
       const options = { ...partsOf(flags, surroundings, flags.logLevel), metrics, client }
-      if (!fromCPI) return planWith(config, options, signal)
+      if (named !== undefined && !fromCPI) return planWith(named, options, signal)
       const findings = await readCPI(client, signal)
-      const asCPI = { ...config, environment: { ...environment, ...environmentOf(findings) } }
-      const loaded = await loadConfig({ ...asCPI, given: givenBy(findings) })
-      return { ...(await planWith({ ...asCPI, loaded }, options, signal)), handOver: handOver(findings) }
+      const ownFile = named === undefined
+      const asCPI = {
+        // With the CPI's own file, no variable of this machine counts.
+        environment: { ...named?.environment, ...environmentOf(findings, ownFile) },
+        given: givenBy(findings),
+      }
+      const config = await loadAs(asCPI)
+      if (config === undefined) return undefined
+      const { credentials } = config.loaded.config
+      return {
+        ...(await planWith(config, options, signal)),
+        handOver: handOver(findings, { credentials, ownFile }),
+      }
+
+      async function loadAs(cpi: typeof asCPI) {
+        if (named !== undefined) return { ...named, ...cpi, loaded: await loadConfig({ ...named, ...cpi }) }
+        const { configuration } = findings
+        if (configuration.ok) return load({ ...configuration.value, ...cpi })
+        warn(configuration.message)
+        return undefined
+      }
     })
+    if (plan === undefined) return 1
     stdout.write(flags.output === 'json' ? planJSON(plan) : printPlan(plan))
     if (!isWhole(plan)) return 1
     return changesSomething(plan) ? 2 : 0

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { Secret } from '../../config/secret.ts'
+import type { ReadSources } from './container-environment.ts'
 import { DEFAULT_LEASE, findManagers, handlesNodes } from './find-cpi.ts'
 import { cpiObject } from './testing/cpi-object.ts'
 import { parseWorkload, type Workload } from './workloads.ts'
@@ -86,6 +88,87 @@ exec /bin/vsphere-cloud-controller-manager \\
   const branches =
     'a && exec ccm --cloud-provider=vsphere\nexec ccm --cloud-provider=vsphere --controllers=service'
   t.match(run(branches), { controllers: all }, 'either command may run')
+})
+
+t.test('variables in arguments and scripts have their values, as with OpenShift', async (t) => {
+  const env = [
+    { name: 'CLOUD_CONFIG', value: '/etc/kubernetes-cloud-config/cloud.conf' },
+    { name: 'INFRASTRUCTURE_NAME', value: 'cluster-x7k2p' },
+    { name: 'CLUSTER', value: '$(INFRASTRUCTURE_NAME)' },
+    { name: 'NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+  ]
+  const volumes = [
+    { name: 'config', configMap: { name: 'cloud-conf', items: [{ key: 'cloud.conf', path: 'cloud.conf' }] } },
+  ]
+  const volumeMounts = [{ name: 'config', mountPath: '/etc/kubernetes-cloud-config' }]
+  const script = `#!/bin/bash
+set -o allexport
+if [[ -f /etc/kubernetes/apiserver-url.env ]]; then
+  source /etc/kubernetes/apiserver-url.env
+fi
+exec /bin/vsphere-cloud-controller-manager \\
+  --cloud-config=$(CLOUD_CONFIG) \\
+  --cloud-provider=vsphere --controllers=* \\
+  --cluster-name=\${CLUSTER} --node-labels=a=$CLUSTER \\
+  --leader-elect-resource-namespace=$(NAMESPACE)`
+  const command = ['/bin/bash', '-c', script]
+  t.match(cpi([], { image: 'ccm:1', command, env, volumes, volumeMounts }), {
+    flags: {
+      cloudConfig: '/etc/kubernetes-cloud-config/cloud.conf',
+      clusterName: 'cluster-x7k2p',
+      nodeLabels: 'a=cluster-x7k2p',
+    },
+    config: { kind: 'configmap', name: 'cloud-conf', key: 'cloud.conf' },
+    lease: { namespace: '$NAMESPACE' },
+  })
+  const args = ['--cloud-config=$(CLOUD_CONFIG)', '--cluster-name=$$(CLUSTER)-$(NONE)', '--v=$CLUSTER']
+  t.match(cpi(args, { env, volumes, volumeMounts }), {
+    flags: { cloudConfig: '/etc/kubernetes-cloud-config/cloud.conf', clusterName: '$(CLUSTER)-$(NONE)' },
+  })
+  t.match(cpi(['--controllers=$(NONE)']), { controllers: { node: true, lifecycle: true } }, 'it may be any')
+})
+
+t.test('variables from ConfigMaps and Secrets, once those are read', async (t) => {
+  const env = [
+    { name: 'CONTROLLERS', valueFrom: { configMapKeyRef: { name: 'own', key: 'controllers' } } },
+    { name: 'VSPHERE_PASSWORD', valueFrom: { secretKeyRef: { name: 'login', key: 'password' } } },
+    { name: 'TWICE', value: 'the last one' },
+  ]
+  const envFrom = [{ prefix: 'A_', configMapRef: { name: 'more' } }, { secretRef: { name: 'all' } }]
+  const object = cpiObject(
+    ['--controllers=$(CONTROLLERS)', '--node-labels=a=$(VSPHERE_PASSWORD),b=$(A_LABEL)'],
+    {
+      env,
+      envFrom,
+    },
+  )
+  const parsed = (read?: ReadSources) => {
+    const workload = parseWorkload('DaemonSet', object, read)
+    return findManagers(workload === undefined ? [] : [workload]).cpi[0]
+  }
+  const before = parsed()
+  t.match(before?.controllers, { node: true, lifecycle: true })
+  t.same(before?.variableSources, [
+    { kind: 'ConfigMap', name: 'more', whole: true },
+    { kind: 'Secret', name: 'all', whole: true },
+    { kind: 'ConfigMap', name: 'own', whole: false },
+    { kind: 'Secret', name: 'login', whole: false },
+  ])
+  const contents = (values: Record<string, string>) =>
+    new Map(Object.entries(values).map(([key, text]) => [key, new Secret(text)]))
+  const after = parsed(
+    new Map([
+      ['ConfigMap own', contents({ controllers: 'service' })],
+      ['Secret login', contents({ password: 'hidden-7f3a' })],
+      ['ConfigMap more', contents({ LABEL: 'c', TWICE: 'x' })],
+      ['Secret all', contents({ TWICE: 'y', SKIP_NODE_DELETION: '' })],
+    ]),
+  )
+  t.match(after, { controllers: { node: false, lifecycle: false }, skipsDeletion: true, variableSources: [] })
+  t.equal(after?.flags.nodeLabels, 'a=$(VSPHERE_PASSWORD),b=c', "a Secret's value is put into no argument")
+  t.equal(after?.variables.get('VSPHERE_PASSWORD')?.reveal(), 'hidden-7f3a')
+  t.equal(after?.variables.get('TWICE')?.reveal(), 'the last one')
+  t.notMatch(JSON.stringify(after), 'hidden')
 })
 
 t.test('what it does to Nodes is what --controllers says', async (t) => {

@@ -1,8 +1,10 @@
-import { hasEffect, SKIP_DELETION } from '../../config/settings/environment.ts'
+import type { Secret } from '../../config/secret.ts'
+import { SKIP_DELETION } from '../../config/settings/environment.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import { chooseControllers } from '../arguments/node-flags.ts'
 import { bool, readCSV } from '../arguments/row.ts'
 import { FLAGS } from '../arguments/table.ts'
+import type { VariableSource } from './container-environment.ts'
 import { type ConfigKey, findKey, type Workload } from './workloads.ts'
 
 /** As `kube-system/cloud-controller-manager`. */
@@ -18,7 +20,7 @@ export const DEFAULT_LEASE: LeaseName = {
 
 /** A cloud controller manager that is set up in the cluster. */
 export interface Manager
-  extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'pods' | 'upToDate' | 'variableSources'> {
+  extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'release' | 'pods' | 'upToDate' | 'mounts'> {
   /** Undefined where leader election is switched off. */
   readonly lease: LeaseName | undefined
   /** What it does to Nodes, by `--controllers`. */
@@ -32,14 +34,18 @@ export interface Manager
   readonly serves: { readonly services: boolean; readonly routes: boolean }
   /** Whether its environment keeps it from deleting Nodes. */
   readonly skipsDeletion: boolean
-  /** The names of its other environment variables that count more than the file. */
-  readonly variables: readonly string[]
+  /** Its environment variables, by name; undefined where the value is not known. */
+  readonly variables: ReadonlyMap<string, Secret | undefined>
+  /** What gives it variables and was not read; `whole` where the names of the variables are not known either. */
+  readonly variableSources: readonly (VariableSource & { readonly whole: boolean })[]
   /** As given; undefined where they are not. */
   readonly flags: {
     readonly cloudProvider: string | undefined
     readonly controllers: string | undefined
     readonly nodeLabels: string | undefined
     readonly cloudConfig: string | undefined
+    readonly clusterName: string | undefined
+    readonly clusterCIDR: string | undefined
   }
   /** Where the text of the file of `--cloud-config` is. */
   readonly config: ConfigKey | undefined
@@ -82,7 +88,8 @@ function isRollcall(word: string): boolean {
 }
 
 function managerOf(workload: Workload): Manager {
-  const { kind, namespace, name, words, mounts, variables, variableSources, pods, upToDate } = workload
+  const { kind, namespace, name, release, words, mounts, environments, pods, upToDate } = workload
+  const variables = new Map(environments.flatMap((each) => [...each.variables]))
   const last = (flag: string) => valuesOf(words, flag).at(-1)
   // Both add up over several flags, and a comma parts their items; an empty list of controllers is one, too.
   const all = (flag: string) => {
@@ -98,18 +105,24 @@ function managerOf(workload: Workload): Manager {
     kind,
     namespace,
     name,
+    release,
     pods,
     upToDate,
-    variableSources,
+    mounts,
+    variables,
+    variableSources: environments.flatMap(({ unread, unreadWhole }) =>
+      unread.map((each) => ({ ...each, whole: unreadWhole.includes(each) })),
+    ),
     controllers: { node, lifecycle },
     serves: { services, routes },
-    skipsDeletion: variables.includes(SKIP_DELETION.name),
-    variables: variables.filter((name) => hasEffect(name) && name !== SKIP_DELETION.name),
+    skipsDeletion: variables.has(SKIP_DELETION.name),
     flags: {
       cloudProvider: last('cloud-provider'),
       controllers,
       nodeLabels: all('node-labels') || undefined,
       cloudConfig,
+      clusterName: last('cluster-name'),
+      clusterCIDR: last('cluster-cidr'),
     },
     config: cloudConfig === undefined ? undefined : findKey(mounts, cloudConfig),
     lease:

@@ -1,25 +1,38 @@
 /** DaemonSets and Deployments, as far as they may be a cloud controller manager, and where their files come from. */
 import * as v from 'valibot'
+import {
+  type ContainerEnvironment,
+  ENVIRONMENT,
+  environmentOf,
+  expand,
+  expandInShell,
+  type ReadSources,
+} from './container-environment.ts'
 
 /** A DaemonSet or Deployment, as far as it may be a cloud controller manager. */
 export interface Workload {
   readonly kind: 'DaemonSet' | 'Deployment'
   readonly namespace: string
   readonly name: string
+  /** Undefined unless Helm installed it. */
+  readonly release: HelmRelease | undefined
   readonly account: string
   readonly images: readonly string[]
-  /** Command and arguments of all containers. */
+  /** Command and arguments of all containers, with the values of variables in them as far as they are known. */
   readonly words: readonly string[]
   /** What is mounted from a ConfigMap or a Secret. */
   readonly mounts: readonly ConfigMount[]
-  /** The names of the environment variables that it is given. */
-  readonly variables: readonly string[]
-  /** Where it is given more of them, by whatever names: `ConfigMap cpi`. */
-  readonly variableSources: readonly string[]
+  /** The environment of each container. */
+  readonly environments: readonly ContainerEnvironment[]
   /** How many Pods there are. */
   readonly pods: number
   /** Whether all of them are of the present template, as far as its controller has looked. */
   readonly upToDate: boolean
+}
+
+interface HelmRelease {
+  readonly namespace: string
+  readonly name: string
 }
 
 /** Where a container mounts something. */
@@ -41,9 +54,13 @@ const Volume = v.object({
 
 const count = v.nullish(v.number(), 0)
 const words = v.nullish(v.array(v.string()), [])
-const reference = v.nullish(v.object({ name: v.optional(v.string(), '') }))
 const WorkloadObject = v.object({
-  metadata: v.object({ namespace: v.string(), name: v.string(), generation: count }),
+  metadata: v.object({
+    namespace: v.string(),
+    name: v.string(),
+    generation: count,
+    annotations: v.nullish(v.record(v.string(), v.string()), {}),
+  }),
   spec: v.object({
     template: v.object({
       spec: v.object({
@@ -53,8 +70,7 @@ const WorkloadObject = v.object({
             image: v.optional(v.string(), ''),
             command: words,
             args: words,
-            env: v.nullish(v.array(v.object({ name: v.string() })), []),
-            envFrom: v.nullish(v.array(v.object({ configMapRef: reference, secretRef: reference })), []),
+            ...ENVIRONMENT,
             volumeMounts: v.nullish(v.array(VolumeMount), []),
           }),
         ),
@@ -77,46 +93,61 @@ const WorkloadObject = v.object({
   ),
 })
 
-/** Undefined for anything else. */
-export function parseWorkload(kind: Workload['kind'], object: unknown): Workload | undefined {
+/**
+ * Undefined for anything else.
+ *
+ * @param read the ConfigMaps and Secrets of its namespace that were read, for its environment
+ */
+export function parseWorkload(
+  kind: Workload['kind'],
+  object: unknown,
+  read: ReadSources = new Map(),
+): Workload | undefined {
   const parsed = v.safeParse(WorkloadObject, object)
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
-  const { namespace, name, generation } = metadata
+  const { namespace, name, generation, annotations } = metadata
   const { containers, serviceAccountName, volumes } = spec.template.spec
   // Pods on Nodes that the DaemonSet does not mean any more are never counted as updated.
   const [current, updated, strays] =
     kind === 'DaemonSet'
       ? [status.currentNumberScheduled, status.updatedNumberScheduled, status.numberMisscheduled]
       : [status.replicas, status.updatedReplicas]
+  const environments = containers.map((container) => environmentOf(container, read))
   return {
     kind,
     namespace,
     name,
+    release: releaseOf(annotations ?? {}),
     account: serviceAccountName,
     images: containers.map(({ image }) => image),
-    words: containers.flatMap(({ command, args }) => [...(command ?? []), ...(args ?? [])]).flatMap(wordsIn),
+    words: containers.flatMap(({ command, args }, index) => {
+      const shown = environments[index]?.shown ?? new Map<string, string>()
+      return [...(command ?? []), ...(args ?? [])].flatMap((word) => wordsIn(expand(word, shown), shown))
+    }),
     mounts: containers.flatMap(({ volumeMounts }) => mountsOf(volumeMounts ?? [], volumes ?? [])),
-    variables: containers.flatMap(({ env }) => (env ?? []).map(({ name }) => name)),
-    variableSources: containers.flatMap(({ envFrom }) =>
-      (envFrom ?? []).flatMap(({ configMapRef, secretRef }) => [
-        ...(configMapRef ? [`ConfigMap ${configMapRef.name}`] : []),
-        ...(secretRef ? [`Secret ${secretRef.name}`] : []),
-      ]),
-    ),
+    environments,
     pods: (current ?? 0) + (strays ?? 0),
     // Where nobody has looked at it yet, it has no Pods.
     upToDate: (status.observedGeneration ?? generation) === generation && (updated ?? 0) >= (current ?? 0),
   }
 }
 
+/** As Helm marks each object of a release. */
+function releaseOf(annotations: Readonly<Record<string, string>>): HelmRelease | undefined {
+  const name = annotations['meta.helm.sh/release-name']
+  const namespace = annotations['meta.helm.sh/release-namespace']
+  return name === undefined || namespace === undefined ? undefined : { namespace, name }
+}
+
 /**
  * A shell's script is taken apart, as in `sh -c "exec cpi --v=2"`: without its comments, and at what ends a command. Its quotes
  * part nothing that matters here.
  */
-function wordsIn(word: string): readonly string[] {
+function wordsIn(word: string, shown: ReadonlyMap<string, string>): readonly string[] {
   if (/^-|^\S*$/.test(word)) return [word]
-  const script = word.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ' ')
+  const commands = word.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ' ')
+  const script = expandInShell(commands, shown)
   return script.replaceAll(/['"]/g, '').split(/[\s;&|()]+/)
 }
 

@@ -1,10 +1,12 @@
 /** Whether a vSphere CPI runs, and what one has left behind. */
-import { fail, fine, skip, warn } from '../../../agent/shared/diagnosis.ts'
+import { type CheckResult, fail, fine, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { attempt } from '../../../agent/shared/result.ts'
-import type { CPIFindings } from '../../cpi/hand-over.ts'
+import type { CPIFindings } from '../../cpi/findings.ts'
+import { sourceText } from '../../cpi/interlock/container-environment.ts'
 import { handlesNodes, nameOf } from '../../cpi/interlock/find-cpi.ts'
 import { firstLook } from '../../cpi/interlock/interlock.ts'
 import { isUnseen } from '../../cpi/interlock/judge-interlock.ts'
+import type { NSXWarning } from '../../cpi/nsx.ts'
 import { userOf } from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import { listed } from '../../lib/listed.ts'
@@ -59,17 +61,22 @@ export const CPI = {
       if (interlock === undefined)
         return warn('it took too long to find out whether a CPI handles Nodes; check the API server')
       if (skips.length > 0) return warn(skips.join('; '))
-      const beside = found.filter((each) => !handlesNodes(each)).map(nameOf)
-      return fine(beside.length === 0 ? 'none handles Nodes' : `${listed(beside)} leaves Nodes alone`)
+      const neighbors = found.filter((each) => !handlesNodes(each)).map(nameOf)
+      return fine(neighbors.length === 0 ? 'none handles Nodes' : `${listed(neighbors)} leaves Nodes alone`)
     },
   }),
   loadBalancers: clusterCheck({
     name: 'LoadBalancer Services',
     look: ({ cpi }) => cpi(),
-    judge({ cpi, others, loadBalancers }) {
-      if (loadBalancers.length === 0) return fine('none has the finalizer of a cloud provider')
+    judge({ cpi, others, loadBalancers, nsx }) {
+      const none = loadBalancers.length === 0 ? 'none has the finalizer of a cloud provider' : undefined
       if ([...cpi, ...others].some(({ serves, pods }) => serves.services && pods > 0))
-        return fine(`${loadBalancers.length} are served by a cloud controller manager`)
+        return beside(
+          nsx,
+          'services',
+          none ?? `${loadBalancers.length} are served by a cloud controller manager`,
+        )
+      if (none !== undefined) return fine(none)
       return warn(
         `${listed(loadBalancers)}: nothing serves their load balancers, and deleting them never completes; run the CPI with --controllers=service,route, or remove their finalizer service.kubernetes.io/load-balancer-cleanup and the load balancers by hand`,
       )
@@ -78,15 +85,23 @@ export const CPI = {
   routes: clusterCheck({
     name: 'routes',
     look: ({ cpi }) => cpi(),
-    judge({ cpi, others, routedNodes }) {
-      if (routedNodes.length === 0) return fine('no cloud provider has made any')
+    judge({ cpi, others, routedNodes, nsx }) {
+      const none = routedNodes.length === 0 ? 'no cloud provider has made any' : undefined
       if ([...cpi, ...others].some(({ serves, pods }) => serves.routes && pods > 0))
-        return fine('a cloud controller manager maintains them')
+        return beside(nsx, 'routes', none ?? 'a cloud controller manager maintains them')
+      if (none !== undefined) return fine(none)
       return warn(
         `a cloud provider has made routes for ${listed(routedNodes)}, but nothing maintains them; run the CPI with --controllers=service,route, or let the network plugin do it`,
       )
     },
   }),
+}
+
+/** What is said while a CPI serves them: what it meets in NSX, or where nothing is known of that, why. */
+function beside(nsx: CPIFindings['nsx'], of: NSXWarning['of'], served: string): CheckResult {
+  if (!nsx.ok) return fine(`${served}; what that meets in NSX is not known: ${nsx.message}`)
+  const messages = nsx.value.filter((each) => each.of === of).map(({ message }) => message)
+  return messages.length === 0 ? fine(served) : warn([served, ...messages].join('; '))
 }
 
 /** What is said of a CPI that has SKIP_NODE_DELETION, or may have it; nothing where none has. */
@@ -96,9 +111,9 @@ function skipsDeletion({ cpi }: CPIFindings): readonly string[] {
   const running = cpi.filter(({ pods }) => pods > 0)
   const skips = running.find((each) => each.skipsDeletion)
   if (skips !== undefined) return [`${nameOf(skips)} has SKIP_NODE_DELETION, so it deletes no Nodes`, next]
-  const hidden = running.find((each) => handlesNodes(each) && each.variableSources.length > 0)
+  const hidden = running.find((each) => handlesNodes(each) && each.variableSources.some(({ whole }) => whole))
   if (hidden === undefined) return []
-  const sources = listed(hidden.variableSources)
+  const sources = listed(hidden.variableSources.filter(({ whole }) => whole).map(sourceText))
   return [
     `${nameOf(hidden)} gets environment variables from ${sources}: look there for SKIP_NODE_DELETION`,
     next,

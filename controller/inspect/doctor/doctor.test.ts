@@ -6,6 +6,7 @@ import { node as nodeOf } from '../../../test/fixtures/facts.ts'
 import { findManagers } from '../../cpi/interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from '../../cpi/interlock/testing/cpi-object.ts'
 import { parseWorkload } from '../../cpi/interlock/workloads.ts'
+import type { NSXWarning } from '../../cpi/nsx.ts'
 import { accountsIn } from '../../kubernetes/access-review.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
@@ -62,7 +63,14 @@ const vCenter: VCenterFacts = {
   categories: seen({ wanted: ['k8s-zone'], found: new Map([['k8s-zone', 2]]) }),
   skew: seen(0),
 }
-const noCPI = { cpi: [], others: [], lease: undefined, loadBalancers: [], routedNodes: [] }
+const noCPI = {
+  cpi: [],
+  others: [],
+  lease: undefined,
+  loadBalancers: [],
+  routedNodes: [],
+  nsx: seen<readonly NSXWarning[]>([]),
+}
 type Seen = ClusterFacts['seen']
 type SeenBy<Name extends keyof Seen> = Extract<Seen[Name], { ok: true }>['value']
 
@@ -523,6 +531,28 @@ t.test('a CPI that serves Services is no stray', async (t) => {
     wrong({ ...good, cluster: seen(clusterOf({ ...cluster, cpi: seen({ ...noCPI, ...fromElsewhere }) })) }),
     [],
   )
+})
+
+t.test('what a CPI meets in NSX while it serves Services and routes', async (t) => {
+  const of = (nsx: SeenBy<'routes'>['nsx']) => {
+    const found = { ...noCPI, ...cpi(['--controllers=service,route']), nsx }
+    return judge({ ...good, cluster: seen(clusterOf({ ...cluster, cpi: seen(found) })) }).filter(
+      ({ check }) => ['LoadBalancer Services', 'routes'].includes(check),
+    )
+  }
+  const warnings = [
+    { of: 'services', message: 'a' },
+    { of: 'routes', message: 'b' },
+    { of: 'services', message: 'c' },
+  ] as const
+  t.match(of(seen(warnings)), [
+    { status: 'warn', message: /finalizer of a cloud provider; a; c$/ },
+    { status: 'warn', message: /has made any; b$/ },
+  ])
+  t.match(of({ ok: false, message: 'no right' }), [
+    { status: 'ok', message: /what that meets in NSX is not known: no right$/ },
+    { status: 'ok' },
+  ])
 })
 
 t.test('what depends on a line that fails is skipped because of it', async (t) => {

@@ -12,6 +12,7 @@ export interface CPIObjectChanges {
   readonly envFrom?: readonly object[]
   readonly generation?: number
   readonly status?: object
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** A DaemonSet of the vSphere CPI, `kube-system/cpi`, as the API server has it. */
@@ -29,13 +30,19 @@ export function cpiObject(
     envFrom = [],
     generation,
     status,
+    annotations,
   }: CPIObjectChanges = {},
 ) {
   const labels = { app: name }
   return {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
-    metadata: { namespace, name, ...(generation === undefined ? {} : { generation }) },
+    metadata: {
+      namespace,
+      name,
+      ...(generation === undefined ? {} : { generation }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
     spec: {
       selector: { matchLabels: labels },
       template: {
