@@ -150,7 +150,7 @@ await t.test('Helm installs it, upgrades it, and takes it away but for the repor
   t.match(checked, { code: 0, output: /^How each Node is known: kubectl get nr$/m })
   t.notMatch(checked.output, warning)
 
-  const uninstall = command('helm uninstall', await docs('hand-over.md'))
+  const uninstall = command('helm uninstall rollcall', await docs('hand-over.md'))
   t.match(await type(cluster, uninstall), { code: 0, output: /resource policy:\n.*nodereports/ })
   const kinds = 'deployment,daemonset,serviceaccount,clusterrole,validatingadmissionpolicy'
   const left = await type(cluster, `kubectl get ${kinds} -A -o name | grep rollcall`)
