@@ -1,6 +1,6 @@
 /**
- * The overlay for Kubernetes before 1.36, on the oldest version that the README names and on a later one. Not part of
- * `npm test`, for each API server takes minutes to build: `npm run test:older`.
+ * The manifests on the oldest Kubernetes that the README names, and on later ones before that of all other tests: before 1.36
+ * by its overlay. Not part of `npm test`, because each API server takes minutes to build: `npm run test:older`.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -17,7 +17,12 @@ import { isShutDown, level } from '../world/objects.ts'
 import { createAgentPod, serviceAccountToken } from '../world/service-account.ts'
 import { openOwnStage, type Stage } from '../world/stage.ts'
 
-const VERSIONS = { 'kube-apiserver-1.31': 'v1.31.0', 'kube-apiserver-1.34': 'v1.34.4' } as const
+const BEFORE_1_36 = 'overlays/before-1.36'
+const VERSIONS = {
+  'kube-apiserver-1.31': { version: 'v1.31.0', folder: BEFORE_1_36 },
+  'kube-apiserver-1.34': { version: 'v1.34.4', folder: BEFORE_1_36 },
+  'kube-apiserver-1.36': { version: 'v1.36.3', folder: '.' },
+} as const
 const NODES = 10
 const merge = { contentType: 'application/merge-patch+json' }
 
@@ -31,21 +36,26 @@ async function applyFolder(cluster: Cluster, folder: string, ...options: string[
   return (await promisify(execFile)(kubectl, args)).stdout
 }
 
-for (const [apiServer, version] of Object.entries(VERSIONS) as [keyof typeof VERSIONS, string][]) {
+for (const apiServer of Object.keys(VERSIONS) as (keyof typeof VERSIONS)[]) {
+  const { version, folder } = VERSIONS[apiServer]
   t.test(`Kubernetes ${version}`, async (t) => {
     const apply = async (cluster: Cluster) => {
       t.match((await cluster.request('GET', '/version')).body, { gitVersion: version })
-      t.comment(await applyFolder(cluster, 'overlays/before-1.36', '--server-side'))
+      t.comment(await applyFolder(cluster, folder, '--server-side'))
       await policiesInForce(cluster)
-      t.comment(await applyFolder(cluster, 'overlays/before-1.36'))
+      t.comment(await applyFolder(cluster, folder))
     }
     const stage = await openOwnStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
-    await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
+    if (folder === BEFORE_1_36)
+      await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
     await stage.controller({ lifecycle: QUICK })
     const members = await initialized(t, stage)
     const [gone, off, other, live] = members
     if (!gone || !off || !other || !live) throw new Error('there are ten')
     await t.test('the policies refuse', (t) => refuse(t, stage, { attacker: other, victim: live }))
+    await t.test('a kubelet that sends another zone in its status', (t) =>
+      sendAnotherZone(t, stage, { kubeletOf: live, isPutBack: folder !== BEFORE_1_36 }),
+    )
 
     await t.test('a Node whose VM is off is tainted, one whose VM is gone is deleted', async () => {
       const { nodes, vcsim, cluster } = stage
@@ -70,6 +80,28 @@ async function initialized(t: Test, stage: Stage): Promise<Member[]> {
   )
   t.pass(`${NODES} Nodes are initialized and proven`)
   return members
+}
+
+interface Contradiction {
+  readonly kubeletOf: Member
+  /** Else it is refused. */
+  readonly isPutBack: boolean
+}
+
+async function sendAnotherZone(
+  t: Test,
+  stage: Stage,
+  { kubeletOf, isPutBack }: Contradiction,
+): Promise<void> {
+  const { name } = kubeletOf
+  const kubelet = await stage.cluster.as({ user: `system:node:${name}`, groups: ['system:nodes'] })
+  const zone = 'topology.kubernetes.io/zone'
+  const verified = stage.nodes.last(name)?.metadata.labels[zone]
+  t.ok(verified)
+  const sent = { metadata: { labels: { [zone]: 'elsewhere' } } }
+  const answer = await kubelet.request('PATCH', `/api/v1/nodes/${name}/status`, sent, merge)
+  if (isPutBack) t.match(answer, { status: 200, body: { metadata: { labels: { [zone]: verified } } } })
+  else t.match(answer, { status: 403, body: { message: /'update-node\.rollcall\.dev'/ } })
 }
 
 function ownerThatIsGone(uid: string) {

@@ -16,7 +16,7 @@ const versionVariables = (version: string) => {
 }
 
 const here = import.meta.dirname
-const kubernetes = { dir: join(here, 'kubernetes'), variables: versionVariables('1.36.3') }
+const kubernetes = { dir: join(here, 'kubernetes'), variables: versionVariables('1.37.2') }
 const cpi = { dir: join(here, 'cpi') }
 const csi = { dir: join(here, 'csi') }
 const containerd = (command: string) => ({
@@ -34,6 +34,7 @@ const older = (minor: string, version: string) => ({
 const commands = {
   etcd: { dir: join(here, 'etcd'), takes: '25 s' },
   'kube-apiserver': { ...kubernetes, package: './kube-apiserver', takes: '4 min' },
+  'kube-apiserver-1.36': older('1.36', '1.36.3'),
   'kube-apiserver-1.34': older('1.34', '1.34.4'),
   'kube-apiserver-1.31': older('1.31', '1.31.0'),
   'kube-controller-manager': { ...kubernetes, package: './kube-controller-manager', takes: '1 min' },

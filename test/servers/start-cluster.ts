@@ -144,6 +144,8 @@ async function apiServerArgs(
     `--etcd-servers=${etcdUrl}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
+    // From 1.37 on, no address of loopback may become that of the Service `kubernetes`.
+    '--endpoint-reconciler-type=none',
     // The port is reused by startApiServer while clients of the last one still linger in TIME_WAIT.
     '--permit-port-sharing',
     `--secure-port=${port}`,
