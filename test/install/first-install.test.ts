@@ -7,6 +7,8 @@ import t from 'tap'
 import * as v from 'valibot'
 import { parse, stringify } from 'yaml'
 import { root } from '../../build/programs.ts'
+import { manifests } from '../../build/release/artifacts.ts'
+import { parseOptions } from '../../build/release/main.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { policiesInForce } from '../servers/manifests.ts'
@@ -24,15 +26,25 @@ function command(begin: string, page = readme): string {
   return found.trim()
 }
 
+/** The six commands of the quick start: release, push, plan, Secret, apply, doctor. */
+const [, quickStart = ''] = /\n## Quick start[\s\S]*?\n\n((?: {4}.*\n)+)/.exec(readme) ?? []
+const [release = '', push = '', , secret = '', install = '', doctor = ''] = quickStart
+  .split('\n')
+  .map((line) => line.trim())
+
+const { registry } = parseOptions(release.split(' -- ')[1]?.split(' ') ?? [])
+
 const docs = (name: string) => readFile(join(root, 'docs', name), 'utf8')
 
 const folder = await mkdtemp(join(tmpdir(), 'rollcall-first-install-'))
 t.teardown(() => rm(folder, { recursive: true }))
-for (const name of ['manifests', 'dist']) await symlink(join(root, name), join(folder, name))
+await symlink(join(root, 'manifests'), join(folder, 'manifests'))
 const bin = join(folder, 'bin')
 await mkdir(bin)
 for (const name of ['kubectl', 'helm'] as const) await symlink(await serverBinary(name), join(bin, name))
-await symlink(await builtProgram('rollcall-controller'), join(bin, 'rollcall-controller'))
+await mkdir(join(folder, 'dist/release'), { recursive: true })
+for (const place of ['bin', 'dist'])
+  await symlink(await builtProgram('rollcall-controller'), join(folder, place, 'rollcall-controller'))
 
 /** What a command says on both outputs, and its exit code. */
 function type(cluster: Cluster, line: string): Promise<{ code: number; output: string }> {
@@ -45,7 +57,12 @@ function type(cluster: Cluster, line: string): Promise<{ code: number; output: s
 }
 
 const apply = async (cluster: Cluster): Promise<void> => {
-  const { code, output } = await type(cluster, command('kubectl apply -k manifests/'))
+  const source = { version: '0.1.0', revision: 'none', created: '2026-01-01T00:00:00Z' }
+  for await (const { name, content } of manifests(source, registry)) {
+    await writeFile(join(folder, 'dist/release', name), content)
+    if (install.endsWith(`/${name}`)) break
+  }
+  const { code, output } = await type(cluster, install)
   if (code !== 0) throw new Error(output)
   await policiesInForce(cluster)
 }
@@ -71,6 +88,26 @@ await t.test('the example of a configuration is edited and applied', async (t) =
   const object = { ...secret, stringData: { 'vsphere.conf': edited } }
   await writeFile(join(folder, 'config.yaml'), stringify(object))
   t.match(await type(cluster, 'kubectl apply -f config.yaml'), { code: 0 })
+})
+
+await t.test('the quick start makes the same Secret, and doctor sees it', async (t) => {
+  t.equal(quickStart.trim().split('\n').length, 6)
+  t.ok(registry)
+  t.ok(push.includes(` docker://${registry}/rollcall-$i:0.1.0;`), push)
+  const conf = 'kubectl get secret rollcall-config -n kube-system -o yaml | grep vsphere.conf'
+  const applied = await type(cluster, conf)
+  t.match(await type(cluster, 'kubectl delete secret rollcall-config -n kube-system'), { code: 0 })
+  t.match(await type(cluster, secret), { code: 0 })
+  t.equal((await type(cluster, conf)).output.split('\n')[0], applied.output.split('\n')[0])
+  const seen = await type(cluster, doctor.replace('FILE', cluster.adminKubeconfig))
+  t.match(
+    seen.output,
+    /^ {2}ok +configuration +Secret kube-system\/rollcall-config\/vsphere\.conf has 1 vCenter/m,
+  )
+})
+
+await t.test('the manifests by themselves, over those of the release', async (t) => {
+  t.match(await type(cluster, command('kubectl apply -k manifests/')), { code: 0 })
 })
 
 await t.test('plan says what would change', async (t) => {
