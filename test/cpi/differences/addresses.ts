@@ -47,7 +47,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   },
   {
     what: 'An initialized Node whose VM reports its first address after the provider has started',
-    cpi: 'looks for the VM once, when it starts: gets no addresses before it is restarted',
+    cpi: 'looks for the VM when it starts or the Node appears, and again only while the Node is not Ready; until then the Node gets no addresses',
     rollcall: 'gets them as soon as they are reported',
     because: 'A machine may take longer to start than a provider.',
     explains: ({ part, cpi }, { case: { node = {} }, before }) =>
