@@ -406,10 +406,10 @@ export const MACHINE_FAULTS: Faults = {
   'replaced-at-its-address'({ machines, random, timeline }, { machine, vCenter }) {
     const { vm, nodeName, address } = machine
     if (vm === undefined) return undefined
-    const name = `${nodeName}-${machines.all.length}`
     machines.destroy(machine)
-    timeline.after(random.pick([0, 10_000, 100_000]), `${name} takes the place of ${nodeName}`, () => {
-      machines.create(name, vCenter, vm.folder, { address })
+    timeline.after(random.pick([0, 10_000, 100_000]), `another takes the place of ${nodeName}`, () => {
+      // By a name that nobody has taken until then.
+      machines.create(`${nodeName}-${machines.all.length}`, vCenter, vm.folder, { address })
     })
     return undefined
   },
