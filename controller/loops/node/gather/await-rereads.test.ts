@@ -69,3 +69,11 @@ t.test('a VM that does not show the claim of the report, where another one does'
   t.same(ask(spec(), bound, [silent, { ...copy, claim: undefined }]).asked, [], 'none does')
   t.same(ask(spec(), undefined, [silent, copy]).asked, [], 'the Node was never verified')
 })
+
+t.test('a VM whose host does not answer is read again once it does', async (t) => {
+  const bound = boundVM()
+  const away = vm({ connectionState: 'inaccessible' })
+  t.same(ask(withMACs(MAC, NEW), bound, [away]).asked, [`vm-42 ${NEW} inaccessible`])
+  t.same(ask(withMACs(MAC, NEW), bound, [vm()]).asked, [`vm-42 ${NEW}`], 'for the inventory another doubt')
+  t.same(ask(withMACs(MAC), bound, [away]).asked, [], 'nothing is in doubt')
+})

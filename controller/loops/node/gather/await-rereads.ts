@@ -50,12 +50,30 @@ function doubtOf(
   bound: BoundVM | undefined,
   vms: readonly VirtualMachine[],
 ): string {
-  if (bound === undefined)
-    return vms.some((each) => commonMACs(spec, each).length > 0) ? '' : unknownMACs(spec, vm).join(' ')
-  if (!isBoundTo(bound, vm)) return ''
+  const doubts = bound === undefined ? doubtsOfNew(vm, spec, vms) : doubtsOfBound(vm, spec, bound, vms)
+  if (doubts.length === 0 || vm.connectionState === 'connected') return doubts.join(' ')
+  // Of a VM on a host that does not answer, vCenter says what it knew before: it is read once more when it answers.
+  return [...doubts, vm.connectionState].join(' ')
+}
+
+function doubtsOfNew(
+  vm: VirtualMachine,
+  spec: NodeReportSpec,
+  vms: readonly VirtualMachine[],
+): readonly string[] {
+  return vms.some((each) => commonMACs(spec, each).length > 0) ? [] : unknownMACs(spec, vm)
+}
+
+function doubtsOfBound(
+  vm: VirtualMachine,
+  spec: NodeReportSpec,
+  bound: BoundVM,
+  vms: readonly VirtualMachine[],
+): readonly string[] {
+  if (!isBoundTo(bound, vm)) return []
   const { digest } = spec.claim
   const isElsewhere = digest !== undefined && !shows(vm, digest) && vms.some((each) => shows(each, digest))
-  return [...unknownMACs(spec, vm), ...(isElsewhere ? [digest] : [])].join(' ')
+  return [...unknownMACs(spec, vm), ...(isElsewhere ? [digest] : [])]
 }
 
 function shows({ claim }: VirtualMachine, digest: string): boolean {
