@@ -92,9 +92,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const again = [...new Set([...stale, ...doubted.vms.filter((vm) => store.machine(vm) !== undefined)])]
     if (store.wanted().length === 0 && again.length === 0 && sightings.size() === 0) return 'idle'
     stale.clear()
-    if (again.length > 0) askAgain(await readAgain(sync, again, signal))
-    doubted.done()
-    store.tell(doubted.vms)
+    const reread = again.length > 0 ? await readAgain(sync, again, signal) : undefined
+    if (reread !== undefined) askAgain(reread)
+    const refused = reread?.refused ?? new Set()
+    doubted.done(refused)
+    store.tell(doubted.vms.filter((vm) => !refused.has(vm)))
     await locateWanted(sync, signal)
     endReads()
     triggers.tags.trigger()

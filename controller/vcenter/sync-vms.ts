@@ -123,19 +123,20 @@ export function hasMoved(
 
 /**
  * Reads VMs again, and new objects above them: a VM that moved to another host may also have another folder and resource
- * pool, and neither is pushed. A VM that is no longer shown is searched for again.
+ * pool, and neither is pushed. A VM that is no longer shown, or `refused`, is searched for again.
  */
 export async function readAgain(
   { store, locations, reader }: SyncVMsOptions,
   vms: readonly string[],
   signal: AbortSignal,
-): Promise<Changes> {
+): Promise<Changes & { readonly refused: ReadonlySet<string> }> {
   const before = new Map(vms.map((vm) => [vm, store.machine(vm)]))
   const { machines } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
   await readAncestors(locations.tree, reader, [...machines.values()], signal)
   const updated = store.update([...withPushed(machines, before, store).values()])
   store.refresh()
-  return together(updated, store.leave(vms.filter((vm) => !machines.has(vm))))
+  const refused = vms.filter((vm) => !machines.has(vm))
+  return { ...together(updated, store.leave(refused)), refused: new Set(refused) }
 }
 
 function together(one: Changes, other: Changes): Changes {

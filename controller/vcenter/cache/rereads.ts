@@ -13,8 +13,8 @@ export interface Rereads {
    * doubt replaces the last one.
    */
   readSince(vm: string, doubt: string): boolean
-  /** The VMs to read now, and what to call once they were read, even if vCenter has refused some. */
-  due(): { readonly vms: readonly string[]; readonly done: () => void }
+  /** The VMs to read now, and what to call once they were read. Those that vCenter has refused remain due. */
+  due(): { readonly vms: readonly string[]; readonly done: (refused: ReadonlySet<string>) => void }
 }
 
 export function createRereads(): Rereads {
@@ -33,9 +33,9 @@ export function createRereads(): Rereads {
       const due = [...asked].filter(([, { read }]) => !read)
       return {
         vms: due.map(([vm]) => vm),
-        done() {
+        done(refused) {
           // A doubt that was raised meanwhile is another object, and remains due.
-          for (const [, each] of due) each.read = true
+          for (const [vm, each] of due) each.read = !refused.has(vm)
         },
       }
     },
