@@ -102,7 +102,7 @@ await t.test('the quick start makes the same Secret, and doctor sees it', async 
   const seen = await type(cluster, doctor.replace('FILE', cluster.adminKubeconfig))
   t.match(
     seen.output,
-    /^ {2}ok +configuration +Secret kube-system\/rollcall-config\/vsphere\.conf has 1 vCenter/m,
+    /^ *ok +configuration +Secret kube-system\/rollcall-config\/vsphere\.conf has 1 vCenter/m,
   )
 })
 
