@@ -3,6 +3,7 @@ import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { ANNOTATION_VM } from '../../../controller/types/node.ts'
 import { type Machine, runs, type VM } from '../model/machine.ts'
 import type { StoredNode, StoredReport, StoredStatus } from '../model/objects.ts'
+import { FORGED_MAC } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
 
 /** How long after a machine has left a VM a controller may still act on what it showed, milliseconds. */
@@ -56,14 +57,16 @@ export function judgeLevel(world: World, by: string, before: StoredReport, after
   const entry = entryOf(world, vm)
   if (machine === undefined || others.length > 0 || entry === undefined || entry.machine !== machine) return
   const seen = after.spec.interfaces.every(({ mac }) => mac === entry.mac)
+  // A report that contradicts its machine counts until the agent has written another.
+  const forged = machine.forged || after.spec.interfaces.some(({ mac }) => mac === FORGED_MAC)
   const verdict = after.status.conditions.find(({ type }) => type === 'IdentityVerified')?.reason
-  if (seen && !machine.forged && verdict === 'MACsContradict')
+  if (seen && !forged && verdict === 'MACsContradict')
     judge.violate('a NIC that is replaced ends nothing', `${by} at ${after.metadata.name}`)
   const its = [entry, ...(machine.vm === undefined ? [] : [machine.vm])]
   const changed = its.some(
     ({ biosUUID, template, mac }) => template || biosUUID !== machine.biosUUID || mac !== machine.mac,
   )
-  if (changed || machine.forged || !hasCopy(world, nodeUID)) return
+  if (changed || forged || !hasCopy(world, nodeUID)) return
   judge.violate(
     'what was verified ends for no copy',
     `${by} at ${after.metadata.name}: ${after.status.conditions.map(({ type, reason }) => `${type} ${reason}`).join(', ')}`,

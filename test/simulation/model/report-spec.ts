@@ -8,6 +8,9 @@ import type { Machine } from './machine.ts'
 
 type Claimant = Pick<Machine, 'nodeUID' | 'bootID' | 'nonce' | 'claims'>
 
+/** What a report says that contradicts its machine. */
+export const FORGED_MAC = '00:50:56:ff:ff:ff'
+
 /** The text that the agent writes into guestinfo; undefined where it may not. */
 export function claimOf(machine: Claimant): string | undefined {
   return machine.claims === 'nothing' ? undefined : formatClaim(written(machine))
@@ -29,7 +32,7 @@ export function specOf(machine: Machine): NodeReportSpec {
     interfaces: [
       {
         name: 'ens192',
-        mac: forged ? '00:50:56:ff:ff:ff' : mac,
+        mac: forged ? FORGED_MAC : mac,
         defaultRoute: true,
         addresses: address === undefined ? [] : [{ address, prefixLength: 24 }],
       },
