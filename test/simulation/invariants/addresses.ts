@@ -120,5 +120,7 @@ function isKnown({ api, judge }: World, { nodeName, nodeUID, vanishedAt }: Machi
   const node = api.nodes.get(nodeName)
   if (node?.metadata.uid !== nodeUID || node === undefined) return true
   const [last] = judge.work(api.holder.identity, nodeName).heard ?? []
-  return readyOf(node) !== 'True' && last?.whole === true && last.beside && last.at > vanishedAt
+  const { vm } = api.reports.get(nodeName)?.status ?? {}
+  const byItsOwn = vm === undefined || last?.vCenters.includes(vm.vCenterInstanceUUID) === true
+  return readyOf(node) !== 'True' && last?.whole === true && last.beside && byItsOwn && last.at > vanishedAt
 }

@@ -206,7 +206,9 @@ export function createJudge(world: () => World): Judge {
       const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe, nodeName))
       const beside = probes.every(({ canary }) => canary.state === 'proven')
       const found = probes.flatMap(({ biosUUID }) => (biosUUID.state === 'found' ? biosUUID.vm.moref : []))
-      const answer = { at: world().timeline.now, gone, found, whole, beside, sessions, heartbeat, asked }
+      const vCenters = probes.map(({ vCenterInstanceUUID }) => vCenterInstanceUUID)
+      const { now: at } = world().timeline
+      const answer = { at, gone, found, whole, beside, vCenters, sessions, heartbeat, asked }
       known.heard = [answer, ...(known.heard ?? []).slice(0, MOST_HEARD)]
     },
     answered(process, nodeName) {

@@ -32,6 +32,8 @@ export interface Work {
     readonly whole: boolean
     /** Whether each vCenter showed another VM: one that shows none may be doubted for the sake of other Nodes. */
     readonly beside: boolean
+    /** `about.instanceUuid` of each vCenter that answered: another one may answer in the place of the VM's own. */
+    readonly vCenters: readonly (string | undefined)[]
     readonly sessions: string
     /** Of the kubelet's Lease; undefined where it could not be read. */
     readonly heartbeat: string | undefined
