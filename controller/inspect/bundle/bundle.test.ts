@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import { createCertificateAuthority } from '../../../test/servers/pki.ts'
 import { gatherBundle, withoutSecrets } from './bundle.ts'
@@ -44,7 +44,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
   '/api/v1/namespaces/vsphere/pods/rollcall-controller-abc:10271/proxy/metrics': 'rollcall_leader 1\n',
 }
 
-t.test('the leader is asked for its log and its metrics, and what is a secret in them is cut', async (t) => {
+/** The bundle of a cluster that gives these answers, and what it was asked for. */
+async function gather(t: Test, answers: Readonly<Record<string, string>>) {
   const asked: string[] = []
   const dir = t.testdir()
   const ca = await createCertificateAuthority(dir)
@@ -53,7 +54,7 @@ t.test('the leader is asked for its log and its metrics, and what is a secret in
   const server = createServer({ cert, key }, (request, response) => {
     const url = new URL(request.url ?? '', 'http://x')
     asked.push(`${url.pathname}${url.search}`)
-    const answer = url.searchParams.has('previous') ? undefined : ANSWERS[url.pathname]
+    const answer = url.searchParams.has('previous') ? undefined : answers[url.pathname]
     response.writeHead(answer === undefined ? 404 : 200).end(answer ?? 'nothing')
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -87,6 +88,11 @@ t.test('the leader is asked for its log and its metrics, and what is a secret in
     },
     new AbortController().signal,
   )
+  return { asked, text }
+}
+
+t.test('the leader is asked for its log and its metrics, and what is a secret in them is cut', async (t) => {
+  const { asked, text } = await gather(t, ANSWERS)
   t.match(text, 'this program: 1.2.3\n')
   t.match(text, 'rollcall_leader 1')
   t.match(text, '"msg":"following"')
@@ -99,6 +105,21 @@ t.test('the leader is asked for its log and its metrics, and what is a secret in
   t.match(text, '===== status =====\n\nthe table\n')
   t.ok(asked.some((path) => path.endsWith('/log?container=controller&tailLines=5000')))
   for (const secret of [TOKEN, PASSWORD]) t.notMatch(text, secret)
+})
+
+t.test('whoever writes the Lease cannot choose what is read in the name of a Pod', async (t) => {
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
+  const holder = 'rollcall-controller-abc,spec.nodeName!=/../../secrets?_1f'
+  const { asked, text } = await gather(t, {
+    ...ANSWERS,
+    [lease]: ANSWERS[lease]?.replace('rollcall-controller-abc_1f', holder) ?? '',
+    '/api/v1/namespaces/vsphere/secrets': 'all Secrets',
+  })
+  t.notMatch(text, 'all Secrets')
+  t.same(
+    asked.filter((path) => path.includes('secrets?')),
+    [],
+  )
 })
 
 t.test('a secret is cut in each form that it may have', async (t) => {

@@ -193,7 +193,8 @@ async function findLeader(client: KubeClient, { lease }: BundleOptions, signal: 
     { path: '/api/v1/pods', fieldSelector: `metadata.name=${name}` },
     (object) => {
       const pod = v.safeParse(Pod, object)
-      if (pod.success) pods.push(pod.output)
+      // Whoever may write the Lease chooses the name: it must not become another selector, or another path.
+      if (pod.success && pod.output.metadata.name === name) pods.push(pod.output)
     },
     signal,
   )
