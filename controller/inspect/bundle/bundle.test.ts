@@ -132,6 +132,16 @@ t.test('a secret is cut in each form that it may have', async (t) => {
   ].join('\n')
   t.equal(withoutSecrets(text, [secret]), '[redacted]\n{"secret":"[redacted]"}\n[redacted]\n[redacted]')
   t.equal(withoutSecrets('as it is', ['']), 'as it is')
+  const other = 'p<w>&\'"1\\é'
+  for (const form of [
+    JSON.stringify({ a: JSON.stringify({ other }) }),
+    'p\\u003cw\\u003e\\u0026\'\\"1\\\\é',
+    'p&lt;w&gt;&amp;&apos;&quot;1\\é',
+    ...['', 'u', 'us', 'user:'].map((before) => Buffer.from(`${before}${other}\n`).toString('base64')),
+    Buffer.from(`u${other}`).toString('base64url'),
+  ])
+    t.match(withoutSecrets(`say ${form} so`, [other]), /^say [^ ]*\[redacted\][^ ]{0,9} so$/, form)
+  t.equal(withoutSecrets('https://u:p@ss@proxy/', []), 'https://[redacted]@proxy/')
   const token = `eyJhbGciOiJSUzI1NiJ9.${'a'.repeat(40)}.${'b'.repeat(40)}`
   t.equal(withoutSecrets(`x ${token} y`, []), 'x [redacted] y')
   const key = '-----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----'
