@@ -53,9 +53,9 @@ export interface NodeLookup {
 
 /** What is known of when an agent last reported. */
 export interface AgentSign {
-  /** Milliseconds since this process saw its last report. */
+  /** Milliseconds since this process saw its last report, or the Node become Ready after it. */
   readonly silentFor: number
-  /** Whether it has reported since this process first saw a report of it. */
+  /** Whether what it is counted from is a new report, rather than this process's start or the Node's. */
   readonly isHeard: boolean
 }
 

@@ -1,22 +1,40 @@
-import type { NodeReport } from '../../../types/node.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
 import type { AgentSign } from '../decide/node-facts.ts'
+
+interface Sign {
+  /** Which report it is. */
+  readonly written: string
+  /** Whether its Node was Ready. */
+  readonly isReady: boolean
+  /** From when silence counts, monotonic. */
+  readonly at: number
+  readonly isHeard: boolean
+}
 
 /**
  * Remembers when each agent last reported, by this process's monotonic clock: an agent's own may be wrong. A report that is new to
- * this process counts from now on, since nobody here knows how old it is.
+ * this process counts from now on, since nobody here knows how old it is. When a Node becomes Ready, silence counts from then on:
+ * its machine was off, and its agent starts after its kubelet.
  */
 export function createAgentSigns() {
-  const last = new Map<string, { readonly written: string; readonly at: number; readonly isFirst: boolean }>()
+  const last = new Map<string, Sign>()
   return {
     /** When the agent of this report was last heard; undefined where it does not say when it wrote. */
-    of(report: NodeReport | undefined, monotonic: number): AgentSign | undefined {
+    of(
+      report: NodeReport | undefined,
+      { ready }: Pick<Node, 'ready'>,
+      monotonic: number,
+    ): AgentSign | undefined {
       if (report?.reportedAt === undefined) return undefined
       const written = `${report.uid} ${report.reportedAt}`
+      const isReady = ready?.status === 'True'
       const before = last.get(report.name)
-      const sign =
-        before?.written === written ? before : { written, at: monotonic, isFirst: before === undefined }
-      last.set(report.name, sign)
-      return { silentFor: monotonic - sign.at, isHeard: !sign.isFirst }
+      const isNew = before?.written !== written
+      const becomesReady = isReady && before?.isReady === false
+      const at = before === undefined || isNew || becomesReady ? monotonic : before.at
+      const isHeard = before !== undefined && (isNew || (before.isHeard && !becomesReady))
+      last.set(report.name, { written, isReady, at, isHeard })
+      return { silentFor: monotonic - at, isHeard }
     },
     forget: (name: string) => void last.delete(name),
   }

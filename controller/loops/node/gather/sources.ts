@@ -17,7 +17,11 @@ export interface Sources {
    */
   readonly reservedBy: (address: string) => Iterable<string>
   /** When the agent of a report was last heard; to be asked whenever a report may be new. */
-  readonly agentSign: (report: NodeReport | undefined, monotonic: number) => AgentSign | undefined
+  readonly agentSign: (
+    report: NodeReport | undefined,
+    node: Pick<Node, 'ready'>,
+    monotonic: number,
+  ) => AgentSign | undefined
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState
