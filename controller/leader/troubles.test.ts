@@ -13,7 +13,6 @@ const DOWN: Trouble = {
   message: 'vCenter vc1: Unreachable: refused',
   stops: { vCenter: 'vc1' },
 }
-const never = new AbortController().signal
 
 function setUp(clock = createHandClock(), annotations: Annotations = {}) {
   const lease = { annotations, writes: 0, ours: true }
@@ -135,7 +134,8 @@ t.test('a clock that is off', async (t) => {
     close: async () => undefined,
   }
   const clocks = compareClocks({ client, clock, random: () => 0.5 })
-  void clocks.run(never)
+  const ending = new AbortController()
+  void clocks.run(ending.signal)
   await clock.turn(0)
   t.same(clocks.troubles(), [])
   off = 180_000
@@ -151,4 +151,10 @@ t.test('a clock that is off', async (t) => {
   off = 1_000
   await clock.turn(300_000)
   t.same(clocks.troubles(), [])
+  off = 180_000
+  await clock.turn(300_000)
+  t.equal(clocks.troubles().length, 1)
+  ending.abort()
+  await clock.turn(0)
+  t.same(clocks.troubles(), [], 'of a leader that has ended nothing is said')
 })
