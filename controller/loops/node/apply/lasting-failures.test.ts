@@ -80,3 +80,12 @@ t.test('no answer is no answer, however long', async (t) => {
   await clock.turn(60_000)
   t.equal(await patch(), cut)
 })
+
+t.test('an API server that has too much to do refuses nothing, however long', async (t) => {
+  const { clock, answers, patch } = setUp()
+  const busy = new ApiError('too many requests', { status: 429, reason: 'TooManyRequests' })
+  answers.push(busy, busy)
+  t.equal(await patch(), busy)
+  await clock.turn(60_000)
+  t.equal(await patch(), busy)
+})

@@ -13,14 +13,18 @@ const FORGOTTEN_AFTER = 600_000
  * that lasts becomes `rejected`, so that it is said on the Node and not in the log alone.
  */
 export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): (writer: NodeWriter) => NodeWriter {
-  /** By write and object, the first and the last failure since it last succeeded, monotonic. */
+  /** By write and object, the first and the last failure since it last succeeded, monotonic; the longest ago comes first. */
   const failing = new Map<string, { readonly since: number; readonly last: number }>()
 
   /** Notes a failure; returns whether it lasts. */
   function lasts(key: string): boolean {
     const now = clock.monotonic()
-    for (const [other, { last }] of failing) if (now - last > FORGOTTEN_AFTER) failing.delete(other)
+    for (const [other, { last }] of failing) {
+      if (now - last <= FORGOTTEN_AFTER) break
+      failing.delete(other)
+    }
     const since = failing.get(key)?.since ?? now
+    failing.delete(key)
     failing.set(key, { since, last: now })
     return now - since >= LASTS
   }
@@ -32,7 +36,8 @@ export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): (writer:
       if (result.outcome !== 'conflict' && result.outcome !== 'unanswered') failing.delete(key)
       return result
     } catch (error) {
-      if (!(error instanceof ApiError) || !lasts(key)) throw error
+      // One that has too much to do refuses nothing, and more writes would be more to do.
+      if (!(error instanceof ApiError) || error.status === 429 || !lasts(key)) throw error
       return { outcome: 'rejected', message: error.message }
     }
   }
