@@ -83,4 +83,10 @@ t.test('what a taint would do is not said of one that is not accepted', async (t
   const again = refused(refused(off))
   t.strictSame(again.report?.status, refused(off).report?.status, 'written once')
   t.match(told(after(again, decide(again))), /no new pods are scheduled/, 'once it is accepted')
+  const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
+  const tainted = { ...off, node: { ...off.node, taints: [shutdown] } }
+  const write = { write: 'node', outcome: 'rejected', message: 'webhook says no' } as const
+  const { status } = decideOnRejectedWrite(write, { ...decide(off), patch: { taints: [] } }, tainted, off.now)
+  const found = status?.conditions?.find(({ type }) => type === 'VMFound')
+  t.match(found?.message, /no new pods are scheduled/, 'it is there, whatever else is refused')
 })

@@ -11,7 +11,7 @@ import {
   yes,
 } from './condition-value.ts'
 import type { Decision, Refusal } from './decision.ts'
-import { withoutTaints } from './lifecycle/shutdown-taint.ts'
+import { isShutdownTaint, withoutTaints } from './lifecycle/shutdown-taint.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 
 /** A write of a decision that the API server rejected or did not answer in time, and what it said. */
@@ -48,10 +48,11 @@ export function decideOnRejectedWrite(
   if (write !== 'node' || status === undefined || report === undefined) return told
   const conditions = { Initialized: condition }
   const before = report.status.conditions ?? []
+  const untainted = patch?.taints !== undefined && !node.taints.some(isShutdownTaint)
   // What it would have become was never written.
   const others = (status.conditions ?? [])
     .filter(({ type }) => type !== 'Initialized')
-    .map((each) => (patch?.taints === undefined ? each : withoutTaints(each)))
+    .map((each) => (untainted ? withoutTaints(each) : each))
   const initialized = before.filter(({ type }) => type === 'Initialized')
   return {
     ...told,

@@ -113,6 +113,6 @@ export function withoutShutdownTaint(taints: readonly Taint[]): readonly Taint[]
   return taints.some(isShutdownTaint) ? taints.filter((taint) => !isShutdownTaint(taint)) : taints
 }
 
-function isShutdownTaint({ key, effect }: Taint): boolean {
+export function isShutdownTaint({ key, effect }: Taint): boolean {
   return key === SHUTDOWN.key && effect === SHUTDOWN.effect
 }
