@@ -94,6 +94,7 @@ export async function recordSimulator(
       // Without Nodes it follows some VMs.
       uuids: scene === 'vcsim' ? [first.uuid, second.uuid] : [],
       version: VERSION,
+      warn: (message) => process.stderr.write(`${message}\n`),
       around: {
         logins: testLogins(),
         alone: () => undefined,

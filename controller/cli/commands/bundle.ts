@@ -81,7 +81,7 @@ export const BUNDLE = command({
             },
             signal,
           )
-        : await record(vCenter, options, signal)
+        : await record(vCenter, options, warn, signal)
     if (file === STDOUT || !yes) stdout.write(text)
     if (file === STDOUT) return 0
     if (!yes && !(await confirms(`Read the above. Write it to ${file}? [y/N] `, surroundings, signal))) {
@@ -98,6 +98,7 @@ export const BUNDLE = command({
 async function record(
   name: string,
   options: Omit<Parameters<typeof gatherBundle>[0], 'status'>,
+  warn: Surroundings['warn'],
   signal: AbortSignal,
 ): Promise<string> {
   const client = connect(options)
@@ -112,7 +113,7 @@ async function record(
     const cluster = await attempt(() => nodesAndReports(client, signal))
     const uuids = cluster.ok ? uuidsToFollow(cluster.value, name) : []
     return printRecording(
-      await recordVCenter({ config, labels, around, uuids, version: options.version }, signal),
+      await recordVCenter({ config, labels, around, uuids, version: options.version, warn }, signal),
     )
   } finally {
     if (client.ok) await client.value.close()

@@ -2,7 +2,9 @@
  * Records what a vCenter answers to the calls that Rollcall makes, by Rollcall's own code: the checks of `doctor`, a sweep of
  * all VMs, and an inventory that follows a few. Nothing is changed in vCenter but sessions and what lives in them.
  */
+import { attempt } from '../../../agent/shared/result.ts'
 import type { VCenterConfig } from '../../config/config.ts'
+import { listed } from '../../lib/listed.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import { resolveTopology } from '../../loops/node/decide/topology/zone-from-tags.ts'
 import { previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'
@@ -58,6 +60,8 @@ export interface RecordOptions extends Pick<Prepared, 'labels'> {
   /** BIOS UUIDs of VMs to be followed, lower case; without any, some that the vCenter has. */
   readonly uuids: readonly string[]
   readonly version: string
+  /** Told what the recording lacks, in one sentence. */
+  readonly warn: (message: string) => void
 }
 
 /** Most VMs that are followed: as many UUIDs are searched for one by one. */
@@ -118,7 +122,7 @@ export async function recordVCenter(options: RecordOptions, signal: AbortSignal)
     .filter((uuid) => found === undefined || found.includes(uuid))
     .slice(0, MOST_FOLLOWED)
   const uuids = some.length > 0 ? some : (found ?? []).slice(0, SAMPLED)
-  const vms = await follow({ ...recorded, uuids, recorder }, signal)
+  const vms = await follow({ ...recorded, uuids, recorder, warn: options.warn }, signal)
   signal.throwIfAborted()
 
   const names = createPseudonyms(around.random)
@@ -161,22 +165,24 @@ async function sweep(options: Recorded, signal: AbortSignal): Promise<readonly s
     const index = await createLocator({ soap, reader, allVMs, content, timings, clock }).sweep(signal)
     await allVMs.destroy(signal)
     await collectors.destroy(signal)
-    await session.logout(signal)
     return index && [...index.keys()]
   } finally {
+    // It would last for half an hour.
+    await attempt(() => session.logout(signal))
     await connection.close()
   }
 }
 
 /** Runs an inventory until it knows all of these VMs, and has made each call that it makes. */
 async function follow(
-  options: Recorded & {
-    readonly uuids: readonly string[]
-    readonly recorder: Pick<ReturnType<typeof createRecorder>, 'exchanges'>
-  },
+  options: Recorded &
+    Pick<RecordOptions, 'warn'> & {
+      readonly uuids: readonly string[]
+      readonly recorder: Pick<ReturnType<typeof createRecorder>, 'exchanges'>
+    },
   signal: AbortSignal,
 ): Promise<readonly VirtualMachine[]> {
-  const { uuids, labels, clock, timings, recorder } = options
+  const { config, uuids, labels, clock, timings, recorder, warn } = options
   const begun = recorder.exchanges.length
   const inventory = openInventory({
     ...options,
@@ -189,16 +195,26 @@ async function follow(
   const known = () => uuids.flatMap((uuid) => vmsOf(inventory.lookup(uuid)))
   const made = (operation: string) =>
     recorder.exchanges.slice(begun).filter(({ body = '' }) => operationOf(body) === operation).length
+  const notMade = () =>
+    uuids.length === 0 ? [] : ALL_OPERATIONS.filter((operation) => made(operation) === 0)
   const isWhole = () =>
     inventory.connected() &&
     uuids.every((uuid) => inventory.lookup(uuid).state !== 'pending') &&
     known().every(({ ancestry }) => ancestry !== undefined) &&
-    (uuids.length === 0 || ALL_OPERATIONS.every((operation) => made(operation) > 0)) &&
+    notMade().length === 0 &&
     made('WaitForUpdatesEx') > Math.min(1, uuids.length)
+
+  function lackOf(): string {
+    const calls = notMade().length === 0 ? '' : `; it lacks ${listed(notMade())}`
+    const failure = inventory.failure()
+    const why = failure === undefined ? '' : `: ${failure.message}`
+    return `vCenter ${config.name} was not followed to the end within ${WITHIN / 1000} s, and the recording has what it answered until then${calls}${why}`
+  }
 
   async function work(signal: AbortSignal): Promise<void> {
     const end = clock.monotonic() + WITHIN
     while (!isWhole() && clock.monotonic() < end && !signal.aborted) await clock.sleep(POLL_INTERVAL, signal)
+    if (!isWhole() && !signal.aborted) warn(lackOf())
     const [vm] = known()
     if (vm !== undefined) await probe(inventory, vm, signal)
     await clock.sleep(1.5 * RESYNC, signal)
