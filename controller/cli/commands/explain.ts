@@ -12,7 +12,7 @@ import {
   suggestNode,
 } from '../../inspect/explain/explain-node.ts'
 import { DEADLINE, runOnCopy } from '../../inspect/plan/run-on-copy.ts'
-import { clockNote, readLeader } from '../../inspect/status/print-status.ts'
+import { clockNote, readLeader } from '../../inspect/status/leader.ts'
 import { reviewSelf } from '../../kubernetes/access-review.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'

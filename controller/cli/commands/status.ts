@@ -2,16 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok } from '../../../agent/shared/result.ts'
 import { suggestNode } from '../../inspect/explain/explain-node.ts'
+import { clockNote, type Leader, readLeader } from '../../inspect/status/leader.ts'
 import { statusOf } from '../../inspect/status/node-status.ts'
 import {
   type ClusterStatus,
   chosen,
-  clockNote,
   inOrder,
-  type Leader,
   type NodeFilter,
   printStatus,
-  readLeader,
   statusJSON,
 } from '../../inspect/status/print-status.ts'
 import { reviewSelf } from '../../kubernetes/access-review.ts'
@@ -106,7 +104,7 @@ export async function look(
   return {
     ...shownOf([...nodes.value.values()], reportOf, filter, clockNote(skew)),
     leader: leader.ok ? leader.value.text : WHO_LEADS,
-    ...(leader.ok ? { troubles: leader.value.troubles } : {}),
+    ...(leader.ok ? { leads: leader.value.leads, troubles: leader.value.troubles } : {}),
     unknown: [
       ...absentOf(filter, [...nodes.value.values()], reportOf),
       ...(reports.ok ? [] : [unread(REPORTS.what, reports.error)]),
@@ -205,10 +203,11 @@ async function watch(
       if (changed && whole) {
         changed = false
         const all = [...nodes.values()]
-        const { text, troubles } = leader
+        const { text, leads, troubles } = leader
         onStatus({
           ...shownOf(all, reports.get, filter, notes),
           leader: text,
+          leads,
           troubles,
           unknown: [...(nodes.synced ? absentOf(filter, all, reports.get) : []), ...failures.values()],
         })

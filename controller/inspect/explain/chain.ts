@@ -8,7 +8,7 @@ import { isAgentless, previousStatus } from '../../loops/node/facts/previous-sta
 import { deletionHangs } from '../../loops/node/facts/removal.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { NodePlan } from '../plan/node-plan.ts'
-import type { LeaderTroubles } from '../status/print-status.ts'
+import type { LeaderTroubles } from '../status/leader.ts'
 
 /** All that an explanation is made from. */
 export interface ExplainFacts {

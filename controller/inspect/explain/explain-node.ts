@@ -5,8 +5,8 @@ import { PROOFS } from '../../loops/node/decide/lifecycle/absence-proofs.ts'
 import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/lifecycle/deletion-rules.ts'
 import { addAgent, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { ANNOTATION_DELETION, type Node, type NodeReport } from '../../types/node.ts'
+import { type LeaderTroubles, troubleLines, unsaid } from '../status/leader.ts'
 import { type NodeStatus, statusOf } from '../status/node-status.ts'
-import { type LeaderTroubles, troubleLines } from '../status/print-status.ts'
 import { type ChainStep, chainOf, type ExplainFacts } from './chain.ts'
 
 /** Something that must hold before a Node is deleted. */
@@ -29,6 +29,8 @@ export interface Explanation {
   /** What would change it. */
   readonly changes: readonly string[]
   readonly leader: string
+  /** Whether somebody leads; undefined where that is not known. */
+  readonly leads?: boolean
   /** What the leader says of itself. */
   readonly troubles?: LeaderTroubles | undefined
   /** What was taken for granted, and may be otherwise. */
@@ -38,7 +40,7 @@ export interface Explanation {
 
 /** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
 export function explainNode(facts: ExplainFacts): Explanation {
-  const { node, report, fresh, leader, troubles, assumed, unknown, reportsRead } = facts
+  const { node, report, fresh, leader, leads, troubles, assumed, unknown, reportsRead } = facts
   const status = statusOf(node, report)
   const { conditions } = previousStatus(report, node)
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
@@ -47,12 +49,13 @@ export function explainNode(facts: ExplainFacts): Explanation {
   return {
     node: node.name,
     summary: reportsRead
-      ? summaryOf(status, facts.leads)
+      ? summaryOf(status, leads)
       : 'what Rollcall makes of it is not known: NodeReports cannot be read',
     chain: chainOf(facts),
     ...(missing ? { deletion: deletionItems(facts, written) } : {}),
     changes: reportsRead ? changesOf(node, status, missing, idleness(facts, status)) : [],
     leader,
+    ...(leads === undefined ? {} : { leads }),
     ...(troubles === undefined ? {} : { troubles }),
     assumed,
     unknown,
@@ -226,7 +229,7 @@ const SIGN: Readonly<Record<ChainStep['state'], string>> = { ok: 'ok', no: 'no',
 
 /** For people; ends with a newline. */
 export function printExplanation(explanation: Explanation): string {
-  const { node, summary, chain, deletion, changes, leader, troubles, assumed, unknown } = explanation
+  const { node, summary, chain, deletion, changes, leader, leads, troubles, assumed, unknown } = explanation
   const lines = [
     `Node ${node} ${summary}`,
     '',
@@ -250,6 +253,7 @@ export function printExplanation(explanation: Explanation): string {
     ...(changes.length === 0 ? [] : ['', 'what would change it:', ...changes.map((each) => `  - ${each}`)]),
     '',
     leader,
+    ...unsaid(leads, troubles),
     ...[...troubleLines(troubles), ...assumed, ...unknown].map((each) => `! ${each}`),
   ]
   return `${lines.map((line) => printable(line, MAX_LINE)).join('\n')}\n`

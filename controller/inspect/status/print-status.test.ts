@@ -2,18 +2,9 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { withTroubles } from '../../kubernetes/leader-troubles.ts'
+import { clockNote, leaderOf, leaderText, readLeader } from './leader.ts'
 import type { NodeStatus } from './node-status.ts'
-import {
-  chosen,
-  clockNote,
-  inOrder,
-  leaderOf,
-  leaderText,
-  type NodeFilter,
-  printStatus,
-  readLeader,
-  statusJSON,
-} from './print-status.ts'
+import { chosen, inOrder, type NodeFilter, printStatus, statusJSON } from './print-status.ts'
 
 const row = (name: string, changes: Partial<NodeStatus> = {}): NodeStatus => ({
   name,
@@ -197,6 +188,11 @@ t.test('what troubles the leader, and what troubled it before it stopped', async
   )
   const other = { ...RECORD, holder: 'pod_2' }
   t.match(leaderOf({ record: other, annotations }, LEASE, now), { leads: true, troubles: undefined })
+  t.match(
+    printStatus({ ...all([]), leader: 'pod_2 leads', leads: true }),
+    /^pod_2 leads\nit has not said yet whether anything troubles it/m,
+  )
+  t.notMatch(printStatus({ ...all([]), leader: leads.text, ...leads }), /not said yet/)
   const stopped = leaderOf({ record: RECORD, annotations }, LEASE, now + 3 * 3_600_000)
   t.match(stopped, {
     leads: false,

@@ -1,23 +1,14 @@
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
-import type { KubeClient } from '../../kubernetes/client.ts'
-import { type TroubleRecord, troublesIn } from '../../kubernetes/leader-troubles.ts'
-import {
-  believedFor,
-  createLeaseStore,
-  type Lease,
-  type LeaseName,
-  type LeaseRecord,
-  lookAtHolder,
-} from '../../kubernetes/lease.ts'
-import { age, duration } from '../../lib/format-time.ts'
 import { count, counted, listed } from '../../lib/listed.ts'
+import { type LeaderTroubles, troubleLines, unsaid } from './leader.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 
 /** All that `status` says. */
 export interface ClusterStatus {
-  /** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */
+  /** Who leads, or that nobody does. */
   readonly leader: string
+  /** Whether somebody leads; undefined where that is not known. */
+  readonly leads?: boolean | undefined
   /** Of the leader itself; see {@link LeaderTroubles}. */
   readonly troubles?: LeaderTroubles | undefined
   /** By vCenter, cluster, host and name. */
@@ -99,7 +90,7 @@ export function inOrder(nodes: readonly NodeStatus[]): readonly NodeStatus[] {
  * @param wide with all that is known of each Node
  */
 export function printStatus(
-  { leader, troubles, nodes, of, unknown, notes }: ClusterStatus,
+  { leader, leads, troubles, nodes, of, unknown, notes }: ClusterStatus,
   screen?: Pick<NodeJS.WriteStream, 'columns' | 'rows'>,
   wide = false,
 ): string {
@@ -108,6 +99,7 @@ export function printStatus(
     ...agents(nodes),
     ...brakes(nodes),
     leader,
+    ...unsaid(leads, troubles),
     ...[...troubleLines(troubles), ...notes, ...unknown].map((each) => `! ${each}`),
   ]
   const { shown, note } = fit(nodes, (screen?.rows ?? Number.POSITIVE_INFINITY) - below.length - 3)
@@ -190,95 +182,4 @@ function fit(
     shown: nodes.filter(({ name }) => names.has(name)),
     note: [`and ${nodes.length - names.size} more`],
   }
-}
-
-/** Clocks of one cluster, and of a laptop, that differ by more than this are worth a line, milliseconds. */
-const MAX_SKEW = 60_000
-
-/** What the leader has written of its own troubles, or the last one before it stopped. */
-export type LeaderTroubles = Pick<TroubleRecord, 'at' | 'troubles'>
-
-export interface Leader {
-  /** Who leads, in one line. */
-  readonly text: string
-  readonly leads: boolean
-  readonly troubles: LeaderTroubles | undefined
-}
-
-/**
- * Who leads, and what troubles it.
- *
- * @param clock that of the API server
- * @throws as `KubeClient.request`
- */
-export async function readLeader(
-  client: KubeClient,
-  lease: LeaseName,
-  clock: Pick<Clock, 'now' | 'sleep'>,
-  signal: AbortSignal,
-): Promise<Leader> {
-  const store = createLeaseStore(client, lease.namespace, lease.name)
-  const { lease: found, alive, skew } = await lookAtHolder(store, clock, signal)
-  const { text, ...leader } = leaderOf(found, lease, clock.now(), alive)
-  const note =
-    skew === undefined ? '' : `; its clock is ${differs(skew)} that of the API server: check NTP there`
-  return { text: `${text}${note}`, ...leader }
-}
-
-/** @param found undefined where there is no such Lease */
-export function leaderOf(
-  found: Pick<Lease, 'record' | 'annotations'> | undefined,
-  lease: LeaseName,
-  now: number,
-  leads: boolean = isHeld(found?.record, now),
-): Leader {
-  const record = found && troublesIn(found.annotations)
-  // A leader that has only just begun has written nothing yet.
-  const troubles = leads && record?.by !== found?.record.holder ? undefined : record
-  return { text: leaderText(found?.record, lease, now, leads), leads, troubles }
-}
-
-function isHeld(record: LeaseRecord | undefined, now: number): boolean {
-  if (record === undefined || record.holder === '') return false
-  return Date.parse(record.renewTime) + believedFor(record) + MAX_SKEW >= now
-}
-
-/** One line for each, with the times by the leader's clock. */
-export function troubleLines({ at, troubles }: LeaderTroubles = { at: '', troubles: [] }): readonly string[] {
-  return troubles.map(({ message, since }) => `${message} (since ${since}; the leader wrote this at ${at})`)
-}
-
-/** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */
-export function leaderText(
-  record: LeaseRecord | undefined,
-  lease: LeaseName,
-  now: number,
-  leads: boolean = isHeld(record, now),
-): string {
-  const held = `the Lease ${lease.namespace}/${lease.name}`
-  if (record === undefined) return `no replica has ever held ${held}: check that rollcall-controller runs`
-  const { holder, renewTime } = record
-  if (holder === '')
-    return `no replica holds ${held}, since ${age(renewTime, now)}: check that rollcall-controller runs; this is the state that the last leader left`
-  if (!leads) {
-    const since =
-      Date.parse(renewTime) > now
-        ? 'by its own clock, and does not renew it'
-        : `and none has since, for ${age(renewTime, now)}`
-    return `${holder} held ${held} until ${renewTime}, ${since}: check that rollcall-controller runs; this is the state at that time`
-  }
-  return `${holder} leads, and holds ${held}`
-}
-
-/** What is said of the clock of this machine, by which no times are computed; nothing where it agrees. */
-export function clockNote(skew: number): readonly string[] {
-  return Math.abs(skew) <= MAX_SKEW
-    ? []
-    : [
-        `the clock of this machine is ${differs(-skew)} that of the API server, by which all times are meant: check NTP`,
-      ]
-}
-
-function differs(skew: number): string {
-  return `${duration(Math.round(Math.abs(skew) / 1000) * 1000)} ${skew > 0 ? 'ahead of' : 'behind'}`
 }
