@@ -124,47 +124,6 @@ export function believedFor(
   return Math.min(durationSeconds * 1000, longest)
 }
 
-/** Clocks that differ by more than this are not believed, milliseconds. */
-const MAX_SKEW = 60_000
-/** How long to look at a Lease at most, milliseconds. */
-const LONGEST_LOOK = 20_000
-
-/** What was seen of the holder of a Lease. */
-export interface HolderSeen {
-  /** Undefined where there is none. */
-  readonly lease: Lease | undefined
-  /** Whether it renews its Lease; false also where there is none. */
-  readonly alive: boolean
-  /** Its clock minus that of the API server where that is more than a minute, milliseconds. */
-  readonly skew?: number
-}
-
-/**
- * Finds out whether the holder of a Lease lives. The times in it are by its clock: where they do not fit, the Lease is read
- * again after it should have been renewed.
- *
- * @param clock that of the API server
- * @throws as `KubeClient.request`
- */
-export async function lookAtHolder(
-  store: Pick<LeaseStore, 'get'>,
-  clock: Pick<Clock, 'now' | 'sleep'>,
-  signal: AbortSignal,
-): Promise<HolderSeen> {
-  const lease = await store.get(signal)
-  if (lease === undefined || lease.record.holder === '') return { lease, alive: false }
-  const lasts = believedFor(lease.record)
-  if (Math.abs(clock.now() - Date.parse(lease.record.renewTime)) <= lasts + MAX_SKEW)
-    return { lease, alive: true }
-  await clock.sleep(Math.min(lasts / 4, LONGEST_LOOK), signal)
-  const later = await store.get(signal)
-  const renewed =
-    later !== undefined && later.record.holder !== '' && later.record.renewTime !== lease.record.renewTime
-  if (!renewed) return { lease, alive: false }
-  const skew = Date.parse(later.record.renewTime) - clock.now()
-  return { lease: later, alive: true, ...(Math.abs(skew) > MAX_SKEW ? { skew } : {}) }
-}
-
 /** `metav1.MicroTime` takes no other number of digits. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace(/Z$/, '000Z')

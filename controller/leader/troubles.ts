@@ -6,6 +6,7 @@ import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
 import { type TroubleRecord, troublesIn, withTroubles } from '../kubernetes/leader-troubles.ts'
 import type { LeaseRenewer } from '../kubernetes/lease.ts'
+import { MAX_SKEW } from '../kubernetes/lease-holder.ts'
 import { type Basics, every, type Task } from '../lib/tasks.ts'
 import type { Trouble } from '../types/trouble.ts'
 
@@ -98,8 +99,6 @@ export function tellTroubles(
 
 /** Milliseconds between two comparisons of clocks. */
 const COMPARES = 300_000
-/** Milliseconds; logins are counted by time, and times that are written are wrong. */
-const MAX_SKEW = 60_000
 
 /** Compares this machine's clock with the API server's now and then. */
 export function compareClocks({

@@ -1,5 +1,6 @@
 import type { BoundVM, Condition, ConditionType } from '../../../agent/shared/node-report.ts'
 import type { LeaseRecord } from '../../kubernetes/lease.ts'
+import { MAX_SKEW } from '../../kubernetes/lease-holder.ts'
 import { age } from '../../lib/format-time.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import { describeBound } from '../../loops/node/decide/describe-vm.ts'
@@ -47,8 +48,6 @@ export interface ChainStep {
 const SILENT_AFTER = 50_000
 /** Of a Ready Node, a Lease that seems older than this has times by a clock that is wrong, milliseconds. */
 const DOUBTED_AFTER = 180_000
-/** Times that are further ahead than this are by a clock that is wrong, milliseconds. */
-const MAX_SKEW = 60_000
 
 /** The chain of evidence, from the machine to the decision. */
 export function chainOf(facts: ExplainFacts): readonly ChainStep[] {

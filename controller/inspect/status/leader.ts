@@ -8,12 +8,9 @@ import {
   type Lease,
   type LeaseName,
   type LeaseRecord,
-  lookAtHolder,
 } from '../../kubernetes/lease.ts'
+import { lookAtHolder, MAX_SKEW } from '../../kubernetes/lease-holder.ts'
 import { age, duration } from '../../lib/format-time.ts'
-
-/** Clocks of one cluster, and of a laptop, that differ by more than this are worth a line, milliseconds. */
-const MAX_SKEW = 60_000
 
 /** What the leader has written of its own troubles, or the last one before it stopped. */
 export type LeaderTroubles = Pick<TroubleRecord, 'at' | 'troubles'>
