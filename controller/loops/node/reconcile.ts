@@ -12,7 +12,7 @@ import type { NodeEvent } from './decide/node-events.ts'
 import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-write.ts'
 import { heldAddresses, undeniedAddresses } from './gather/address-holders.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
-import { createAgentSigns } from './gather/agent-signs.ts'
+import { createAgentContacts } from './gather/agent-contacts.ts'
 import { gather } from './gather/gather.ts'
 import { createReverseIndex } from './gather/multimap.ts'
 import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
@@ -26,7 +26,7 @@ import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
  * is decided once. Where it cannot be written as it is, the Node is looked at again.
  */
 export function createReconciler(options: {
-  readonly sources: Omit<Sources, 'reservedBy' | 'agentSign'>
+  readonly sources: Omit<Sources, 'reservedBy' | 'agentContact'>
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
   readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
@@ -53,13 +53,13 @@ export function createReconciler(options: {
   const reports = createMutationCache<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
   const reservations = createReverseIndex()
-  const signs = createAgentSigns()
+  const contacts = createAgentContacts()
   const sources: Sources = {
     ...options.sources,
     node: nodes.get,
     report: reports.get,
     reservedBy: reservations.get,
-    agentSign: signs.of,
+    agentContact: contacts.of,
   }
 
   const statuses = createStatusQueue({
@@ -152,7 +152,7 @@ export function createReconciler(options: {
       addresses.waits(name, [])
       addresses.holds(name, [])
       reservations.set(name, [])
-      signs.forget(name)
+      contacts.forget(name)
       onDecision(name, undefined, undefined)
       return 'done'
     }

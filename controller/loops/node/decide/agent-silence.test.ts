@@ -1,18 +1,18 @@
 import t from 'tap'
 import { after, decide, facts, node, report, settled } from '../../../../test/fixtures/facts.ts'
 import { agentlessReport } from '../facts/previous-status.ts'
-import type { AgentSign, NodeFacts } from './node-facts.ts'
+import type { AgentContact, NodeFacts } from './node-facts.ts'
 
 const MINUTE = 60_000
-const sign = (minutes: number, isHeard = true): AgentSign => ({ silentFor: minutes * MINUTE, isHeard })
+const contact = (minutes: number, isHeard = true): AgentContact => ({ silentFor: minutes * MINUTE, isHeard })
 const said = ({ report }: Pick<NodeFacts, 'report'>) =>
   report?.status.conditions?.find(({ type }) => type === 'AgentReports')
 
 t.test('three missed reports are said once, and a report ends that', async (t) => {
-  const early = decide(settled({ agentSign: sign(10) }))
+  const early = decide(settled({ agentContact: contact(10) }))
   t.match(early, { requeueAfter: MINUTE / 2, events: [] })
   t.notOk(said({ report: report({ status: early.status ?? {} }) }))
-  const late = settled({ agentSign: sign(10.5) })
+  const late = settled({ agentContact: contact(10.5) })
   const first = decide(late)
   t.match(first.events, [
     {
@@ -23,12 +23,12 @@ t.test('three missed reports are said once, and a report ends that', async (t) =
   ])
   const silent = after(late, first)
   t.match(said(silent), { status: 'False', reason: 'AgentSilent' })
-  t.same(decide({ ...silent, agentSign: sign(60) }).events, [])
-  t.same(decide({ ...silent, agentSign: sign(60) }).status, silent.report?.status, 'written once')
+  t.same(decide({ ...silent, agentContact: contact(60) }).events, [])
+  t.same(decide({ ...silent, agentContact: contact(60) }).status, silent.report?.status, 'written once')
 
-  const newLeader = { ...silent, agentSign: sign(0, false) }
+  const newLeader = { ...silent, agentContact: contact(0, false) }
   t.match(said(after(newLeader, decide(newLeader))), { status: 'False' }, 'it may be as old as before')
-  const heard = { ...silent, agentSign: sign(0) }
+  const heard = { ...silent, agentContact: contact(0) }
   t.match(said(after(heard, decide(heard))), { status: 'True', reason: 'AgentReports' })
 })
 
@@ -37,9 +37,9 @@ t.test('it is not the fault of an agent that none is there, or that its machine 
   const silent = { ...running, ready: { status: 'Unknown', lastHeartbeatTime: '' } }
   const own = report({ ...settled().report, spec: { ok: true, value: agentlessReport(running) } })
   for (const [what, each] of Object.entries({
-    'it waits for a cloud provider': facts({ node: node(), agentSign: sign(60) }),
-    'its kubelet is silent': settled({ node: silent, agentSign: sign(60) }),
-    'it has no agent': settled({ report: own, agentSign: sign(60) }),
+    'it waits for a cloud provider': facts({ node: node(), agentContact: contact(60) }),
+    'its kubelet is silent': settled({ node: silent, agentContact: contact(60) }),
+    'it has no agent': settled({ report: own, agentContact: contact(60) }),
     'nothing is known of it': settled(),
   }))
     t.notOk(said(after(each, decide(each))), what)

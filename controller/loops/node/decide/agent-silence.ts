@@ -13,12 +13,12 @@ const SILENT_AFTER = 630_000
  */
 export function judgeAgent(
   draft: Draft,
-  { node, report, previous, agentSign }: Pick<NodeFacts, 'node' | 'report' | 'previous' | 'agentSign'>,
+  { node, report, previous, agentContact }: Pick<NodeFacts, 'node' | 'report' | 'previous' | 'agentContact'>,
 ): Draft {
   const spec = specOf(report, node)
-  if (agentSign === undefined || spec === undefined || isAgentless(spec) || needsInitialization(node))
+  if (agentContact === undefined || spec === undefined || isAgentless(spec) || needsInitialization(node))
     return draft
-  const left = SILENT_AFTER - agentSign.silentFor
+  const left = SILENT_AFTER - agentContact.silentFor
   if (left <= 0)
     return node.ready?.status === 'True'
       ? say(draft, {
@@ -32,7 +32,7 @@ export function judgeAgent(
     ({ type, status }) => type === 'AgentReports' && status !== 'True',
   )
   const told =
-    wasSilent === true && agentSign.isHeard
+    wasSilent === true && agentContact.isHeard
       ? say(draft, { AgentReports: yes('AgentReports', 'its agent reports again') })
       : draft
   return requeuedAfter(told, left)

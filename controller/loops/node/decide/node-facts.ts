@@ -52,7 +52,7 @@ export interface NodeLookup {
 }
 
 /** What is known of when an agent last reported. */
-export interface AgentSign {
+export interface AgentContact {
   /** Milliseconds since this process saw its last report, or the Node become Ready after it. */
   readonly silentFor: number
   /** Whether what it is counted from is a new report, rather than this process's start or the Node's. */
@@ -63,7 +63,7 @@ export interface NodeFacts extends KnownNode {
   readonly node: Node
   readonly report: NodeReport | undefined
   /** Undefined where there is no report of an agent that says when it was written. */
-  readonly agentSign: AgentSign | undefined
+  readonly agentContact: AgentContact | undefined
   /** One lookup for each vCenter and BIOS UUID: those to search for, and that of the bound VM. */
   readonly lookups: readonly NodeLookup[]
   /**

@@ -26,7 +26,7 @@ export function gather(
     node,
     report,
     ...known,
-    agentSign: sources.agentSign(report, node, times.monotonic),
+    agentContact: sources.agentContact(report, node, times.monotonic),
     lookups: awaitRereads(
       lookUpInAll(index.uuidsOf(name), known, inventories, settings),
       specOf(report, node),

@@ -2,7 +2,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import type { AgentSign } from '../decide/node-facts.ts'
+import type { AgentContact } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import type { NodeIndex } from './node-index.ts'
 
@@ -17,11 +17,11 @@ export interface Sources {
    */
   readonly reservedBy: (address: string) => Iterable<string>
   /** When the agent of a report was last heard; to be asked whenever a report may be new. */
-  readonly agentSign: (
+  readonly agentContact: (
     report: NodeReport | undefined,
     node: Pick<Node, 'ready'>,
     monotonic: number,
-  ) => AgentSign | undefined
+  ) => AgentContact | undefined
   readonly inventories: readonly Inventory[]
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState

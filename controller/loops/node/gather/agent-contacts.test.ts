@@ -1,13 +1,13 @@
 import t from 'tap'
 import { node, report } from '../../../../test/fixtures/facts.ts'
-import { createAgentSigns } from './agent-signs.ts'
+import { createAgentContacts } from './agent-contacts.ts'
 
 const READY = node()
 const AWAY = node({ ready: { status: 'Unknown', lastHeartbeatTime: '' } })
 const at = (reportedAt: string | undefined, uid = 'a') => report({ reportedAt, uid })
 
 t.test('silence is counted from what this process has seen', async (t) => {
-  const { of, forget } = createAgentSigns()
+  const { of, forget } = createAgentContacts()
   t.same(of(at('old'), READY, 1_000), { silentFor: 0, isHeard: false })
   t.same(of(at('old'), READY, 5_000), { silentFor: 4_000, isHeard: false })
   t.same(of(at('new'), READY, 6_000), { silentFor: 0, isHeard: true })
@@ -20,7 +20,7 @@ t.test('silence is counted from what this process has seen', async (t) => {
 })
 
 t.test('of a machine that comes back it is counted from then on', async (t) => {
-  const { of } = createAgentSigns()
+  const { of } = createAgentContacts()
   of(at('old'), READY, 0)
   of(at('new'), READY, 1_000)
   t.same(of(at('new'), AWAY, 2_000), { silentFor: 1_000, isHeard: true })

@@ -1,7 +1,7 @@
 import type { Node, NodeReport } from '../../../types/node.ts'
-import type { AgentSign } from '../decide/node-facts.ts'
+import type { AgentContact } from '../decide/node-facts.ts'
 
-interface Sign {
+interface Contact {
   /** Which report it is. */
   readonly written: string
   /** Whether its Node was Ready. */
@@ -16,15 +16,15 @@ interface Sign {
  * this process counts from now on, since nobody here knows how old it is. When a Node becomes Ready, silence counts from then on:
  * its machine was off, and its agent starts after its kubelet.
  */
-export function createAgentSigns() {
-  const last = new Map<string, Sign>()
+export function createAgentContacts() {
+  const last = new Map<string, Contact>()
   return {
     /** When the agent of this report was last heard; undefined where it does not say when it wrote. */
     of(
       report: NodeReport | undefined,
       { ready }: Pick<Node, 'ready'>,
       monotonic: number,
-    ): AgentSign | undefined {
+    ): AgentContact | undefined {
       if (report?.reportedAt === undefined) return undefined
       const written = `${report.uid} ${report.reportedAt}`
       const isReady = ready?.status === 'True'
