@@ -51,7 +51,10 @@ export interface ContainerEnvironment {
 }
 
 /** Of equal names the last counts, and `env` more than `envFrom`. */
-export function environmentOf({ env, envFrom }: GivenEnvironment, read: ReadSources): ContainerEnvironment {
+export function containerEnvironment(
+  { env, envFrom }: GivenEnvironment,
+  read: ReadSources,
+): ContainerEnvironment {
   const variables = new Map<string, Secret | undefined>()
   const shown = new Map<string, string>()
   const unread: VariableSource[] = []

@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import {
   type ContainerEnvironment,
+  containerEnvironment,
   ENVIRONMENT,
-  environmentOf,
   expand,
   expandInShell,
   type ReadSources,
@@ -113,7 +113,7 @@ export function parseWorkload(
     kind === 'DaemonSet'
       ? [status.currentNumberScheduled, status.updatedNumberScheduled, status.numberMisscheduled]
       : [status.replicas, status.updatedReplicas]
-  const environments = containers.map((container) => environmentOf(container, read))
+  const environments = containers.map((container) => containerEnvironment(container, read))
   return {
     kind,
     namespace,

@@ -24,7 +24,7 @@ export function judgeAgent(
       ? say(draft, {
           AgentReports: no(
             'AgentSilent',
-            `its agent has not reported since ${report?.reportedAt}, although the Node is Ready and an agent reports every 3 to 3½ minutes; look at its Pod or unit, and run "rollcall-agent doctor" there`,
+            `its agent has not reported since ${report?.reportedAt}, although the Node is Ready and an agent reports every 3 to 3½ minutes unless its --refresh is longer; look at its Pod or unit, and run "rollcall-agent doctor" there`,
           ),
         })
       : draft
