@@ -5,6 +5,7 @@
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { canonicalUUID, swapUUID } from '../../types/uuid.ts'
+import { dashed, groupsOf, inLayout, isUpper, likeCase, macOf, timeLike, undashed } from './spellings.ts'
 
 export interface Pseudonyms {
   /** Replaces every word, number, address and identifier of a text. `kept` are words in lower case that stay. */
@@ -177,8 +178,8 @@ export function createPseudonyms(random: () => number): Pseudonyms {
     const values = groups.map((group) => Number.parseInt(group, 16))
     if (values.slice(0, 7).every((value) => value === 0)) return text
     note('addresses', text)
-    const eui = euiOf(values)
-    const card = eui === undefined ? undefined : groupsOf(mac(eui))
+    const made = macOf(values)
+    const card = made === undefined ? undefined : groupsOf(mac(made))
     let [position, before] = [0, '']
     const skip = text.includes('::') ? head.split(':').filter(Boolean).length : 8
     return parts
@@ -277,45 +278,3 @@ export function createPseudonyms(random: () => number): Pseudonyms {
 /** In the names of objects that live in a session, and of tags. */
 const MOREF_WORDS: ReadonlySet<string> = new Set(['session'])
 const COUNTED = new Set(['words', 'numbers', 'identifiers', 'MACs', 'addresses', 'references'])
-
-/** The same moment for each, in UTC. */
-function timeLike(text: string): string {
-  const [, fraction = '', zone = ''] = /^.{19}(\.\d+)?(.*)$/.exec(text) ?? []
-  return `2000-01-01T00:00:00${fraction.replace(/\d/g, '0')}${zone.replace(/^[+-]\d\d/, '+00').replace(/:\d\d$/, ':00')}`
-}
-
-const dashed = (digits: string) => digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-const undashed = (uuid: string) => uuid.replaceAll('-', '')
-
-/** Digits in the place of those of a text, whose separators and upper case stay. */
-function inLayout(text: string, digits: string): string {
-  let next = 0
-  const drawn = text.replace(/[0-9a-f]/gi, () => digits[next++] ?? '0')
-  return likeCase(text, drawn)
-}
-
-const isUpper = (text: string) => text !== text.toLowerCase() && text === text.toUpperCase()
-
-/** Letters in upper case where the other text has them, in upper case throughout where it has no others. */
-function likeCase(text: string, drawn: string): string {
-  if (isUpper(text)) return drawn.toUpperCase()
-  return Array.from(drawn, (character, index) => {
-    const original = text[index] ?? ''
-    return original !== original.toLowerCase() ? character.toUpperCase() : character
-  }).join('')
-}
-
-/** The MAC that the last four groups of an address are made of. */
-function euiOf(values: readonly number[]): string | undefined {
-  const [e = 0, f = 0, g = 0, h = 0] = values.slice(4)
-  if ((f & 0xff) !== 0xff || g >> 8 !== 0xfe) return undefined
-  const bytes = [(e >> 8) ^ 2, e & 0xff, f >> 8, g & 0xff, h >> 8, h & 0xff]
-  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-function groupsOf(mac: string): readonly string[] {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = (mac.match(/../g) ?? []).map((byte) =>
-    Number.parseInt(byte, 16),
-  )
-  return [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f].map((group) => group.toString(16))
-}
