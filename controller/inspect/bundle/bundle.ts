@@ -9,15 +9,15 @@ import type { KubeClient } from '../../kubernetes/client.ts'
 import { createLeaseStore } from '../../kubernetes/lease.ts'
 import { readList } from '../../kubernetes/list.ts'
 import { once } from '../doctor/check.ts'
+import { doctor } from '../doctor/doctor.ts'
 import {
   connect,
   type DoctorOptions,
-  doctor,
   findConfiguration,
   nodesAndReports,
   opens,
   prepareToAsk,
-} from '../doctor/doctor.ts'
+} from '../doctor/prepare.ts'
 import { statusOf } from '../status/node-status.ts'
 
 export interface BundleOptions extends DoctorOptions {
