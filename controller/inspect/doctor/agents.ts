@@ -41,7 +41,7 @@ export const AGENTS = {
       const stale = needing.filter((node) => isStale(node, reports.get(node.name), now))
       if (stale.length > 0)
         return warn(
-          `${share(stale, ours)} that are Ready but have not reported for 15 minutes ${namesOf(stale)}; ${NEXT}`,
+          `${share(stale, ours)} that are Ready but have not reported for 15 minutes by their own clocks ${namesOf(stale)}; ${NEXT}`,
         )
       const without = ours.length - needing.length
       const exempt = without === 0 ? '' : `; the configuration does not require one on ${without}`
