@@ -52,8 +52,9 @@ export interface Inventory {
    * again, in one call to vCenter for all VMs that are in doubt at that moment; the inventory's callback is called afterwards.
    *
    * @param doubt what contradicts what is known of it
+   * @param node whose report does
    */
-  readSince(moref: string, doubt: string): boolean
+  readSince(moref: string, doubt: string, node: string): boolean
   /**
    * @param expected the moref of a VM that must not be missing where more VMs have the UUID than are read: `pending` until it
    *   is read, too

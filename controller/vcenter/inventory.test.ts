@@ -219,16 +219,16 @@ t.test('VMs in doubt are read again, by one call, and reported as changed', asyn
   await lab.vCenter.setState({ vm: one.ref, mac })
   await quiet(lab, 500)
   lab.changes.length = 0
-  for (const { ref } of [one, two]) t.equal(lab.inventory.readSince(ref, 'a'), false)
+  for (const { ref } of [one, two]) t.equal(lab.inventory.readSince(ref, 'a', 'n'), false)
   await until('both are told', () =>
     [one, two].every(({ uuid }) => lab.changes.some((uuids) => uuids.has(uuid))),
   )
-  for (const { ref } of [one, two]) t.equal(lab.inventory.readSince(ref, 'a'), true)
+  for (const { ref } of [one, two]) t.equal(lab.inventory.readSince(ref, 'a', 'n'), true)
   t.match(vmsOf(lab.inventory.lookup(one.uuid)), [{ moref: one.ref, nics: [{ mac }] }])
   const { WaitForUpdatesEx: _polls, ...calls } = (await lab.vCenter.calls()).operations
   t.same(Object.values(calls), [1], 'one call for both')
-  t.equal(lab.inventory.readSince(one.ref, 'b'), false, 'another doubt')
-  await until('it is read', () => lab.inventory.readSince(one.ref, 'b'))
+  t.equal(lab.inventory.readSince(one.ref, 'b', 'n'), false, 'another doubt')
+  await until('it is read', () => lab.inventory.readSince(one.ref, 'b', 'n'))
 })
 
 t.test('a UUID that nobody has, until somebody has it', async (t) => {

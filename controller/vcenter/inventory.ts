@@ -258,8 +258,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       store.want(biosUUID)
       triggers.locate.trigger()
     },
-    readSince(moref, doubt) {
-      const isRead = rereads.readSince(moref, doubt)
+    readSince(moref, doubt, node) {
+      const isRead = rereads.readSince(moref, doubt, node)
       if (!isRead) triggers.locate.trigger()
       return isRead
     },

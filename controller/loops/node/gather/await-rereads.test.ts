@@ -31,7 +31,7 @@ function ask(
   }
   const lookups = [{ vCenter: 'vc1', uuid: 'u', lookup: { state: 'answered' as const, vms } }]
   const previous = bound === undefined ? {} : { vm: bound }
-  const [one] = awaitRereads(lookups, reported, { previous }, [inventory])
+  const [one] = awaitRereads(lookups, reported, { node: { name: 'worker-1' }, previous }, [inventory])
   return { asked, state: one?.lookup.state }
 }
 

@@ -21,7 +21,10 @@ import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
 export function awaitRereads(
   lookups: readonly NodeLookup[],
   spec: NodeReportSpec | undefined,
-  { previous: { vm: bound } }: Pick<NodeFacts, 'previous'>,
+  {
+    node,
+    previous: { vm: bound },
+  }: Pick<NodeFacts, 'previous'> & { readonly node: { readonly name: string } },
   inventories: readonly Pick<Inventory, 'vCenter' | 'readSince'>[],
 ): readonly NodeLookup[] {
   if (spec === undefined) return lookups
@@ -34,7 +37,7 @@ export function awaitRereads(
   // All of them are asked about, so that one call reads them all.
   const unread = doubts.filter(({ vm, doubt }) => {
     const inventory = inventories.find(({ vCenter }) => vCenter === vm.vCenter.name)
-    return inventory?.readSince(vm.moref, doubt) === false
+    return inventory?.readSince(vm.moref, doubt, node.name) === false
   })
   return lookups.map((one) =>
     vmsOf(one.lookup).some((vm) => unread.some((each) => each.vm === vm))

@@ -30,7 +30,7 @@ export function gather(
     lookups: awaitRereads(
       lookUpInAll(index.uuidsOf(name), known, inventories, settings),
       specOf(report, node),
-      known,
+      { node, ...known },
       inventories,
     ),
     vCenterState: (instanceUUID) => vCenterState(instanceUUID, inventories),
