@@ -7,7 +7,14 @@ import { counted, listed } from '../lib/listed.ts'
 import { checkNodeLabels } from './arguments/node-flags.ts'
 import { pairs } from './arguments/row.ts'
 import { sourceText } from './interlock/container-environment.ts'
-import { handlesNodes, type Manager, type Managers, nameOf, textOf } from './interlock/find-cpi.ts'
+import {
+  DEFAULT_LEASE,
+  handlesNodes,
+  type Manager,
+  type Managers,
+  nameOf,
+  textOf,
+} from './interlock/find-cpi.ts'
 import type { NSXWarning } from './nsx.ts'
 
 /** What the cluster has of the CPI. */
@@ -24,6 +31,23 @@ export interface CPIFindings extends Managers {
 
 const NOT_FOUND =
   'no vSphere CPI among DaemonSets and Deployments: if it runs as a static Pod or outside the cluster, stop it there'
+
+/**
+ * The CPI by whose own file a plan is made. Outside kube-system anybody who may run a Pod may seem to be a CPI, and would choose
+ * the vCenters of the plan: among several namespaces nothing is chosen.
+ */
+export function configuredCPI({ cpi }: Managers): Result<Manager> {
+  const handling = cpi.filter(handlesNodes)
+  const [first] = handling
+  const instead = 'name its vsphere.conf with --config'
+  if (first === undefined)
+    return failed(
+      `no vSphere CPI that handles Nodes among DaemonSets and Deployments to read a configuration from; ${instead}`,
+    )
+  const isOne = handling.every(({ namespace }) => namespace === first.namespace)
+  if (first.namespace === DEFAULT_LEASE.namespace || isOne) return ok(first)
+  return failed(`which of these is the CPI? ${counted(handling.map(nameOf))}; ${instead}`)
+}
 
 /** What the arguments of the CPI that handles Nodes mean for this controller; where none does, those that it has by default. */
 export function givenBy({ cpi }: Managers): GivenArguments {

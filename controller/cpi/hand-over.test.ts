@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ok } from '../../agent/shared/result.ts'
-import { environmentOf, givenBy } from './findings.ts'
+import { configuredCPI, environmentOf, givenBy } from './findings.ts'
 import { handOver } from './hand-over.ts'
 import { findManagers } from './interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from './interlock/testing/cpi-object.ts'
@@ -195,6 +195,22 @@ t.test('a CPI outside kube-system with the Lease of all says that it leaves Node
   t.notMatch(steps([], there).join('\n'), annotate, 'it is stopped')
   t.notMatch(steps([], {}, ['a/b']).join('\n'), annotate, 'its arguments are seen')
 })
+
+t.test(
+  'a plan is made by the file of one CPI, which no tenant can choose where there is another',
+  async (t) => {
+    const inNamespaces = (...namespaces: readonly string[]) =>
+      configuredCPI({ cpi: namespaces.flatMap((namespace) => managers([], { namespace }).cpi), others: [] })
+    t.match(inNamespaces(), { ok: false, message: /^no vSphere CPI .*--config$/ })
+    t.match(inNamespaces('kube-system', 'tenant'), { ok: true, value: { namespace: 'kube-system' } })
+    t.match(inNamespaces('cloud', 'cloud'), { ok: true, value: { namespace: 'cloud' } })
+    t.match(inNamespaces('a-tenant', 'openshift-cloud-controller-manager'), {
+      ok: false,
+      message:
+        'which of these is the CPI? 2 (DaemonSet a-tenant/cpi, DaemonSet openshift-cloud-controller-manager/cpi); name its vsphere.conf with --config',
+    })
+  },
+)
 
 t.test('a CPI of a Supervisor stays', async (t) => {
   const lines = steps(['--cloud-provider=vsphere-paravirtual'])

@@ -5,14 +5,8 @@ import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
 import { readList } from '../kubernetes/list.ts'
 import { configOfCPI, objectReader, readSources } from './cpi-files.ts'
-import type { CPIFindings } from './findings.ts'
-import {
-  DEFAULT_LEASE,
-  findManagers,
-  handlesNodes,
-  type Manager,
-  type Managers,
-} from './interlock/find-cpi.ts'
+import { type CPIFindings, configuredCPI } from './findings.ts'
+import { DEFAULT_LEASE, findManagers, type Manager, type Managers } from './interlock/find-cpi.ts'
 import { parseWorkload, type Workload } from './interlock/workloads.ts'
 import { type BalancedService, readNSX, warnOfNSX } from './nsx.ts'
 
@@ -39,9 +33,6 @@ const Service = v.object({
 const ROUTE_REASONS: ReadonlySet<string> = new Set(['RouteCreated', 'NoRouteCreated'])
 /** A kubelet that has both `--node-ip` and an external cloud provider writes it. */
 const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
-
-const NO_CPI =
-  'no vSphere CPI that handles Nodes among DaemonSets and Deployments to read a configuration from; name its vsphere.conf with --config'
 
 const NodeCondition = v.object({ type: v.string(), reason: v.optional(v.string()) })
 const NodeWithConditions = v.object({
@@ -87,15 +78,16 @@ export async function readCPI(
   const lease = held && (await createLeaseStore(client, held.namespace, held.name).get(signal))
   const services = await collect(client, '/api/v1/services', serviceOf, signal)
   const nodes = await collect(client, '/api/v1/nodes', nodeOf, signal)
-  const handling = managers.cpi.find(handlesNodes)
+  const configured = configuredCPI(managers)
   const neighbor = managers.cpi.find(({ serves }) => serves.services || serves.routes)
   return {
     ...managers,
     lease: lease?.record,
     loadBalancers: services.flatMap(({ name, finalized }) => (finalized ? [name] : [])),
     routedNodes: nodes.flatMap(({ name, routed }) => (routed ? [name] : [])),
-    configuration:
-      handling === undefined ? failed(NO_CPI) : configOfCPI(handling, readerOf(handling.namespace)),
+    configuration: configured.ok
+      ? configOfCPI(configured.value, readerOf(configured.value.namespace))
+      : configured,
     nsx:
       neighbor === undefined
         ? ok([])
