@@ -50,6 +50,18 @@ t.test('a failure that lasts is a refusal, in the words of the API server', asyn
   t.same(await patch(), refused, 'as long as it lasts')
 })
 
+t.test('what differs in numbers alone is said as before', async (t) => {
+  const { clock, answers, patch } = setUp()
+  const reset = (text: string) => new ApiError(text, { status: 500, reason: 'InternalError' })
+  answers.push(reset('read tcp 10.0.0.1:40000->10.0.0.2:443: reset'))
+  await patch()
+  await clock.turn(20_000)
+  answers.push(reset('read tcp 10.0.0.1:51234->10.0.0.2:443: reset'))
+  t.match(await patch(), { message: 'read tcp 10.0.0.1:40000->10.0.0.2:443: reset' })
+  answers.push(reset('no endpoints'))
+  t.match(await patch(), { message: 'no endpoints' })
+})
+
 t.test('it begins anew after a success, but not after a conflict', async (t) => {
   const { clock, answers, patch } = setUp()
   await patch()

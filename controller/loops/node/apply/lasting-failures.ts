@@ -13,20 +13,32 @@ const FORGOTTEN_AFTER = 600_000
  * that lasts becomes `rejected`, so that it is said on the Node and not in the log alone.
  */
 export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): (writer: NodeWriter) => NodeWriter {
-  /** By write and object, the first and the last failure since it last succeeded, monotonic; the longest ago comes first. */
-  const failing = new Map<string, { readonly since: number; readonly last: number }>()
+  /**
+   * By write and object, the first and the last failure since it last succeeded, monotonic, and what was said of it; the longest
+   * ago comes first.
+   */
+  const failing = new Map<
+    string,
+    { readonly since: number; readonly last: number; readonly message: string }
+  >()
 
-  /** Notes a failure; returns whether it lasts. */
-  function lasts(key: string): boolean {
+  /**
+   * Notes a failure; returns what to say of it if it lasts. Where only numbers differ, as the ports of broken connections do, that
+   * stays as it was: each new text would be written, and each write is followed by the next attempt.
+   */
+  function lasting(key: string, said: string): string | undefined {
     const now = clock.monotonic()
     for (const [other, { last }] of failing) {
       if (now - last <= FORGOTTEN_AFTER) break
       failing.delete(other)
     }
-    const since = failing.get(key)?.since ?? now
+    const before = failing.get(key)
+    const since = before?.since ?? now
+    const message =
+      before !== undefined && withoutNumbers(before.message) === withoutNumbers(said) ? before.message : said
     failing.delete(key)
-    failing.set(key, { since, last: now })
-    return now - since >= LASTS
+    failing.set(key, { since, last: now, message })
+    return now - since >= LASTS ? message : undefined
   }
 
   async function watched<T>(key: string, write: Promise<WriteResult<T>>): Promise<WriteResult<T>> {
@@ -37,8 +49,10 @@ export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): (writer:
       return result
     } catch (error) {
       // One that has too much to do refuses nothing, and more writes would be more to do.
-      if (!(error instanceof ApiError) || error.status === 429 || !lasts(key)) throw error
-      return { outcome: 'rejected', message: error.message }
+      if (!(error instanceof ApiError) || error.status === 429) throw error
+      const message = lasting(key, error.message)
+      if (message === undefined) throw error
+      return { outcome: 'rejected', message }
     }
   }
 
@@ -51,4 +65,8 @@ export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): (writer:
     patchReportStatus: (name, seen, status) =>
       watched(`status of ${seen.uid}`, writer.patchReportStatus(name, seen, status)),
   })
+}
+
+function withoutNumbers(text: string): string {
+  return text.replaceAll(/\d+/g, '0')
 }
