@@ -337,6 +337,10 @@ t.test('no thumbprint is carried over as insecureFlag', async (t) => {
 const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
   [{ kubeVersion: '1.30.0' }, /requires kubeVersion: >=1\.31/],
   [{ values: { serviceAccount: { name: 'rollcall-agent' } } }, /rollcall-agent is the account of the agents/],
+  [
+    { values: { serviceAccount: { name: 'default' } } },
+    /default is the account of every Pod that names none/,
+  ],
   [{ values: { serviceAccount: { name: "x' || true" } } }, /serviceAccount[./]name/],
   [
     { values: { controller: { extraArgs: ['--config=/x'] } } },

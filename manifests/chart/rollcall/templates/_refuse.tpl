@@ -3,6 +3,9 @@
 {{- if eq (include "rollcall.account" .) "rollcall-agent" }}
 {{- fail "serviceAccount.name: rollcall-agent is the account of the agents; give the controller another one" }}
 {{- end }}
+{{- if eq (include "rollcall.account" .) "default" }}
+{{- fail "serviceAccount.name: default is the account of every Pod that names none, and they would have the controller's rights; give the controller another one" }}
+{{- end }}
 {{- range .Values.controller.extraArgs }}
 {{- if has (regexFind `^--[^=]*` .) (list "--config" "--cloud-config" "--identity" "--listen" "--lease-name" "--lease-namespace") }}
 {{- fail (printf "controller.extraArgs: %s cannot be given, because the chart's Pods, probes and rights depend on it; leave it out" (regexFind `^--[^=]*` .)) }}
