@@ -21,6 +21,8 @@ t.test('however many there are, and whatever they say', async (t) => {
 })
 
 t.test('anything else comes from somebody else, and is ignored', async (t) => {
-  for (const text of [undefined, '', '{', '[]', '{"by":"a","at":"now","troubles":[]}', 'x'.repeat(70_000)])
+  const tooMany = JSON.stringify({ ...record, troubles: Array.from({ length: 33 }, () => trouble) })
+  const others = ['', '{', '[]', '{"by":"a","at":"now","troubles":[]}', 'x'.repeat(70_000), tooMany]
+  for (const text of [undefined, ...others])
     t.equal(troublesIn(text === undefined ? {} : { [NAME]: text }), undefined)
 })

@@ -19,14 +19,17 @@ const TroubleRecord = v.object({
   by: v.string(),
   /** When it was written, by the leader's clock. */
   at: time,
-  troubles: v.array(
-    v.object({
-      key: v.string(),
-      message: v.string(),
-      since: time,
-      /** The vCenter whose Nodes are not followed meanwhile; empty for all of them. */
-      stops: v.exactOptional(v.string()),
-    }),
+  troubles: v.pipe(
+    v.array(
+      v.object({
+        key: v.string(),
+        message: v.string(),
+        since: time,
+        /** The vCenter whose Nodes are not followed meanwhile; empty for all of them. */
+        stops: v.exactOptional(v.string()),
+      }),
+    ),
+    v.maxLength(MAX_TROUBLES),
   ),
 })
 const RecordText = v.pipe(v.string(), v.maxLength(MAX_TEXT), v.parseJson(), TroubleRecord)
