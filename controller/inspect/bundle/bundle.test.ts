@@ -7,7 +7,8 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import { createCertificateAuthority } from '../../../test/servers/pki.ts'
-import { gatherBundle, withoutSecrets } from './bundle.ts'
+import { gatherBundle } from './bundle.ts'
+import { withoutSecrets } from './redact.ts'
 
 const TOKEN = 'planted-token-0d11'
 const PASSWORD = 'planted-password-44b0'
@@ -45,7 +46,11 @@ const ANSWERS: Readonly<Record<string, string>> = {
 }
 
 /** The bundle of a cluster that gives these answers, and what it was asked for. */
-async function gather(t: Test, answers: Readonly<Record<string, string>>) {
+async function gather(
+  t: Test,
+  answers: Readonly<Record<string, string>>,
+  login = `user: u, password: ${PASSWORD}`,
+) {
   const asked: string[] = []
   const dir = t.testdir()
   const ca = await createCertificateAuthority(dir)
@@ -68,7 +73,7 @@ async function gather(t: Test, answers: Readonly<Record<string, string>>) {
     `{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: "https://127.0.0.1:${port}", certificate-authority: ${ca.caFile}}}],` +
       ` users: [{name: a, user: {token: ${TOKEN}}}], contexts: [{name: a, context: {cluster: a, user: a}}]}`,
   )
-  const conf = `vcenter: {main: {server: 127.0.0.1, port: 1, user: u, password: ${PASSWORD}, insecureFlag: true}}`
+  const conf = `vcenter: {main: {server: 127.0.0.1, port: 1, ${login}, insecureFlag: true}}`
   const text = await gatherBundle(
     {
       clock: systemClock,
@@ -105,6 +110,14 @@ t.test('the leader is asked for its log and its metrics, and what is a secret in
   t.match(text, '===== status =====\n\nthe table\n')
   t.ok(asked.some((path) => path.endsWith('/log?container=controller&tailLines=5000')))
   for (const secret of [TOKEN, PASSWORD]) t.notMatch(text, secret)
+})
+
+t.test('of a password that cannot be read it says that it did not look for it', async (t) => {
+  const { text } = await gather(t, ANSWERS, 'secretName: s, secretNamespace: n')
+  t.match(
+    text,
+    /^the password for vCenter main could not be read, so nobody has looked for it in this text\n\n=====/,
+  )
 })
 
 t.test('whoever writes the Lease cannot choose what is read in the name of a Pod', async (t) => {

@@ -19,6 +19,7 @@ import {
   prepareToAsk,
 } from '../doctor/prepare.ts'
 import { statusOf } from '../status/node-status.ts'
+import { withoutSecrets } from './redact.ts'
 
 export interface BundleOptions extends DoctorOptions {
   /** What `status` prints. Throws where it cannot be read. */
@@ -43,9 +44,9 @@ const METRICS_PORT = 10270
 export async function gatherBundle(options: BundleOptions, signal: AbortSignal): Promise<string> {
   const client = connect(options)
   try {
-    const { configured } = await findConfiguration(options, client, signal)
+    const { configured, accounts } = await findConfiguration(options, client, signal)
     const opened = () => opens(client)
-    const leader = attempt(() => findLeader(opened(), options, signal))
+    const leader = attempt(() => findLeader(opened(), options, accounts.controller.namespace, signal))
     const known = once(() => nodesAndReports(client, signal))
     const log = (query: Readonly<Record<string, string>>) => async () => {
       const { path, container } = await found(leader)
@@ -62,14 +63,16 @@ export async function gatherBundle(options: BundleOptions, signal: AbortSignal):
       ['log of the leader, before its last restart', log({ previous: 'true' })],
     ]
     const texts = await Promise.all(sections.map(([, read]) => attempt(read)))
-    const secrets = configured.ok ? await secretsOf(configured.value, client, options, signal) : []
+    const { secrets, unknown } = configured.ok
+      ? await secretsOf(configured.value, client, options, signal)
+      : { secrets: [], unknown: [] }
     signal.throwIfAborted()
     const parts = sections.map(([title], index) => {
       const text = texts[index]
       const said = text?.ok === true ? text.value : `could not be read: ${messageOf(text?.error)}`
       return `===== ${title} =====\n\n${said.trimEnd()}\n`
     })
-    return escapeUnprintable(withoutSecrets(parts.join('\n'), secrets))
+    return escapeUnprintable(withoutSecrets([...unknown, ...parts].join('\n'), secrets))
   } finally {
     if (client.ok) await client.value.close()
   }
@@ -181,7 +184,12 @@ const Pod = v.object({
 })
 
 /** Where the API server has the leader's log and its metrics. */
-async function findLeader(client: KubeClient, { lease }: BundleOptions, signal: AbortSignal) {
+async function findLeader(
+  client: KubeClient,
+  { lease }: BundleOptions,
+  namespace: string,
+  signal: AbortSignal,
+) {
   const holder =
     (await createLeaseStore(client, lease.namespace, lease.name).get(signal))?.record.holder ?? ''
   if (holder === '') throw new Error(`no replica holds the Lease ${lease.namespace}/${lease.name}`)
@@ -198,7 +206,8 @@ async function findLeader(client: KubeClient, { lease }: BundleOptions, signal: 
     },
     signal,
   )
-  const [pod] = pods.toSorted((one) => (one.metadata.namespace === lease.namespace ? -1 : 1))
+  // Elsewhere anybody may have given a Pod that name.
+  const [pod] = pods.toSorted((one) => (one.metadata.namespace === namespace ? -1 : 1))
   if (pod === undefined)
     throw new Error(`${holder} leads, and there is no Pod ${name}: add its log and its /metrics by hand`)
   const { containers } = pod.spec
@@ -243,70 +252,25 @@ async function readText(
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** All credentials of the configuration, also those that Secrets and folders have. */
+/** All credentials of the configuration, also those that Secrets and folders have, and a line for each that is not known. */
 async function secretsOf(
   configured: Parameters<typeof prepareToAsk>[0],
   client: Result<KubeClient>,
   options: BundleOptions,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<{ readonly secrets: readonly string[]; readonly unknown: readonly string[] }> {
   const { vCenters } = await prepareToAsk(configured, client, options, signal)
-  return [...configured.loaded.config.vCenters, ...vCenters].flatMap(
+  const secrets = [...configured.loaded.config.vCenters, ...vCenters].flatMap(
     ({ password, userSource, user, sessionManager }) => [
       password.reveal(),
       ...(userSource === undefined ? [] : [user]),
       ...(sessionManager === undefined ? [] : [sessionManager]),
     ],
   )
+  const unknown = vCenters.flatMap(({ name, password }) =>
+    password.reveal() === ''
+      ? [`the password for vCenter ${name} could not be read, so nobody has looked for it in this text\n`]
+      : [],
+  )
+  return { secrets, unknown }
 }
-
-const REDACTED = '[redacted]'
-
-/** Exported for its test. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  const forms = secrets.flatMap(formsOf)
-  const known = [...new Set(forms)].filter((form) => form !== '').sort((a, b) => b.length - a.length)
-  const cut = known.reduce((all, form) => all.replaceAll(form, REDACTED), text)
-  return CREDENTIALS.reduce((all, pattern) => all.replace(pattern, REDACTED), cut)
-}
-
-/** As it is, in a URL, in XML, in Base64 wherever it stands there; and each of these in JSON, also in a text of JSON in JSON. */
-function formsOf(secret: string): readonly string[] {
-  const inXML = secret.replace(/[&<>"']/g, (character) => XML_ESCAPES[character] ?? character)
-  const plain = [secret, encodeURIComponent(secret), inXML, ...inBase64(secret)]
-  const inJSON = (text: string) => JSON.stringify(text).slice(1, -1)
-  // The API server's, which is Go's.
-  const inGoJSON = (text: string) =>
-    inJSON(text).replace(/[&<>]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
-  return plain.flatMap((form) => [form, inJSON(form), inJSON(inJSON(form)), inGoJSON(form)])
-}
-
-const XML_ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-}
-
-/** Characters of Base64 that are too few to be told from other words. */
-const LEAST_BASE64 = 8
-
-/** What of the Base64 of a longer text depends on this part of it alone, after any number of bytes. */
-function inBase64(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret)
-  const parts = [0, 1, 2].flatMap((before) => {
-    const all = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
-    const part = all.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))
-    return part.length < LEAST_BASE64 ? [] : [part, part.replaceAll('+', '-').replaceAll('/', '_')]
-  })
-  return [bytes.toString('base64'), ...parts]
-}
-
-/** What is a credential wherever it stands: in a URL, in a header, a token of the API server, a private key. */
-const CREDENTIALS: readonly RegExp[] = [
-  /(?<=\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/"'\\]+(?=@)/gi,
-  /(?<=\b(?:bearer|basic) )[\w+/.=~-]{8,}/gi,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g,
-]
