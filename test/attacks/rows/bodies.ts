@@ -13,7 +13,11 @@ export const bodies = theme('Reports made to overload their readers', {
     'field not declared in schema',
   ),
   depth: row('100,000 nested lists', 'API server', 'exceeded max depth'),
-  aliases: row('a YAML document that grows a million times by its aliases', 'API server', 'YAML'),
+  aliases: row(
+    'a YAML document that grows a million times by its aliases',
+    'API server',
+    'excessive aliasing',
+  ),
   'not Unicode': row('bytes that are not UTF-8', 'API server', 'invalid'),
   'upper case': row('its serial number in upper case, in braces, without hyphens', 'schema', 'should match'),
   'all at the limit': row('every list and text as long as the schema allows', 'nobody needs to', 'Proven'),

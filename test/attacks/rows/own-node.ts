@@ -22,7 +22,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
   'provider ID': kubelet(
     "the victim's provider ID, once initialized",
     'API server',
-    'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+    'spec.providerID: Invalid value: null: field cannot be modified once set',
   ),
   taint: kubelet(
     'remove the taint, before it is initialized',
