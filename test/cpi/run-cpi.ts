@@ -158,5 +158,7 @@ async function sayAlive(cluster: Cluster, node: NodeObject): Promise<void> {
     { status: { conditions: [{ type: 'Ready', status: ready(node) ?? 'True', lastHeartbeatTime }] } },
     { contentType: 'application/strategic-merge-patch+json' },
   )
+  // The CPI may have deleted it since.
+  if (status === 404) return
   if (status !== 200) throw new Error(`the kubelet of ${name} may not say that it lives (${status})`)
 }

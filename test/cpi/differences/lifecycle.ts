@@ -31,6 +31,8 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
     because: 'The VM exists, and a setting must not delete the Nodes of machines that run.',
+    // The CPI looks every five seconds, and nothing tells when it has looked.
+    byChance: true,
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'exists' && cpi === false && one.node?.ready !== undefined && isOutOfScope(scenario, one),
   },
