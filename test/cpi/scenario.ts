@@ -32,6 +32,14 @@ export interface Scenario {
 /** An argument with which neither provider looks for machines that are off or gone. */
 export const NO_LIFECYCLE = '--controllers=*,-cloud-node-lifecycle'
 
+/** A machine whose only vNIC has these addresses. */
+export const at = (...addresses: readonly string[]): { readonly nics: readonly GuestNic[] } => ({
+  nics: [{ addresses: [...addresses] }],
+})
+
+/** A Node that another provider has initialized before. */
+export const BEFORE = { providerID: 'plain', untainted: true } as const satisfies KubeletNode
+
 export type AddressSetting =
   | 'internalNetworkSubnetCidr'
   | 'externalNetworkSubnetCidr'

@@ -1,10 +1,8 @@
 /** What happens after both providers have initialized a Node; and settings that the CPI takes as arguments. */
-import type { GuestNic } from '../servers/control.ts'
-import { type KubeletNode, NO_LIFECYCLE, type Scenario } from './scenario.ts'
+import { at, BEFORE, NO_LIFECYCLE, type Scenario } from './scenario.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
-const BEFORE = { providerID: 'plain', untainted: true } as const satisfies KubeletNode
 const TAGS = [
   { object: 'DC0', label: 'region', tag: 'region-0' },
   { object: 'DC0_C0', label: 'zone', tag: 'zone-0' },
@@ -13,10 +11,6 @@ const TAGS = [
 const OFF = { name: 'it is off', powerState: 'poweredOff' } as const
 const SILENT = { name: 'it is not Ready', ready: 'Unknown' } as const
 const BACK = { name: 'it runs again', powerState: 'poweredOn', ready: 'True' } as const
-
-const at = (...addresses: readonly string[]): { nics: readonly GuestNic[] } => ({
-  nics: [{ addresses: [...addresses] }],
-})
 
 export const LATER: readonly Scenario[] = [
   {

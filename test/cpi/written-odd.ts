@@ -1,17 +1,12 @@
 /** Machines and Nodes as they should not be, and files in their less common forms. */
-import type { GuestNic } from '../servers/control.ts'
-import type { KubeletNode, Scenario } from './scenario.ts'
+import { at, BEFORE, type Scenario } from './scenario.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
-const BEFORE = { providerID: 'plain', untainted: true } as const satisfies KubeletNode
 const TAGS = [
   { object: 'DC0', label: 'region', tag: 'region-0' },
   { object: 'DC0_C0', label: 'zone', tag: 'zone-0' },
 ] as const
-const at = (...addresses: readonly string[]): { nics: readonly GuestNic[] } => ({
-  nics: [{ addresses: [...addresses] }],
-})
 
 export const ODD: readonly Scenario[] = [
   {

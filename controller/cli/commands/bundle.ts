@@ -4,13 +4,11 @@ import { createInterface } from 'node:readline'
 import { attempt, ok } from '../../../agent/shared/result.ts'
 import { gatherBundle } from '../../inspect/bundle/bundle.ts'
 import { printRecording, recordVCenter, uuidsToFollow } from '../../inspect/bundle/record-vcenter.ts'
-import { MOUNTED_CONFIG } from '../../inspect/doctor/config-of-cluster.ts'
 import { connect, findConfiguration, nodesAndReports, prepareToAsk } from '../../inspect/doctor/prepare.ts'
 import { ALL_NODES, printStatus } from '../../inspect/status/print-status.ts'
-import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { listed } from '../../lib/listed.ts'
-import { checkNames, namespaceOf, OPTIONS, peopleFlags } from '../command-line/options.ts'
-import { command, configSource, partsOf, type Surroundings } from './command.ts'
+import { command, type Surroundings } from './command.ts'
+import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './inspection.ts'
 import { look } from './status.ts'
 
 /** What is written to standard output, and asks nobody. */
@@ -23,40 +21,17 @@ const STDOUT = '-'
 export const BUNDLE = command({
   does: 'writes one file for a bug report, without credentials; with --vcenter instead what that vCenter answers, without anything that identifies the site',
   required: [],
-  optional: [
-    'vcenter',
-    'file',
-    'yes',
-    'config',
-    'namespace',
-    'config-secret',
-    'kubeconfig',
-    'context',
-    'lease-namespace',
-    'lease-name',
-  ],
+  optional: ['vcenter', 'file', 'yes', ...INSPECTION_OPTIONS],
   parse(values) {
-    const namespace = namespaceOf(values)
-    if (!namespace.ok) return namespace
-    const name = values.get('config-secret') ?? OPTIONS['config-secret'].default
-    const secret = checkNames({ namespace: 'any', name }, { namespace: '', name: '--config-secret' })
-    if (!secret.ok) return secret
-    const flags = peopleFlags(values)
+    const flags = inspectionFlags(values)
     if (!flags.ok) return flags
     const vCenter = values.get('vcenter')
     const file =
       values.get('file') ?? (vCenter === undefined ? 'rollcall-bundle.txt' : 'rollcall-recording.json')
-    const all = {
-      vCenter,
-      file,
-      yes: values.has('yes'),
-      config: values.get('config'),
-      configSecret: { namespace: namespace.value, name },
-    }
-    return ok({ ...flags.value, ...all })
+    return ok({ ...flags.value, vCenter, file, yes: values.has('yes') })
   },
   async start(flags, surroundings, signal) {
-    const { environment, stdout, warn } = surroundings
+    const { stdout, warn } = surroundings
     const { file, vCenter, yes } = flags
     if (file !== STDOUT && existsSync(file))
       throw new Error(`${file} is there already: remove it, or name another file with --file`)
@@ -64,13 +39,7 @@ export const BUNDLE = command({
       throw new Error(
         'nobody can be asked whether to write the file: give --yes, or --file=- for standard output',
       )
-    const path = flags.config ?? (existsSync(MOUNTED_CONFIG) ? MOUNTED_CONFIG : undefined)
-    const options = {
-      ...partsOf(flags, surroundings, 'silent'),
-      config: path === undefined ? undefined : configSource(path, environment),
-      configSecret: flags.configSecret,
-      credentials: operatorCredentials(flags, environment),
-    }
+    const options = inspectionParts(flags, surroundings)
     const text =
       vCenter === undefined
         ? await gatherBundle(
