@@ -15,11 +15,11 @@ import { look } from './status.ts'
 const STDOUT = '-'
 
 /**
- * Writes one file for a bug report; or, of a vCenter, what it answers, with everything replaced that identifies the site.
+ * Writes one file for a bug report; or, of a vCenter, what it answers, with names, addresses and identifiers replaced.
  * These are two files: beside the names of the first, those of the second could be guessed.
  */
 export const BUNDLE = command({
-  does: 'writes one file for a bug report, without credentials; with --vcenter instead what that vCenter answers, without anything that identifies the site',
+  does: 'writes one file for a bug report, without credentials; with --vcenter instead what that vCenter answers, with names, addresses and identifiers replaced',
   required: [],
   optional: ['vcenter', 'file', 'yes', ...INSPECTION_OPTIONS],
   parse(values) {
