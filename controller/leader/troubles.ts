@@ -12,7 +12,7 @@ import type { Trouble } from '../types/trouble.ts'
 
 /** Milliseconds between two looks. */
 const INTERVAL = 2_000
-/** Milliseconds for which a trouble must last before it is told: a leader that begins has some that pass by themselves. */
+/** Milliseconds for which a trouble must last before it is reported: when a leader starts, some pass by themselves. */
 const SETTLES = 10_000
 /** Milliseconds after which the record is written again though nothing has changed. */
 const REFRESH = 300_000
@@ -83,7 +83,7 @@ export function tellTroubles(
           return withTroubles(annotations, { by: identity, at: timestamp(now), troubles })
         }, signal),
       )
-      // What fails is tried again at the next look: whoever cannot write the Lease does not lead for long.
+      // A failure is retried at the next look: a replica that cannot write the Lease does not lead for long.
       if (!done.ok || !done.value) return
       written = { troubles, at: clock.monotonic() }
       for (const each of news) tell(each)

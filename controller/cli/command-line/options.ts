@@ -8,7 +8,7 @@ import type { LeaseName } from '../../kubernetes/lease.ts'
 export interface OptionRow {
   /** What the help calls its value; a switch takes none. */
   readonly value?: string
-  /** One letter that is as good as its name. */
+  /** A letter that is short for the name. */
   readonly short?: string
   /** All values that it takes, where those are few; a command may have more. */
   readonly words?: readonly string[]

@@ -11,7 +11,7 @@ import { command, type Surroundings } from './command.ts'
 import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './inspection.ts'
 import { look } from './status.ts'
 
-/** What is written to standard output, and asks nobody. */
+/** The file name that means standard output; nobody is asked then. */
 const STDOUT = '-'
 
 /**
@@ -57,7 +57,7 @@ export const BUNDLE = command({
       warn('nothing was written')
       return 1
     }
-    // Nobody else's to read, and never over what is there.
+    // Only its owner may read the file, and an existing file is never overwritten.
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
     warn(`${file} is written`)
     return 0
@@ -89,7 +89,7 @@ async function record(
   }
 }
 
-/** Asks a person; no answer is a no. */
+/** Asks a person; without an answer nothing is written. */
 async function confirms(
   question: string,
   { stdin, stdout }: Pick<Surroundings, 'stdin' | 'stdout'>,

@@ -54,7 +54,7 @@ export const PLAN = command({
       for (const warning of config?.loaded.warnings ?? []) warn(warning)
       return config
     }
-    // A mistake in it is said before the cluster is asked.
+    // A mistake in it is reported before the cluster is asked.
     const named =
       path === undefined
         ? undefined

@@ -20,7 +20,7 @@ export interface ClusterAround extends Basics {
   /** Whom the API server takes us for. */
   readonly user: string
   readonly accounts: Accounts
-  /** That the replicas compete for. */
+  /** The Lease that the replicas compete for. */
   readonly lease: LeaseName
   /** Milliseconds since the epoch. */
   readonly apiServerTime: () => number

@@ -30,9 +30,9 @@ export interface DoctorOptions extends Basics {
   readonly config: ConfigSource | undefined
   /** By default in the namespace of the controller's account. */
   readonly configSecret: Pick<LeaseName, 'name'> & { readonly namespace: string | undefined }
-  /** Or why there is none. */
+  /** The credential, or why there is none. */
   readonly credentials: Result<CredentialLocation>
-  /** That the replicas compete for. */
+  /** The Lease that the replicas compete for. */
   readonly lease: LeaseName
   readonly version: string
 }
