@@ -44,7 +44,7 @@ const OBJECTS: Readonly<Record<string, readonly object[]>> = {
 }
 
 /** A new Node with its report and its VM, in a cluster where kubelets ask for certificates. */
-async function setUp(t: Test, initializes = true) {
+async function setUp(t: Test, initializes = true, settled = () => true) {
   const clock = createHandClock()
   const sent: KubeRequest[] = []
   const client = copyCluster({
@@ -60,24 +60,29 @@ async function setUp(t: Test, initializes = true) {
   const { config } = await load(file(), {}, {}, given)
   const metrics = createMetrics({ version: '0', lease: 'rollcall', clock })
   const ending = new AbortController()
+  let answer: () => void = () => undefined
   const engine = createEngine(
     {
       config,
       client: observed(client, (request) => sent.push(request)),
-      openInventory: ({ name }) => ({
-        ...inventory({
-          vCenter: name,
-          lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
-          instanceUUID: () => vm().vCenter.instanceUUID,
-        }),
-        provableEverywhere: () => undefined,
-        connected: () => true,
-        datacenters: () => undefined,
-        lackingCategories: () => new Map(),
-        certificateExpiry: () => undefined,
-        passwordChanged: () => undefined,
-        run: aborted,
-      }),
+      openInventory: ({ name }, onChange) => {
+        answer = () => onChange([])
+        return {
+          ...inventory({
+            vCenter: name,
+            lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
+            instanceUUID: () => vm().vCenter.instanceUUID,
+          }),
+          provableEverywhere: () => undefined,
+          connected: () => true,
+          datacenters: () => undefined,
+          lackingCategories: () => new Map(),
+          certificateExpiry: () => undefined,
+          settled,
+          passwordChanged: () => undefined,
+          run: aborted,
+        }
+      },
       policy: () => ({ state: () => ({ state: 'in-force' }), run: aborted }),
       interlock: () => ({
         state: () => ({ state: 'open' }),
@@ -103,7 +108,7 @@ async function setUp(t: Test, initializes = true) {
     await running
   })
   const writes = () => sent.filter(({ method }) => method !== 'GET').map(({ path }) => path)
-  return { engine, clock, writes }
+  return { engine, clock, writes, answer: () => answer() }
 }
 
 t.test('a second loop runs by its row: what the first decides, it acts upon', async (t) => {
@@ -121,6 +126,28 @@ t.test('a second loop runs by its row: what the first decides, it acts upon', as
   ])
   t.same(engine.problems(), [])
   t.equal(engine.isIdle(), true)
+})
+
+t.test('nothing is decided at the start before the vCenter has answered for what is known', async (t) => {
+  let isSettled = false
+  const { engine, clock, writes, answer } = await setUp(t, true, () => isSettled)
+  await clock.turn(1_900)
+  answer()
+  await clock.turn(10)
+  t.same(writes(), [])
+  t.equal(engine.isIdle(), false)
+  isSettled = true
+  answer()
+  await clock.turn(10)
+  t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
+})
+
+t.test('a vCenter that does not answer holds up the start of the loops for two seconds', async (t) => {
+  const { clock, writes } = await setUp(t, true, () => false)
+  await clock.turn(1_900)
+  t.same(writes(), [])
+  await clock.turn(200)
+  t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
 })
 
 t.test('a loop that the configuration turns off is not there', async (t) => {

@@ -45,6 +45,12 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
     Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun' | 'agentVersions'>
 }
 
+/**
+ * How long the first decisions wait for what the vCenters answer, milliseconds. Without it each Node would be decided on three
+ * times at a start: before its VM is known, before the VM's tags are, and then.
+ */
+const FIRST_ANSWERS = 2_000
+
 /** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends RunningLoop {
   /** Its problems, then its remarks. */
@@ -66,7 +72,12 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
       for (const loop of loops) loop.add(name)
     },
   }
-  const onInventory = createInventoryHandler(index, queue)
+  const enqueueConcerned = createInventoryHandler(index, queue)
+  let noteAnswer: () => void = () => undefined
+  const onInventory = (uuids: Iterable<string>) => {
+    enqueueConcerned(uuids)
+    noteAnswer()
+  }
   const inventories = config.vCenters.map((vCenter) => ports.openInventory(vCenter, onInventory))
   const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
@@ -152,10 +163,22 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     }),
   )
 
+  /** Resolves once every vCenter has answered for all that is known at the start, or after a while. */
+  async function firstAnswers(signal: AbortSignal): Promise<void> {
+    const answered = new AbortController()
+    noteAnswer = () => {
+      if (inventories.every((inventory) => inventory.settled())) answered.abort()
+    }
+    noteAnswer()
+    await clock.sleep(FIRST_ANSWERS, AbortSignal.any([signal, answered.signal]))
+    noteAnswer = () => undefined
+  }
+
   const work: Task = async (signal) => {
     const listed = [synced.nodes.promise, synced.reports.promise, csiNodes.known, interlock.known]
     await Promise.race([Promise.all(listed), aborted(signal)])
     if (!signal.aborted) ports.onSynced()
+    await firstAnswers(signal)
     await Promise.all(loops.map(({ run }) => run(signal)))
   }
 

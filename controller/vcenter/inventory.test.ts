@@ -101,9 +101,12 @@ t.test(
     await until('a session', () => lab.inventory.connected())
     // The first look for tags finds none to read.
     await sleep(300)
+    t.equal(lab.inventory.settled(), true, 'nothing waits for an answer')
     lab.inventory.follow(vm.uuid)
+    t.equal(lab.inventory.settled(), false)
     await answered(lab, vm.uuid)
     await until('ancestry', () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.ancestry)
+    t.equal(lab.inventory.settled(), true, 'its tags are known too')
     t.equal((await lab.vCenter.calls()).operations.FindAllByUuid, 1)
     t.equal((await lab.vCenter.calls()).operations.FindByUuid, undefined)
   },

@@ -241,6 +241,13 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     last.abort()
   }
 
+  function allKnown(): boolean {
+    if (!store.isAnswered(store.followed())) return false
+    for (const machine of store.machines())
+      if (!locations.tagged(machine).every(locations.hasTags)) return false
+    return true
+  }
+
   return {
     vCenter,
     run,
@@ -284,6 +291,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     provableEverywhere: prober.provableEverywhere,
     failure: () => health.failure(),
     connected: () => health.connected(),
+    settled: () => health.failure() !== undefined || allKnown(),
     datacenters: () => datacenters,
     lackingCategories: locations.lacking,
     certificateExpiry: () => certificateExpiry,
