@@ -107,8 +107,8 @@ t.test('lists in pages, then watches', async (t) => {
   t.equal(it.watch.size, 2)
   t.ok(it.watch.synced)
   t.same(it.stub.requests, [
-    'GET /api/v1/things?limit=500',
-    'GET /api/v1/things?limit=500&continue=next+page',
+    'GET /api/v1/things?limit=250',
+    'GET /api/v1/things?limit=250&continue=next+page',
     'GET /api/v1/things?watch=true&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=300',
   ])
 })

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { AnswerTooLongError, type KubeClient } from './client.ts'
 
-/** Objects per page at first. A page of 500 ordinary Nodes is some 5 MB of JSON, which is kept until the next page. */
-const PAGE_SIZE = 500
+/** Objects per page at first. One of ordinary Nodes is some 2.5 MB of JSON, and ten times as much while it is read. */
+const PAGE_SIZE = 250
 /** Pages of a list: half a million objects. */
 const MAX_PAGES = 1_000
 /** The API server's own limit for any request but a watch. */
