@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { type OwnCluster, startCluster } from '../servers/start-cluster.ts'
 import { nodeObject } from '../world/kubelet.ts'
@@ -50,6 +51,7 @@ export async function benchAdmission(progress: (text: string) => void): Promise<
   await using ours = await startCluster()
   await applyManifests(ours)
   const token = await serviceAccountToken(ours, 'rollcall-controller')
+  await inForce(ours, token)
   const figures: AdmissionFigure[] = []
   for (const shape of SHAPES) {
     progress(`writes to a Node with ${shape.labels} labels and ${shape.taints} taints`)
@@ -83,6 +85,19 @@ export async function benchAdmission(progress: (text: string) => void): Promise<
     }
   }
   return figures
+}
+
+/** Resolves once the policies refuse what they must: a figure of policies that are not in force would be too good. */
+async function inForce(cluster: OwnCluster, token: string): Promise<void> {
+  await cluster.request('POST', '/api/v1/nodes', nodeObject({ name: 'watched', biosUUID: randomUUID() }))
+  await until('the policies are in force', async () => {
+    const foreign = { metadata: { labels: { 'example.com/not-ours': randomUUID() } } }
+    const { body } = await cluster.request<{ message?: string }>('PATCH', '/api/v1/nodes/watched', foreign, {
+      contentType: MERGE,
+      token,
+    })
+    return body.message?.includes('ValidatingAdmissionPolicy')
+  })
 }
 
 /** Creates an initialized Node of this shape; without a token, an administrator stands for the controller. */
