@@ -33,7 +33,7 @@ function withTable(page: string, name: string, where: string, rows: readonly Dif
   const table = [
     line(header),
     line(header.map(() => '---')),
-    ...rows.map(({ what, cpi, rollcall, because }) => line([what, cpi, rollcall, because])),
+    ...rows.map(({ what, cpi, rollcall, because = '' }) => line([what, cpi, rollcall, because])),
   ].join('\n')
   return page.replace(
     new RegExp(`(<!-- generated: ${name} -->\\n)[\\s\\S]*?(\\n<!-- end -->)`),

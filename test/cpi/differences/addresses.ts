@@ -9,8 +9,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
     cpi: "the guest's",
-    rollcall:
-      "the one that the kubelet gave the Node, otherwise the guest's, otherwise the Node's name; never another Node's",
+    rollcall: "the one that the kubelet gave the Node, otherwise the guest's, otherwise the Node's name",
     because: 'The kubelet requested its certificate for that name.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
@@ -22,7 +21,6 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     cpi: 'both Nodes get it',
     rollcall:
       'one Node gets it; the other takes another address of its machine, or waits and says whose it is',
-    because: 'Traffic for one node would go to another.',
     explains({ part, cpi, rollcall }, { scenario: { cases }, case: one }) {
       const shared = sharedAddresses(cases, one)
       if (part === 'initialized') return cpi === true && shared.size > 0
@@ -33,10 +31,9 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   },
   {
     what: "A running Node's addresses, after VMware Tools report others or in another order",
-    cpi: 'follow the order in which Tools report them, every five minutes',
-    rollcall:
-      'stay as long as they exist and the configuration does not prefer others, unless they look like a virtual IP; an IPv6 address with a host prefix stays, because DHCPv6 assigns those; they are never rewritten just for their order',
-    because: 'Tools change their order, and a Node that changes its address loses connections.',
+    cpi: 'follow Tools, every five minutes',
+    rollcall: 'stay as long as they exist and the configuration does not prefer others',
+    because: 'A Node that changes its address loses connections.',
     explains({ part, rollcall }, { case: one, before }) {
       if (part !== 'addresses' || before === undefined) return false
       const had = ipsOf(before.rollcall.status.addresses)
@@ -47,9 +44,8 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   },
   {
     what: 'An initialized Node whose VM reports its first address after the provider has started',
-    cpi: 'looks for the VM when it starts or the Node appears, and again only while the Node is not Ready; until then the Node gets no addresses',
+    cpi: 'gets them only while it is not Ready, or after a restart of the CPI',
     rollcall: 'gets them as soon as they are reported',
-    because: 'A machine may take longer to start than a provider.',
     explains: ({ part, cpi }, { case: { node = {} }, before }) =>
       part === 'addresses' &&
       before !== undefined &&
@@ -60,14 +56,13 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     what: '`--node-ip` `::` or `0.0.0.0`, by which a kubelet asks for a family',
     cpi: 'the Node stays uninitialized',
     rollcall: 'counts it as not set; `ipFamily` decides',
-    because: 'It names no address.',
     explains: ({ part }, { case: one }) => givesUp(part, one) && one.node?.nodeIP === '::',
   },
   {
     what: 'An address with leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
     cpi: 'reads it as decimal',
     rollcall: 'the Node stays uninitialized, and the condition says so',
-    because: 'Others read it as octal; kubelets write none.',
+    because: 'Others read it as octal.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === true && /\.0\d/.test(one.node?.nodeIP ?? ''),
   },
@@ -75,24 +70,22 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     what: '`--node-ip` with a space after the comma, or empty',
     cpi: 'the Node stays uninitialized',
     rollcall: 'it is read, or counts as not set',
-    because: 'The meaning is clear.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === false && /, |^$/.test(one.node?.nodeIP ?? '-'),
   },
   {
     what: '`--node-ip` is on the VM, but is not what subnets, networks or order would choose',
-    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
+    cpi: 'is stuck',
     rollcall: 'it is used, unless it is excluded',
-    because: 'Whoever configured the kubelet chose that address.',
+    because: 'Whoever configured the kubelet chose it.',
     explains: ({ part }, { scenario, case: one }) =>
       givesUp(part, one) && !lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
     what: 'A family of `ipFamily` has no address, or only excluded ones',
-    cpi: 'a new Node stays uninitialized, without addresses; a running one keeps what it had, the other family too',
+    cpi: 'a new Node stays uninitialized; a running one keeps what it had',
     rollcall:
-      'the other family is written; a new Node keeps its taint until both are there, unless `nodes.requireAllFamilies` is `false`; a running Node keeps its address of that family, and if it had none, `FamilyMissing` says so',
-    because: 'The addresses that exist can be used, and kept current.',
+      'the other family is written; a new Node waits for both, unless `nodes.requireAllFamilies` is `false`; a running one keeps its address of that family, or says `FamilyMissing`',
     explains: ({ part, rollcall }, { scenario, case: one }) =>
       part === 'addresses' &&
       (lacksFamily(scenario, one) || isOfOneFamily(rollcall, familiesOf(scenario, one))),
@@ -101,15 +94,13 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     what: 'The same, and `--node-ip` is of the other family alone',
     cpi: 'the Node stays uninitialized',
     rollcall: 'it is initialized with that family',
-    because: 'The other one would not be written anyway.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
     what: 'Spaces in a list of subnets: `10.0.0.0/8, fd00::/8`',
-    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
+    cpi: 'is stuck',
     rollcall: 'they are ignored',
-    because: 'The meaning is clear.',
     explains: ({ part }, { scenario: { nodes = {} }, case: one }) =>
       givesUp(part, one) && Object.values(nodes).some((list) => /, |\/\d+ /.test(list)),
   },
@@ -117,7 +108,6 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     what: 'Multicast and broadcast addresses',
     cpi: 'are taken',
     rollcall: 'are not',
-    because: 'No machine can be reached by them.',
     explains: ({ part }, { case: one }) =>
       (part === 'addresses' || part === 'initialized') &&
       addressesOf(one).some((address) => /^(22[4-9]|23\d|255\.255\.255\.255|ff)/.test(address)),

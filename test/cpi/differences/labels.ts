@@ -8,10 +8,10 @@ const BOTH: readonly Label[] = ['zone', 'region']
 
 export const IN_LABELS: readonly NodeRow[] = [
   {
-    what: 'Tags for one label at several levels, such as on the host and on its cluster',
-    cpi: "walks up until it has both labels, and a farther tag replaces a nearer one: with zone on host and cluster, and region on the datacenter, the zone is the cluster's",
-    rollcall: "the nearest counts: the zone is the host's",
-    because: 'A tag on a host, a rack or a single machine is meant as an exception from what is above it.',
+    what: 'Tags for one label at several levels, such as host and cluster',
+    cpi: 'a farther tag may replace a nearer one, until it has both labels',
+    rollcall: 'the nearest counts',
+    because: 'A tag on a host is meant as an exception from what is above it.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -27,10 +27,9 @@ export const IN_LABELS: readonly NodeRow[] = [
   {
     what: 'Several tags of one category on one object',
     byChance: true,
-    cpi: 'takes any of them, by the order in which vCenter lists them',
+    cpi: 'takes any of them',
     rollcall:
-      'takes the one that the Node has as its label, otherwise the first by name, and says so: `TagsAmbiguous`',
-    because: 'The order in which vCenter lists tags means nothing.',
+      "takes the one that is the Node's label, otherwise the first by name, and says so: `TagsAmbiguous`",
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -46,10 +45,9 @@ export const IN_LABELS: readonly NodeRow[] = [
     },
   },
   {
-    what: "Zone and region that are tagged on different sides: the host's (host, cluster, datacenter), the resource pool's, the VM's and its folders'",
-    cpi: 'takes both from the first side that has both; if none has, the Node stays uninitialized',
+    what: 'Zone and region tagged on different sides: host, resource pool, VM and folders',
+    cpi: 'takes both from the first side that has both; otherwise the Node stays uninitialized',
     rollcall: 'looks for each label separately, on the sides in the same order',
-    because: 'A zone tag on the cluster and a region tag on the folder say all that is needed.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const chains = chainsOf(scenario, one)
       const used = chainOfCPI(chains)
@@ -66,10 +64,10 @@ export const IN_LABELS: readonly NodeRow[] = [
   },
   {
     what: 'No zone tag or no region tag on anything above the VM',
-    cpi: 'a new Node stays uninitialized, an initialized one no longer gets addresses',
+    cpi: 'is stuck',
     rollcall:
-      'initializes it with the label that exists, and says what is missing; the other follows when the tag is there. With `topology.required: true` a new Node waits for it, and an initialized one is not affected',
-    because: 'A missing tag should not keep pods off a node (kubernetes/kubernetes#73002).',
+      'initializes it with the label that exists, and says what is missing; with `topology.required: true` a new Node waits',
+    because: 'A missing tag should not keep Pods off a node (kubernetes/kubernetes#73002).',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario
       const chains = chainsOf(scenario, one)
@@ -84,18 +82,17 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'Only `zone` or only `region` under `labels`',
     cpi: 'writes neither',
     rollcall: 'writes that one',
-    because: 'It was asked for.',
     explains: ({ part, cpi }, { scenario: { labels = BOTH }, case: { node = {} } }) =>
       labels.length === 1 &&
       labelOf(part) === labels[0] &&
       cpi === node.labels?.[part.slice('label '.length)],
   },
   {
-    what: 'A tag whose name is not a valid label value: `zone 1 / left`, `北京-1`, or more than 63 characters',
-    cpi: 'the Node stays uninitialized, because the API server refuses the label',
+    what: 'A tag whose name is not a valid label value: `zone 1 / left`, `北京-1`',
+    cpi: 'the Node stays uninitialized',
     rollcall:
-      'uses the nearest valid value, `zone-1-left`, unless that would lose letters or digits or be the value of another tag of the category; then the Node has no label, and `TopologyResolved` says why',
-    because: 'The tag was set on purpose, and two zones must not become one.',
+      'uses the nearest valid value, `zone-1-left`, unless that would lose letters or digits or be the value of another tag; then the Node has no label, and `TopologyResolved` says why',
+    because: 'Two zones must not become one.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
@@ -109,17 +106,15 @@ export const IN_LABELS: readonly NodeRow[] = [
   },
   {
     what: 'One category for both zone and region',
-    cpi: 'sees the zone alone, so that the Node stays uninitialized',
+    cpi: 'the Node stays uninitialized',
     rollcall: 'writes the tag into both',
-    because: 'It was asked for.',
     explains: ({ part }, { scenario: { oneCategory }, case: one }) =>
       oneCategory === true && (givesUp(part, one) || labelOf(part) !== undefined),
   },
   {
-    what: 'An initialized Node that lacks labels for zone, region or instance type, because they were configured later',
+    what: 'An initialized Node that lacks a label for zone, region or instance type',
     cpi: 'leaves it so',
-    rollcall:
-      'adds the missing ones; existing labels stay as they are unless `topology.onChange` is `relabel`',
+    rollcall: 'adds it; existing labels stay unless `topology.onChange` is `relabel`',
     because: 'Otherwise each Node would have to be registered again (kubernetes/cloud-provider-vsphere#435).',
     explains: ({ part, cpi }, { case: one }) =>
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
@@ -128,7 +123,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'An initialized Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
     cpi: 'uses the value of the beta label for both',
     rollcall: 'leaves both, and says so: `TopologyChanged`',
-    because: 'Changing the zone of a running Node strands its volumes; schedulers use the label itself.',
+    because: 'Changing the zone of a running Node strands its volumes.',
     explains({ part, cpi, rollcall }, { case: { node = {} }, before }) {
       const label = labelOf(part)
       const own = before?.rollcall.metadata.labels ?? node.labels ?? {}
@@ -144,20 +139,18 @@ export const IN_LABELS: readonly NodeRow[] = [
     },
   },
   {
-    what: "Labels of another provider's Nodes: a beta label for zone or region that has no or another value than the label itself",
-    cpi: 'writes the value of the beta label into the label, on each Node of the cluster',
+    what: "A beta label of another provider's Node that differs from the label itself",
+    cpi: 'writes its value into the label',
     rollcall: 'touches no Node of another provider',
-    because: 'They are not its own.',
     explains: ({ part, cpi }, { case: { node = {} } }) =>
       labelOf(part) !== undefined &&
       (node.providerID === 'foreign' || node.providerID === 'bare') &&
       node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
   },
   {
-    what: "A new Node with a zone or region label with which the vSphere CSI driver has registered (`topologyKeys` of its CSINode), and whose value differs from vCenter's tags",
-    cpi: "writes the tags' value into the label and its beta name; the kubelet refuses the driver's next registration",
-    rollcall:
-      'leaves both names of that label as they are, writes all others, and says so: `LabelsKeptForCSI`',
+    what: 'A new Node whose zone or region label the vSphere CSI driver has registered with, and vCenter says otherwise',
+    cpi: "overwrites it; the kubelet refuses the driver's next registration",
+    rollcall: 'leaves that label, and says so: `LabelsKeptForCSI`',
     because: 'Without the driver, the Node has no volumes.',
     explains({ part, rollcall }, { case: { node = {} } }) {
       const label = labelOf(part)
@@ -172,9 +165,7 @@ export const IN_LABELS: readonly NodeRow[] = [
   {
     what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest` and `rhel10_64Guest` in the instance type',
     cpi: '`os-unknown`; from 1.37 on, as in Rollcall',
-    rollcall:
-      '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; an existing label stays, and the condition says so',
-    because: 'The next CPI does the same.',
+    rollcall: '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; an existing label stays',
     explains: ({ part, cpi }, { case: one }) =>
       part.endsWith('/instance-type') &&
       /^rhel(8|9|10)_64Guest$/.test(one.vm?.guestID ?? '') &&

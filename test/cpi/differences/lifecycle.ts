@@ -7,19 +7,18 @@ import type { NodeRow } from './row.ts'
 export const IN_LIFECYCLE: readonly NodeRow[] = [
   {
     what: 'A Node whose VM is off or suspended',
-    cpi: 'initializes it with what the guest last reported',
+    cpi: 'initializes it',
     rollcall: 'waits until it runs; an initialized one keeps its addresses',
-    because:
-      'A kubelet does not register from a machine that is off: the Node belongs to another machine, or this one is just shutting down.',
+    because: 'A kubelet does not register from a machine that is off.',
     explains: ({ part, cpi }, { case: one }) =>
       one.vm?.powerState !== undefined &&
       ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),
   },
   {
-    what: 'The shutdown taint, where the VM is off or suspended, or runs again',
-    cpi: 'is added once the Node is not Ready, also to a new one, and removed as long as it is Ready',
+    what: 'The shutdown taint',
+    cpi: 'is added once the Node is not Ready, and removed while it is Ready',
     rollcall:
-      'is added within a second, whatever Ready says, and removed when the VM runs; if the VM was off before Rollcall first saw the Node: once the Node is not Ready, if it is initialized and the VM of its provider ID is the only one',
+      'follows the VM within a second; if the VM was off before Rollcall first saw the Node, it [also waits for that](lifecycle.md#the-vm-is-off)',
     because: 'Until a Node is not Ready, Pods are sent to a machine that is off.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {}, node = {} } }) =>
       part === 'taints' &&
@@ -30,7 +29,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'A Node that is not Ready, and whose VM is outside `datacenters`',
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
-    because: 'The VM exists, and a setting must not delete the Nodes of machines that run.',
+    because: 'A setting must not delete the Nodes of machines that run.',
     // The CPI looks every five seconds, and nothing tells when it has looked.
     byChance: true,
     explains: ({ part, cpi }, { scenario, case: one }) =>
@@ -38,10 +37,9 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
   },
   {
     what: "A Node that is not Ready, with another provider's provider ID, or with one whose UUID is none",
-    cpi: 'deletes the Node, also a new one',
+    cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
-    because:
-      'What names no VM says nothing of whether the machine is there (kubernetes/cloud-provider-vsphere#538).',
+    because: 'What names no VM says nothing of the machine (kubernetes/cloud-provider-vsphere#538).',
     explains: ({ part, cpi }, { case: { node = {} } }) =>
       part === 'exists' &&
       cpi === false &&
@@ -52,7 +50,6 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'The shutdown taint on an initialized Node whose provider ID is missing or names no machine, and which is Ready',
     cpi: 'removes it',
     rollcall: 'leaves the Node alone',
-    because: 'Nobody knows whether its machine is off.',
     explains: ({ part }, { case: { node = {} } }) =>
       part === 'taints' &&
       node.shutdownTaint === true &&

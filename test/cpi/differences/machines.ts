@@ -4,10 +4,10 @@ import { givesUp, type NodeRow } from './row.ts'
 
 export const IN_MACHINES: readonly NodeRow[] = [
   {
-    what: "A guest whose host name is not the Node's name, such as `localhost`, one with a domain, or none",
-    cpi: 'a new Node stays uninitialized unless it has a provider ID; without a name, in any case',
-    rollcall: 'initializes it; the VM is found only by its UUID',
-    because: 'A host name may come late, be empty for a while, or be chosen by somebody else.',
+    what: "A guest whose host name is not the Node's name, or that has none",
+    cpi: 'a new Node stays uninitialized, unless it has a provider ID and the guest a name',
+    rollcall: 'initializes it; only the UUID counts',
+    because: 'A host name may come late, or be chosen by somebody else.',
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
       if (vm.hostName === '') return givesUp(part, one)
@@ -16,21 +16,20 @@ export const IN_MACHINES: readonly NodeRow[] = [
     },
   },
   {
-    what: "A Node whose UUID no VM has, or that has none, while some guest has the Node's name as its host name or address",
+    what: "A Node whose UUID no VM has, while some guest has the Node's name or address",
     cpi: 'takes that VM',
     rollcall: 'the Node stays uninitialized, and the condition says which UUID was looked for',
-    because: 'The guest chooses names and addresses: by them one node could pass for another.',
+    because: 'By names one node could pass for another.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' &&
       cpi === true &&
       ['unknown', 'malformed', 'empty'].includes(one.node?.systemUUID ?? ''),
   },
   {
-    what: 'Two guests with one host name, which is that of a Node',
+    what: 'Two guests with the host name of a Node without a provider ID',
     byChance: true,
-    cpi: 'takes either for a Node without a provider ID, also the one whose UUID is not that of the Node',
-    rollcall: 'takes the one with the UUID of the Node',
-    because: 'The guest chooses its name.',
+    cpi: 'takes either',
+    rollcall: "takes the one with the Node's UUID",
     explains: ({ part, cpi }, { scenario: { cases }, case: one }) =>
       part !== 'exists' &&
       one.node?.providerID === undefined &&
@@ -44,7 +43,6 @@ export const IN_MACHINES: readonly NodeRow[] = [
     byChance: true,
     cpi: 'takes either',
     rollcall: 'takes the one that runs',
-    because: 'A kubelet does not report from a machine that is off.',
     explains: ({ part }, { scenario: { cases }, case: one }) =>
       part !== 'exists' && pairOf(cases, one).some(({ vm = {} }) => vm.powerState !== undefined),
   },
@@ -53,16 +51,15 @@ export const IN_MACHINES: readonly NodeRow[] = [
     cpi: 'takes either',
     rollcall:
       'a new Node stays uninitialized, and the condition names both; an initialized one keeps what it has',
-    because: 'One of them is a copy, and without an agent nothing tells which.',
+    because: 'One is a copy, and without an agent nothing tells which.',
     explains: ({ part }, { scenario: { cases }, case: one }) =>
       part !== 'exists' && pairOf(cases, one).length === 2,
   },
   {
     what: "A Node with the provider ID of a VM that is another Node's",
-    cpi: 'initializes both, the one with the zone and addresses of the other',
-    rollcall:
-      'the Node that was verified before is not affected; if neither was, neither is initialized, and the conditions of both say so',
-    because: "One of them is not what it claims to be, and would get the other's traffic.",
+    cpi: 'initializes both',
+    rollcall: 'the Node that was verified before is not affected; if neither was, neither is initialized',
+    because: "One would get the other's traffic.",
     explains({ part, cpi }, { scenario: { cases }, case: one }) {
       const claims = one.node?.providerID === 'previous'
       const isClaimed = cases[cases.indexOf(one) + 1]?.node?.providerID === 'previous'
@@ -72,17 +69,16 @@ export const IN_MACHINES: readonly NodeRow[] = [
   },
   {
     what: 'A provider ID in the byte order of the in-tree provider',
-    cpi: 'a new Node stays uninitialized, an initialized one gets no addresses; as long as one is not Ready, the CPI crashes again and again',
+    cpi: 'is stuck; while one is not Ready, the CPI crashes again and again',
     rollcall: 'recognizes the VM, and leaves the provider ID as it is',
-    because: 'Nobody can change a provider ID; kubernetes-sigs/vsphere-csi-driver#592.',
+    because: 'kubernetes-sigs/vsphere-csi-driver#592',
     explains: ({ part }, { case: one }) =>
       one.node?.providerID === 'swapped' && (part === 'initialized' || part === 'addresses'),
   },
   {
     what: 'A provider ID that is a UUID alone, without `vsphere://`',
     cpi: 'reads it',
-    rollcall: 'says `ProviderIDMalformed`, and changes nothing on the Node',
-    because: "Kubernetes' format is `PROVIDER://ID`, and a provider ID cannot be changed.",
+    rollcall: 'says `ProviderIDMalformed`, and changes nothing',
     explains: ({ part }, { case: one }) =>
       (part === 'initialized' || part === 'addresses' || part.startsWith('label ')) &&
       one.node?.providerID === 'bare',
@@ -91,15 +87,15 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: 'An initialized Node without a provider ID',
     cpi: 'writes the addresses of the VM whose guest has its name',
     rollcall: 'leaves it alone',
-    because: 'It asks for no cloud provider, and names identify nothing.',
+    because: 'It asks for no cloud provider.',
     explains: ({ part }, { case: { node = {} } }) =>
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
   {
-    what: 'A datacenter in the configuration that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
-    cpi: 'a Node with a provider ID stays uninitialized: after the error, no other byte order is tried',
+    what: 'A datacenter that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
+    cpi: 'a Node with a provider ID stays uninitialized',
     rollcall: 'initializes it',
-    because: 'One wrong name should not affect machines in other datacenters.',
+    because: 'One wrong name should not affect other datacenters.',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
       part === 'initialized' &&
       cpi === false &&

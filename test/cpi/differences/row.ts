@@ -6,7 +6,8 @@ export interface Difference {
   readonly what: string
   readonly cpi: string
   readonly rollcall: string
-  readonly because: string
+  /** Where it does not go without saying. */
+  readonly because?: string
 }
 
 export interface NodeRow extends Difference {
