@@ -100,9 +100,9 @@ export function startNodeLoop(ports: NodeLoopPorts) {
   const { client, nodes, reports, index, inventories, tracker, clock, random, logger, metrics } = ports
   const settings = settingsOf(ports.config)
   const { lifecycle } = settings
-  const withLastingFailures = createLastingFailures(clock)
+  const lastingFailures = createLastingFailures(clock)
   const writers = (patience: number, signal: AbortSignal) =>
-    withLastingFailures(createNodeWriter(client, patience, signal))
+    lastingFailures.watch(createNodeWriter(client, patience, signal))
   const queue: WorkQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
@@ -150,6 +150,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
       metrics.nodeDeleted(vCenter)
     },
     slowLane,
+    lastingFailures,
     onRejected: (name, { reason, message }) =>
       logger.warn(
         { node: name, error: message },

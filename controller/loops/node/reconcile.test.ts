@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { BIOS_UUID, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
@@ -7,6 +8,7 @@ import type { WriteResult } from '../../kubernetes/node-writer.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Writer } from './apply/apply.ts'
+import { createLastingFailures } from './apply/lasting-failures.ts'
 import { createNodeIndex } from './gather/node-index.ts'
 import { createReconciler } from './reconcile.ts'
 import { createProbeTracker } from './vm-probes/probe-tracker.ts'
@@ -69,6 +71,7 @@ function setUp(t: Test) {
     confirm: async () => true,
     recordEvent: (_, { reason }) => events.push(reason),
   }
+  const lastingFailures = createLastingFailures(clock)
   const { reconcile, run } = createReconciler({
     sources: sourcesOf({
       node: () => stored.node,
@@ -85,7 +88,8 @@ function setUp(t: Test) {
     tracker,
     enqueueProbe: () => undefined,
     enqueue: (name) => enqueued.push(name),
-    writer,
+    writer: { ...writer, ...lastingFailures.watch(writer) },
+    lastingFailures,
     statusWriter: () => writer,
     clock,
     onDecision: () => undefined,
@@ -276,3 +280,27 @@ t.test('a Node that went, or that was registered anew, has no status pending', a
   await again.reconcile()
   t.same(again.shown.at(1), {})
 })
+
+t.test(
+  'a write that fails now and again does not fail for good where none was needed in between',
+  async (t) => {
+    const { clock, stored, answers, reconcile, take } = setUp(t)
+    await reconcile()
+    await clock.turn(100)
+    await reconcile()
+    const before = stored.vm
+    const down = new ApiError('etcd has no leader', { status: 500, reason: 'InternalError' })
+    answers.status = down
+    stored.vm = vm({ host: 'esx-2' })
+    await t.rejects(reconcile(), down)
+    stored.vm = before
+    t.not(await reconcile(), 'requeue')
+    await clock.turn(30_000)
+    stored.vm = vm({ host: 'esx-3' })
+    await t.rejects(reconcile(), down, 'the first of its kind')
+    await clock.turn(20_000)
+    take()
+    t.equal(await reconcile(), 'requeue')
+    t.same(take().events, ['StatusRefused'], 'and now it lasts')
+  },
+)

@@ -4,6 +4,7 @@ import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
+import type { LastingFailures } from './apply/lasting-failures.ts'
 import type { SlowLane } from './apply/slow-lane.ts'
 import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
@@ -30,6 +31,8 @@ export function createReconciler(options: {
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
   readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
+  /** What the writers remember of writes that fail; by default nothing. */
+  readonly lastingFailures?: Pick<LastingFailures, 'forget'>
   /** The writer of the statuses that were put off: at the end they are written when others are cut off already. */
   readonly statusWriter: (signal: AbortSignal) => Pick<Writer, 'patchReportStatus'>
   readonly tracker: Pick<ProbeTracker, 'track' | 'deleting'>
@@ -48,7 +51,7 @@ export function createReconciler(options: {
   /** Told why a status that was put off could not be written; its Node is looked at again. */
   readonly onStatusError: (name: string, error: unknown) => void
 }) {
-  const { writer, slowLane, clock, tracker, onDecision } = options
+  const { writer, slowLane, lastingFailures, clock, tracker, onDecision } = options
   const nodes = createMutationCache<Node>(options.sources.node)
   const reports = createMutationCache<NodeReport>(options.sources.report)
   const addresses = createAddressWaits(options.enqueue)
@@ -148,6 +151,7 @@ export function createReconciler(options: {
       statuses.delete(name)
       overdue.delete(name)
       slowLane?.forget(name)
+      lastingFailures?.forget(name)
       tracker.track(name, undefined)
       addresses.waits(name, [])
       addresses.holds(name, [])
@@ -175,6 +179,8 @@ export function createReconciler(options: {
     const writing = { writer: { ...writer, ...slowLane?.writer(facts.node) }, now }
     const applied = await applyAndTell(target, decision, writing)
     const { refusal } = applied
+    // Nothing is left that failed before.
+    if (!applied.incomplete) lastingFailures?.forget(name)
     if (deletion !== undefined && applied.deleted) {
       attempt?.succeeded()
       nodes.deleted(facts.node)
