@@ -20,6 +20,25 @@ t.test('however many there are, and whatever they say', async (t) => {
   t.notMatch(written[NAME], '\u001b')
 })
 
+t.test(
+  'what takes more room than it has characters is shortened, and what has none is left out',
+  async (t) => {
+    for (const message of ['"'.repeat(5_000), '\u{fffd}'.repeat(5_000)]) {
+      const many = Array.from({ length: 32 }, (_, index) => ({ ...trouble, key: String(index), message }))
+      const written = withTroubles({}, { ...record, troubles: many })
+      t.ok(Buffer.byteLength(written[NAME] ?? '') <= 32 * 1024)
+      t.equal(troublesIn(written)?.troubles.length, 32)
+    }
+    const long = Array.from({ length: 32 }, (_, index) => ({
+      ...trouble,
+      key: `${index}${'"'.repeat(2_000)}`,
+    }))
+    const written = withTroubles({}, { ...record, troubles: long })
+    t.match(troublesIn(written)?.troubles, [{ key: /^0/ }], 'the first ones stay')
+    t.ok(Buffer.byteLength(written[NAME] ?? '') <= 32 * 1024)
+  },
+)
+
 t.test('anything else comes from somebody else, and is ignored', async (t) => {
   const tooMany = JSON.stringify({ ...record, troubles: Array.from({ length: 33 }, () => trouble) })
   const others = ['', '{', '[]', '{"by":"a","at":"now","troubles":[]}', 'x'.repeat(70_000), tooMany]

@@ -7,9 +7,11 @@ import { printable } from '../../agent/shared/printable.ts'
 import type { Annotations } from './lease.ts'
 
 const ANNOTATION = 'rollcall.dev/leader-troubles'
-/** Both are more than a leader ever has; an object's annotations have room for 256 KiB. */
+/** Both are more than a leader ever has. */
 const MAX_TROUBLES = 32
 const MAX_MESSAGE = 1024
+/** Bytes that we write at most: all annotations of an object together have room for 256 KiB. */
+const MAX_BYTES = 32 * 1024
 /** Characters; we write less. More comes from somebody else. */
 const MAX_TEXT = 64 * 1024
 
@@ -42,9 +44,17 @@ export function troublesIn(annotations: Annotations): TroubleRecord | undefined 
   return parsed.success ? parsed.output : undefined
 }
 
+/** Where there is no room for all that is to be said, the messages become shorter, and then the last troubles are left out. */
 export function withTroubles(annotations: Annotations, record: TroubleRecord): Annotations {
-  const troubles = record.troubles
-    .slice(0, MAX_TROUBLES)
-    .map((each) => ({ ...each, message: printable(each.message, MAX_MESSAGE) }))
-  return { ...annotations, [ANNOTATION]: JSON.stringify({ ...record, troubles }) }
+  let troubles = record.troubles.slice(0, MAX_TROUBLES)
+  for (let longest = MAX_MESSAGE; ; longest /= 2) {
+    if (longest < 128) troubles = troubles.slice(0, -1)
+    const shortened = troubles.map((each) => ({
+      ...each,
+      message: printable(each.message, Math.max(longest, 128)),
+    }))
+    const text = JSON.stringify({ ...record, troubles: shortened })
+    if (Buffer.byteLength(text) <= MAX_BYTES || troubles.length === 0)
+      return { ...annotations, [ANNOTATION]: text }
+  }
 }

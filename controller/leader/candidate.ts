@@ -156,7 +156,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
   const lead: Lead = (term, signal) => {
     const tell = tellTroubles({
       troubles: () =>
-        running && firstOfEach([...running.troubles(), ...ownTroubles(), ...credentials.troubles()]),
+        running && uncovered([...running.troubles(), ...ownTroubles(), ...credentials.troubles()]),
       annotate: election.annotate,
       lease: name,
       identity,
@@ -183,6 +183,6 @@ function refusedConfig({ refusal }: Pick<ConfigWatch, 'refusal'>): readonly Trou
 }
 
 /** A credential that is missing is a trouble of its vCenter as well: it is told once. */
-function firstOfEach(troubles: readonly Trouble[]): readonly Trouble[] {
-  return troubles.filter(({ key }, index) => troubles.findIndex((each) => each.key === key) === index)
+function uncovered(troubles: readonly Trouble[]): readonly Trouble[] {
+  return troubles.filter(({ key }) => troubles.every(({ covers }) => covers !== key))
 }

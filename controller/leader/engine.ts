@@ -234,8 +234,15 @@ function vCenterProblem(inventory: RunningInventory): readonly Trouble[] {
   const retryAt = failure?.retryAt
   const when = retryAt === undefined ? '' : `, will be retried at ${timeOfDay(retryAt)}`
   const text = `vCenter ${vCenter}: ${failure?.reason ?? 'not connected yet'}${when}`
-  if (failure === undefined) return [{ ...troubleOf(text), stops: { vCenter } }]
+  // Whatever the reason is now: one that times out and refuses the login in turn has been away for as long.
+  const trouble: Trouble = { key: `vCenter ${vCenter}`, text, message: text, stops: { vCenter } }
+  if (failure === undefined) return [trouble]
   const { reason, message } = failure
-  const key = reason === 'NoCredential' ? credentialTrouble(vCenter) : `${vCenter} ${reason}`
-  return [{ key, text, message: `vCenter ${vCenter}: ${reason}: ${message}`, stops: { vCenter } }]
+  return [
+    {
+      ...trouble,
+      message: `vCenter ${vCenter}: ${reason}: ${message}`,
+      ...(reason === 'NoCredential' ? { covers: credentialTrouble(vCenter) } : {}),
+    },
+  ]
 }

@@ -8,7 +8,7 @@ import { type Trouble, troubleOf } from '../types/trouble.ts'
 import { compareClocks, tellTroubles } from './troubles.ts'
 
 const DOWN: Trouble = {
-  key: 'vc1 Unreachable',
+  key: 'vCenter vc1',
   text: 'vCenter vc1: Unreachable',
   message: 'vCenter vc1: Unreachable: refused',
   stops: { vCenter: 'vc1' },
@@ -70,7 +70,7 @@ t.test('a trouble that lasts is written once with its time, and told once', asyn
       regarding: { kind: 'Lease', name: 'rollcall-controller' },
       type: 'Warning',
       reason: 'LeaderTroubled',
-      message: DOWN.message,
+      message: 'vCenter vc1: Unreachable; see rollcall-controller status',
     },
   ])
   t.equal(lease.writes, 2)
@@ -83,7 +83,12 @@ t.test('a trouble that lasts is written once with its time, and told once', asyn
   await clock.turn(302_000)
   t.equal(lease.writes, 4, 'and now and then')
   has()
+  await clock.turn(8_000)
+  t.equal(record()?.troubles.length, 1, 'it may be back soon')
+  has(DOWN)
   await clock.turn(2_000)
+  has()
+  await clock.turn(10_000)
   t.match(record(), { troubles: { length: 0 } })
   t.equal(events.length, 1)
   end()
@@ -103,9 +108,40 @@ t.test('the next leader goes on with what the last one wrote', async (t) => {
   t.match(next.record(), { by: 'a' }, 'nothing is said before what passes has passed')
   await next.clock.turn(6_000)
   t.match(next.record(), { by: 'b', troubles: [{ since: '2026-01-01T00:00:02Z' }, { message: 'another' }] })
-  t.match(next.events, [{ message: 'another' }])
+  t.match(next.events, [{ message: /^another; see/ }])
   t.equal(next.events.length, 1)
   next.end()
+})
+
+t.test('a trouble that changes goes on, and is told once as each of what it is for a while', async (t) => {
+  const { clock, events, lead, record, has, end } = setUp()
+  const as = (reason: string) => ({ ...DOWN, text: `vCenter vc1: ${reason}`, message: `${reason} of ann` })
+  void lead('a')
+  for (let round = 0; round < 10; round++) {
+    has(as(round % 2 === 0 ? 'TimedOut' : 'InvalidLogin'))
+    await clock.turn(4_000)
+  }
+  t.match(record()?.troubles, [{ since: '2026-01-01T00:00:02Z', message: 'InvalidLogin of ann' }])
+  t.match(events, [{ message: /TimedOut/ }], 'without particulars')
+  t.equal(events.length, 1)
+  await clock.turn(10_000)
+  has(as('TimedOut'))
+  await clock.turn(20_000)
+  t.match(events, [{}, { message: /InvalidLogin/ }])
+  t.equal(events.length, 2)
+  end()
+})
+
+t.test('what comes and goes does not keep the rest from being told for ever', async (t) => {
+  const { clock, lead, record, has, end } = setUp()
+  void lead('a')
+  for (let second = 0; second < 70; second += 2) {
+    has(DOWN, troubleOf(`for a moment ${second % 8 < 4 ? 'a' : 'b'}`))
+    await clock.turn(2_000)
+    if (second < 50) t.equal(record(), undefined)
+  }
+  t.match(record(), { by: 'a', troubles: [{ key: DOWN.key }] })
+  end()
 })
 
 t.test('what is not written is not told, and tried again', async (t) => {

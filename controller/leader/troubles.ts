@@ -8,19 +8,34 @@ import { type TroubleRecord, troublesIn, withTroubles } from '../kubernetes/lead
 import type { LeaseRenewer } from '../kubernetes/lease.ts'
 import { MAX_SKEW } from '../kubernetes/lease-holder.ts'
 import { type Basics, every, type Task } from '../lib/tasks.ts'
+import { withoutNumbers } from '../lib/without-numbers.ts'
 import type { Trouble } from '../types/trouble.ts'
 
 /** Milliseconds between two looks. */
 const INTERVAL = 2_000
-/** Milliseconds for which a trouble must last before it is reported: when a leader starts, some pass by themselves. */
+/**
+ * Milliseconds for which a trouble must last before it is reported, since some pass by themselves when a leader starts, and for
+ * which it must be away before it is over: after a change of the configuration the leader finds it anew.
+ */
 const SETTLES = 10_000
+/** Milliseconds after which the first record is written although something has not settled. */
+const FIRST_RECORD = 60_000
 /** Milliseconds after which the record is written again though nothing has changed. */
 const REFRESH = 300_000
 
+/** A trouble of this leader, with monotonic times. */
+interface Seen {
+  readonly trouble: Trouble
+  readonly since: number
+  readonly last: number
+  /** Since when it is this text, but for the numbers in it. */
+  readonly sameSince: number
+}
+
 /**
- * Tells a leader's troubles beside its Lease, and each one once as an Event. Written when they have changed, and every five
- * minutes; each write renews the Lease, so it costs no more than a renewal. A trouble that the former leader had goes on, and is
- * not told again.
+ * Tells a leader's troubles beside its Lease, and each one once as an Event: again where it has become another for a while, as a
+ * vCenter that was away and now refuses the login. Written when they have changed, and every five minutes; each write renews the
+ * Lease, so it costs no more than a renewal. A trouble that the former leader had goes on, and is not told again.
  */
 export function tellTroubles(
   options: Pick<Basics, 'clock' | 'random'> & {
@@ -34,27 +49,61 @@ export function tellTroubles(
   },
 ): Task {
   const { clock, random, identity, annotate } = options
-  /** When each was first seen, monotonic. */
-  const seen = new Map<string, number>()
+  const seen = new Map<string, Seen>()
+  /** The texts that were told of each trouble. */
+  const told = new Map<string, Set<string>>()
+  /** The keys of what the former leader has told; only until this one has written. */
+  let inherited: ReadonlySet<string> = new Set()
+  let begun: number | undefined
   let written: { readonly troubles: TroubleRecord['troubles']; readonly at: number } | undefined
 
+  function look(troubles: readonly Trouble[], now: number): void {
+    for (const trouble of troubles) {
+      const before = seen.get(trouble.key)
+      const same =
+        before !== undefined && withoutNumbers(before.trouble.text) === withoutNumbers(trouble.text)
+      seen.set(trouble.key, {
+        trouble,
+        since: before?.since ?? now,
+        last: now,
+        sameSince: same ? before.sameSince : now,
+      })
+    }
+    for (const [key, { since, last }] of seen) {
+      const isOver = now - last >= SETTLES || (now > last && last - since < SETTLES)
+      if (isOver) seen.delete(key)
+    }
+    for (const key of told.keys()) if (!seen.has(key)) told.delete(key)
+  }
+
   /** Those that last; undefined while nothing is to be written yet. */
-  function settled(): readonly Trouble[] | undefined {
+  function settled(): readonly Seen[] | undefined {
     const troubles = options.troubles()
     if (troubles === undefined) return undefined
     const now = clock.monotonic()
-    const keys = new Set(troubles.map(({ key }) => key))
-    for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key)
-    for (const key of keys) if (!seen.has(key)) seen.set(key, now)
-    const lasting = troubles.filter(({ key }) => now - (seen.get(key) ?? now) >= SETTLES)
+    begun ??= now
+    look(troubles, now)
+    const all = [...seen.values()]
+    const lasting = all.filter(({ since }) => now - since >= SETTLES)
     // Before the first record it is better to wait than to say that there are none.
-    return written === undefined && lasting.length < troubles.length ? undefined : lasting
+    const waits = written === undefined && lasting.length < all.length && now - begun < FIRST_RECORD
+    return waits ? undefined : lasting
   }
 
-  /** In the namespace `default`, where those on Nodes are: the controller may write none elsewhere. */
-  function tell({ message }: TroubleRecord['troubles'][number]): void {
-    const regarding = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name: options.lease, uid: '' }
-    options.events.event({ regarding, type: 'Warning', reason: 'LeaderTroubled', message })
+  function tell({ trouble: { key, text }, sameSince }: Seen, isNew: boolean): void {
+    const texts = told.get(key)
+    const words = withoutNumbers(text)
+    if (texts?.has(words) || (texts !== undefined && clock.monotonic() - sameSince < SETTLES)) return
+    told.set(key, new Set(texts).add(words))
+    if (!isNew) return
+    // In the namespace `default`, where those on Nodes are, since the controller may write none elsewhere. More people read
+    // Events there than the Lease.
+    options.events.event({
+      regarding: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name: options.lease, uid: '' },
+      type: 'Warning',
+      reason: 'LeaderTroubled',
+      message: `${text}; see rollcall-controller status`,
+    })
   }
 
   return every(
@@ -62,39 +111,36 @@ export function tellTroubles(
     async (signal) => {
       const lasting = settled()
       if (lasting === undefined) return
-      const now = clock.now()
+      const [now, monotonic] = [clock.now(), clock.monotonic()]
       const recorded = (former: TroubleRecord['troubles']): TroubleRecord['troubles'] =>
-        lasting.map(({ key, message, stops }) => ({
+        lasting.map(({ trouble: { key, message, stops }, since }) => ({
           key,
           message,
-          since: former.find((each) => each.key === key)?.since ?? timestamp(now - ageOf(key)),
+          since: former.find((each) => each.key === key)?.since ?? timestamp(now - (monotonic - since)),
           ...(stops === undefined ? {} : { stops: stops === 'all' ? '' : stops.vCenter }),
         }))
-      const due = written === undefined || clock.monotonic() - written.at >= REFRESH
-      if (!due && isDeepStrictEqual(recorded(written?.troubles ?? []), written?.troubles)) return
-      let news: TroubleRecord['troubles'] = []
-      let troubles = news
-      const done = await attempt(() =>
-        annotate((annotations) => {
-          // Of a former leader, where this one has written none yet.
-          const former = written?.troubles ?? troublesIn(annotations)?.troubles ?? []
-          troubles = recorded(former)
-          news = troubles.filter(({ key }) => former.every((each) => each.key !== key))
-          return withTroubles(annotations, { by: identity, at: timestamp(now), troubles })
-        }, signal),
-      )
-      // A failure is retried at the next look: a replica that cannot write the Lease does not lead for long.
-      if (!done.ok || !done.value) return
-      written = { troubles, at: clock.monotonic() }
-      for (const each of news) tell(each)
+      const due = written === undefined || monotonic - written.at >= REFRESH
+      if (due || !isDeepStrictEqual(recorded(written?.troubles ?? []), written?.troubles)) {
+        let troubles: TroubleRecord['troubles'] = []
+        const done = await attempt(() =>
+          annotate((annotations) => {
+            // Of a former leader, where this one has written none yet.
+            const former = written?.troubles ?? troublesIn(annotations)?.troubles ?? []
+            if (written === undefined) inherited = new Set(former.map(({ key }) => key))
+            troubles = recorded(former)
+            return withTroubles(annotations, { by: identity, at: timestamp(now), troubles })
+          }, signal),
+        )
+        // A failure is retried at the next look: a replica that cannot write the Lease does not lead for long.
+        if (!done.ok || !done.value) return
+        written = { troubles, at: monotonic }
+      }
+      for (const each of lasting) tell(each, !inherited.has(each.trouble.key))
+      inherited = new Set()
     },
     clock,
     random,
   )
-
-  function ageOf(key: string): number {
-    return clock.monotonic() - (seen.get(key) ?? clock.monotonic())
-  }
 }
 
 /** Milliseconds between two comparisons of clocks. */

@@ -8,6 +8,8 @@ export interface Trouble {
   readonly message: string
   /** What the leader does not follow meanwhile: the Nodes of one vCenter, by its name, or all. Absent where it goes on. */
   readonly stops?: { readonly vCenter: string } | 'all'
+  /** The key of another trouble that need not be told beside this one. */
+  readonly covers?: string
 }
 
 /** One of which there is no more to say than anyone may read. */

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../../agent/shared/api-error.ts'
 import type { Clock } from '../../../../agent/shared/clock.ts'
 import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'
+import { withoutNumbers } from '../../../lib/without-numbers.ts'
 
 /** Milliseconds for which every attempt must have failed: an API server or etcd that restarts is back by then. */
 const LASTS = 20_000
@@ -75,8 +76,4 @@ export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): LastingF
     }),
     forget: (name) => void failing.delete(name),
   }
-}
-
-function withoutNumbers(text: string): string {
-  return text.replaceAll(/\d+/g, '0')
 }
