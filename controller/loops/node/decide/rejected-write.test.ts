@@ -83,6 +83,9 @@ t.test('what a taint would do is not said of one that is not accepted', async (t
   const again = refused(refused(off))
   t.strictSame(again.report?.status, refused(off).report?.status, 'written once')
   t.match(told(after(again, decide(again))), /no new pods are scheduled/, 'once it is accepted')
+  const unanswered = { write: 'node', outcome: 'unanswered', message: 'no answer within 5 s' } as const
+  const unknown = after(off, decideOnRejectedWrite(unanswered, decide(off), off, off.now))
+  t.match(told(unknown), /: the API server has not answered yet whether the taint .* is written, so pods may/)
   const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
   const tainted = { ...off, node: { ...off.node, taints: [shutdown] } }
   const write = { write: 'node', outcome: 'rejected', message: 'webhook says no' } as const

@@ -52,7 +52,7 @@ export function decideOnRejectedWrite(
   // What it would have become was never written.
   const others = (status.conditions ?? [])
     .filter(({ type }) => type !== 'Initialized')
-    .map((each) => (untainted ? withoutTaints(each) : each))
+    .map((each) => (untainted ? withoutTaints(each, outcome) : each))
   const initialized = before.filter(({ type }) => type === 'Initialized')
   return {
     ...told,

@@ -73,11 +73,19 @@ export function stoppedVM(vm: VirtualMachine, effect: string): ConditionValue | 
   return yes(reason, `${describeVM(vm)} is ${POWER[vm.powerState]}: ${effect}`)
 }
 
-/** What is to be said instead where the API server has not accepted the Node's taints: what they would do is not so. */
-export function withoutTaints<T extends Pick<ConditionValue, 'message'>>(condition: T): T {
+/**
+ * What is to be said instead where the API server has not accepted the Node's taints, or did not answer: what they would do is
+ * not so, or nobody knows.
+ */
+export function withoutTaints<T extends Pick<ConditionValue, 'message'>>(
+  condition: T,
+  outcome: 'rejected' | 'unanswered',
+): T {
   const message = condition.message.replace(
     KEEPS_AWAY,
-    'the taint that keeps new pods away is not accepted, so pods may still be scheduled to the Node',
+    outcome === 'rejected'
+      ? 'the taint that keeps new pods away is not accepted, so pods may still be scheduled to the Node'
+      : 'the API server has not answered yet whether the taint that keeps new pods away is written, so pods may still be scheduled to the Node',
   )
   return { ...condition, message }
 }
