@@ -60,6 +60,8 @@ export function createPolicyCheck(
     readonly agent?: LeaseName | undefined
     /** The name of any report that exists, undefined where there is none. */
     readonly sample: () => string | undefined
+    /** What a check before this one has found. */
+    readonly found?: PolicyState | undefined
     /** Called after `state` has changed. */
     readonly onChange: () => void
   },
@@ -68,7 +70,7 @@ export function createPolicyCheck(
   const { agent = accountsIn(DEFAULT_NAMESPACE).agent } = options
   const interval = createBackoff({ ...INTERVAL, random })
   const retry = createBackoff({ ...RETRY, random })
-  let state: PolicyState = { state: 'pending' }
+  let state: PolicyState = options.found ?? { state: 'pending' }
   let doubtedSince: number | undefined
   let silent = false
   const start = clock.monotonic()

@@ -113,6 +113,8 @@ export function createCandidate(options: CandidateOptions): Candidate {
     const common = { client: leaderOnly, clock, random, logger }
     const tracker = options.createTracker()
     const inventories = createInventoryReuse(openInventory, signal)
+    /** Each goes on from what the last one found: a policy that is not in force is not told again. */
+    let policy: ReturnType<typeof createPolicyCheck> | undefined
     try {
       for (;;) {
         const { config, superseded } = credentials.current()
@@ -122,7 +124,11 @@ export function createCandidate(options: CandidateOptions): Candidate {
           ...common,
           config,
           openInventory: inventories.take,
-          policy: (changes) => createPolicyCheck({ ...common, agent: options.agent, ...changes }),
+          policy(changes) {
+            const found = policy?.state()
+            policy = createPolicyCheck({ ...common, agent: options.agent, found, ...changes })
+            return policy
+          },
           interlock(onChange) {
             const own = { lease: { namespace, name }, controllers: ownControllers(config) }
             return createInterlock({ ...common, own, onChange })

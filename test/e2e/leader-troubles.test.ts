@@ -50,18 +50,29 @@ t.test('a configuration that is refused', async (t) => {
   await until('it is not said any more', async () => !/^!/m.test(await said('status')))
 })
 
+const FORGED = /^! reports may be forged.*apply policy-own-report\.yaml.* \(since (\S+);/m
+let forgedSince: string | undefined
+
 t.test('a policy that is not in force', async (t) => {
   await cluster.request(
     'DELETE',
     '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/own-report.rollcall.dev',
   )
-  t.match(await status(/^! reports may be forged/m), /apply policy-own-report\.yaml/)
-  await applyManifests(cluster, ['policy-own-report.yaml'])
+  forgedSince = FORGED.exec(await status(FORGED))?.[1]
+  t.ok(forgedSince)
+  const heard = controller.stderr.length
+  await write(vsphereConf(vcsim, { labels: LABELS, nodes: { externalIP: 'none' } }))
+  await until('the changed configuration is loaded', () =>
+    controller.stderr.slice(heard).some((line) => line.includes('configuration loaded')),
+  )
 })
 
 t.test('a vCenter that answers with 503, and one that refuses the login', async (t) => {
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
-  await status(/^! vCenter main: Unavailable: .* \(since /m)
+  // By now what is told anew after the change would have been told.
+  const text = await status(/^! vCenter main: Unavailable: .* \(since /m)
+  t.equal(FORGED.exec(text)?.[1], forgedSince, 'what lasts goes on, whatever is configured')
+  await applyManifests(cluster, ['policy-own-report.yaml'])
   const explained = await said('explain', 'worker-1')
   t.match(explained, /^! vCenter main: Unavailable: /m)
   t.match(
@@ -71,8 +82,7 @@ t.test('a vCenter that answers with 503, and one that refuses the login', async 
   t.notMatch(explained, /the Node is tainted/)
   await vcsim.clearFaults()
   await write(good.replace(/user: .*/, 'user: nobody').replace(/password: .*/, 'password: wrong-7f3a'))
-  const text = await status(/^! vCenter main: InvalidLogin: /m)
-  t.notMatch(text, /wrong-7f3a/)
+  t.notMatch(await status(/^! vCenter main: InvalidLogin: /m), /wrong-7f3a/)
 })
 
 t.test('a clock that is off, by the account of the controller', async (t) => {
