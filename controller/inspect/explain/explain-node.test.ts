@@ -378,6 +378,16 @@ t.test('of a leader that does not run, or leaves Nodes alone, it is not said wha
   }
   t.match(told(initialized(), { leads: true }), /is tainted/)
   t.match(told(initialized(), { leads: true, troubles: troubles('vc2') }), /is tainted/)
+  const unasked = {
+    state: 'unknown',
+    failure: { vCenter: 'vc1', reason: 'InvalidLogin', message: 'refused' },
+  } as const
+  const newcomer = decided(facts({ lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: unasked }] }))
+  const untilAsked = told(newcomer, { leads: true, troubles: troubles('vc1') })
+  t.match(untilAsked, /the leader can ask vCenter vc1 again: until then it is not known whether the VM of/)
+  t.notMatch(untilAsked, wouldDo)
+  t.match(told(newcomer, { leads: true }), /automatically/)
+  t.match(told(waiting, { leads: true, troubles: troubles('vc2') }), /automatically/, 'vc1 has answered')
   const found = explain(initialized(), { leads: true, troubles: troubles('vc1') })
   t.notMatch(found.changes.join(), wouldDo)
   t.match(

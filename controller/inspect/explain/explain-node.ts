@@ -94,14 +94,25 @@ const LOOKS_AGAIN =
   'it is checked again automatically: at once when a new report or a change in vCenter arrives, otherwise within five minutes'
 
 /** Why the leader changes nothing of this Node, as what would end that; undefined where it does. */
-function idleness({ leads, troubles }: ExplainFacts, { vCenter }: NodeStatus): string | undefined {
+function idleness(
+  { node, report, leads, troubles }: ExplainFacts,
+  { vCenter }: NodeStatus,
+): string | undefined {
   if (leads === false)
     return 'a replica of rollcall-controller leads: until then nothing changes the Node, whatever happens to its VM'
   const stops = (troubles?.troubles ?? []).map((each) => each.stops)
   if (stops.includes(''))
     return 'no other controller handles Nodes any more: until then this one changes nothing of the Node (see the line with "!")'
-  return vCenter !== undefined && stops.includes(vCenter)
-    ? `the leader can ask vCenter ${vCenter} again: until then it does not see what happens to the VM (see the line with "!")`
+  if (vCenter !== undefined)
+    return stops.includes(vCenter)
+      ? `the leader can ask vCenter ${vCenter} again: until then it does not see what happens to the VM (see the line with "!")`
+      : undefined
+  const away = stops.filter((stopped) => stopped !== undefined)
+  const unseen = previousStatus(report, node).conditions?.some(
+    ({ type, status }) => type === 'VMFound' && status === 'Unknown',
+  )
+  return unseen === true && away.length > 0
+    ? `the leader can ask vCenter ${away.join(', ')} again: until then it is not known whether the VM of this Node is there (see the line with "!")`
     : undefined
 }
 
