@@ -74,6 +74,7 @@ export const REASONS = [
   'NotConfigured',
   'NotConfirmed',
   'NotConnected',
+  'NotDecidedYet',
   'OutOfService',
   'PolicyNotInForce',
   'PrivilegeMissing',

@@ -72,7 +72,10 @@ t.test('without a report, or one that nobody has decided on', async (t) => {
     pending: { reason: 'ProviderIDMalformed' },
   })
   t.match(statusOf(node({ taints: [] }), undefined), { state: 'unmanaged', pending: undefined })
-  t.match(statusOf(node(), report()), { state: 'waiting', pending: { message: /no leader has decided/ } })
+  t.match(statusOf(node(), report()), {
+    state: 'waiting',
+    pending: { reason: 'NotDecidedYet', message: /no leader has decided/ },
+  })
   const former = { ok: true, value: spec({ nodeUID: '22222222-2222-4333-8444-555555555555' }) } as const
   t.match(statusOf(node(), report({ spec: former })), { pending: { reason: 'ReportOfFormerNode' } })
   const broken = { ok: false, problems: ['spec.machine: expected Object, got nothing'] } as const

@@ -156,7 +156,7 @@ function undecided(
       'ReportOfFormerNode',
       `the report is about a former Node of this name, UID ${spec.value.nodeUID}`,
     )
-  return say('NotConfirmed', 'no leader has decided on its report yet')
+  return say('NotDecidedYet', 'no leader has decided on its report yet')
 }
 
 function pendingOf({ type, reason, message }: Condition): NodeStatus['pending'] {
