@@ -101,7 +101,11 @@ function kubeletStep({ node, kubelet, now }: ExplainFacts): ChainStep {
     return {
       name: 'kubelet',
       state: 'unknown',
-      says: ['has no Lease in kube-node-lease: it has not run yet'],
+      says: [
+        node.ready?.status === 'True'
+          ? 'has no Lease in kube-node-lease, although the Node is Ready: see the log of its kubelet'
+          : 'has no Lease in kube-node-lease: it has not run yet',
+      ],
     }
   const ago = now - Date.parse(kubelet.renewTime)
   const step = (says: string) => ({ name: 'kubelet', state: 'unknown', says: [says] }) as const

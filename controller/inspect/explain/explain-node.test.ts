@@ -338,7 +338,12 @@ t.test('a silent kubelet, and one that never ran', async (t) => {
     says: ['renewed its Lease 10m ago, and has been silent since'],
   })
   t.match(step(explain(initialized(), { kubelet: { ...silent, renewTime: '' } }), 'kubelet'), { state: 'no' })
-  t.match(step(explain(initialized(), { kubelet: undefined }), 'kubelet'), { state: 'unknown' })
+  t.match(step(explain(given, { kubelet: undefined }), 'kubelet'), { state: 'unknown', says: [/not run yet/] })
+  const ready = { ...given.node, ready: { status: 'True', lastHeartbeatTime: '' } } as const
+  t.match(step(explain({ node: ready, report }, { kubelet: undefined }), 'kubelet'), {
+    state: 'unknown',
+    says: [/although the Node is Ready: see the log of its kubelet/],
+  })
 })
 
 t.test('nothing that strangers wrote controls the terminal', async (t) => {
