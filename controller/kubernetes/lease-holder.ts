@@ -31,9 +31,9 @@ export async function lookAtHolder(
   const lease = await store.get(signal)
   if (lease === undefined || lease.record.holder === '') return { lease, alive: false }
   const lasts = believedFor(lease.record)
-  if (Math.abs(clock.now() - Date.parse(lease.record.renewTime)) <= lasts + MAX_SKEW)
-    return { lease, alive: true }
-  await clock.sleep(Math.min(lasts / 4, LONGEST_LOOK), signal)
+  const age = clock.now() - Date.parse(lease.record.renewTime)
+  if (age >= -MAX_SKEW && age <= lasts) return { lease, alive: true }
+  await clock.sleep(Math.min(lasts / 3, LONGEST_LOOK), signal)
   const later = await store.get(signal)
   const renewed =
     later !== undefined && later.record.holder !== '' && later.record.renewTime !== lease.record.renewTime

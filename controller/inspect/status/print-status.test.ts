@@ -217,11 +217,13 @@ t.test('a Lease that looks old, and is renewed: only the clocks differ', async (
       close: async () => undefined,
     }
     const read = readLeader(client, LEASE, clock, signal)
-    await clock.turn(4_000)
+    await clock.turn(5_000)
     return { ...(await read), reads }
   }
   const [old, renewed] = ['2025-12-31T20:00:00.000000Z', '2025-12-31T20:00:03.000000Z']
   t.match(await reading(old, renewed), { leads: true, reads: 2, text: /^pod_1 leads/ })
   t.match(await reading(old, old), { leads: false, reads: 2, text: /none has since/ })
+  const over = '2025-12-31T23:59:40.000000Z'
+  t.match(await reading(over, over), { leads: false }, 'one that was killed 20 s ago is not said to lead')
   t.match(await reading('2026-01-01T00:00:08.000000Z'), { leads: true, reads: 1 })
 })
