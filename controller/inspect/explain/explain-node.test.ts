@@ -16,6 +16,7 @@ import {
 } from '../../../test/fixtures/facts.ts'
 import { gone, LACKING } from '../../../test/fixtures/gone.ts'
 import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
+import { decideOnRejectedWrite } from '../../loops/node/decide/rejected-write.ts'
 import { planOf } from '../plan/node-plan.ts'
 import type { ExplainFacts } from './chain.ts'
 import { type Explanation, explainNode, explanationJSON, printExplanation } from './explain-node.ts'
@@ -291,6 +292,26 @@ t.test('what only the leader can know is not contradicted', async (t) => {
   t.notMatch(JSON.stringify(explain(refused, { fresh: look(facts(refused)) })), 'asked now')
 })
 
+t.test(
+  'of a VM that is off without the taint that says so, it is not said that it is taken away',
+  async (t) => {
+    const off = settled({ vms: [vm({ powerState: 'poweredOff' })] })
+    t.match(explain(decided(off)).changes, [/the taints that say it is off are taken away/])
+    const message = 'denied by a policy'
+    const rejected = decideOnRejectedWrite(
+      { write: 'node', outcome: 'rejected', message },
+      decide(off),
+      off,
+      0,
+    )
+    const { report: of } = after(off, rejected)
+    t.match(explain({ node: off.node, report: of }).changes, [
+      'what to do about NodePatchRefused: docs/reasons.md',
+      /^the API server takes the write: the Node gets the taint/,
+    ])
+  },
+)
+
 t.test('what could not be read', async (t) => {
   const found = explain(
     { node: node(), report: undefined },
@@ -338,7 +359,10 @@ t.test('a silent kubelet, and one that never ran', async (t) => {
     says: ['renewed its Lease 10m ago, and has been silent since'],
   })
   t.match(step(explain(initialized(), { kubelet: { ...silent, renewTime: '' } }), 'kubelet'), { state: 'no' })
-  t.match(step(explain(given, { kubelet: undefined }), 'kubelet'), { state: 'unknown', says: [/not run yet/] })
+  t.match(step(explain(given, { kubelet: undefined }), 'kubelet'), {
+    state: 'unknown',
+    says: [/not run yet/],
+  })
   const ready = { ...given.node, ready: { status: 'True', lastHeartbeatTime: '' } } as const
   t.match(step(explain({ node: ready, report }, { kubelet: undefined }), 'kubelet'), {
     state: 'unknown',

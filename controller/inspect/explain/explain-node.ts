@@ -143,9 +143,12 @@ function changesOf(
         'what was verified stands until something contradicts it',
       ]
     case 'VM off':
-      return byLeader(
-        'the VM runs again: the taints that say it is off are taken away, usually within a second',
-      )
+      return pending?.condition === 'VMFound'
+        ? byLeader('the VM runs again: the taints that say it is off are taken away, usually within a second')
+        : [
+            ...explained,
+            ...byLeader('the API server takes the write: the Node gets the taint that keeps new pods away'),
+          ]
     case 'initialized':
       return [
         ...explained,
