@@ -31,6 +31,13 @@ t.test('a Node that cannot be initialized says so, with the words of the API ser
   t.notMatch(text, /no leader has decided/)
 })
 
+t.test('doctor, which sees no webhook, says what the leader says', async (t) => {
+  t.match(
+    await told('doctor', `--config=${controller.configFile}`),
+    /^fail +writes of Nodes +1 of 2 Nodes .*\(fresh\): NodePatchRefused: .*slow\.example\.com/m,
+  )
+})
+
 t.test('of a VM that is off it is not said that its taint keeps pods away', async (t) => {
   const before = Date.now()
   await vcsim.govc('vm.power', '-off', running.vm.name)
@@ -39,6 +46,7 @@ t.test('of a VM that is off it is not said that its taint keeps pods away', asyn
   t.match(found, { reason: 'VMPoweredOff', message: /is not accepted, so pods may still be scheduled/ })
   t.ok(Date.parse(found?.lastTransitionTime ?? '') > before - 1_000)
   t.match(await told('status'), /running +proven +\S+ +off +VM off +NodePatchRefused/)
+  t.notMatch(await told('explain', 'running'), /taken away/)
 })
 
 t.test('when the webhook is gone, all is done and said', async (t) => {

@@ -6,11 +6,14 @@ import type { CPIFindings } from '../../cpi/findings.ts'
 import type { Accounts } from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
+import { troublesIn } from '../../kubernetes/leader-troubles.ts'
 import { createLeaseStore, type LeaseName } from '../../kubernetes/lease.ts'
 import { lookAtHolder } from '../../kubernetes/lease-holder.ts'
 import { listed } from '../../lib/listed.ts'
 import type { Basics } from '../../lib/tasks.ts'
+import { previousStatus } from '../../loops/node/facts/previous-status.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
+import type { Reason } from '../../types/reasons.ts'
 import { checkOf } from './check.ts'
 import { fieldsOf, REPORT_FIELDS } from './report-fields.ts'
 
@@ -50,6 +53,13 @@ export interface ClusterGiven extends Pick<ClusterAround, 'user' | 'accounts'> {
 }
 
 export const clusterCheck = checkOf<ClusterAround, ClusterGiven>()
+
+/** Of a condition where the API server does not take a write of a Node. */
+const WRITES: ReadonlySet<string> = new Set([
+  'NodePatchRefused',
+  'NodeWritesSlow',
+  'DeletionRefused',
+] satisfies Reason[])
 
 /** The oldest supported version. */
 const OLDEST_KUBERNETES = '1.31'
@@ -94,9 +104,12 @@ export const CLUSTER = {
     async look({ client, lease: { namespace, name }, clock, apiServerTime }, signal) {
       const store = createLeaseStore(client, namespace, name)
       const { lease, ...seen } = await lookAtHolder(store, { ...clock, now: apiServerTime }, signal)
-      return { name: `${namespace}/${name}`, record: lease?.record, ...seen }
+      const written = lease && troublesIn(lease.annotations)
+      const ofHolder = written?.by === lease?.record.holder ? written : undefined
+      const troubles = ofHolder?.troubles.map(({ message }) => message) ?? []
+      return { name: `${namespace}/${name}`, record: lease?.record, troubles, ...seen }
     },
-    judge({ name, record: found, alive, skew }, { now }) {
+    judge({ name, record: found, troubles, alive, skew }, { now }) {
       const logs = "look at the controller's Pods and their logs"
       if (found === undefined || found.holder === '')
         return fail(`no replica holds the Lease ${name}; start the controller, or ${logs}`)
@@ -109,7 +122,26 @@ export const CLUSTER = {
         return warn(
           `${found.holder} leads, and renews the Lease ${name}, but its clock is ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'ahead of' : 'behind'} that of the API server; check NTP there`,
         )
+      // What is wrong where it runs need not be wrong here.
+      if (troubles.length > 0) return warn(`${found.holder} leads, and says: ${troubles.join('; ')}`)
       return fine(`${found.holder} leads, and renewed the Lease ${name} ${Math.max(0, age)} s ago`)
+    },
+  }),
+  writes: clusterCheck({
+    name: 'writes of Nodes',
+    look: ({ nodes }) => nodes(),
+    /** By what the leader has written: whether the API server takes a write depends on who asks, and what. */
+    judge({ nodes, reports }) {
+      const refused = nodes.flatMap((node) => {
+        const { conditions = [] } = previousStatus(reports.get(node.name), node)
+        const why = conditions.find(({ reason }) => WRITES.has(reason))
+        return why === undefined ? [] : [{ name: node.name, ...why }]
+      })
+      const [first] = refused
+      if (first === undefined) return fine('no NodeReport says that the leader cannot write its Node')
+      return fail(
+        `${refused.length} of ${nodes.length} Nodes cannot be written (${listed(refused.map(({ name }) => name))}): ${first.reason}: ${first.message}`,
+      )
     },
   }),
   version: clusterCheck({

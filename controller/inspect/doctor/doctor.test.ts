@@ -82,7 +82,7 @@ interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'accounts' | 'skew'
   readonly policies: SeenBy<'policies'>['policies']
   readonly controllerRights: NonNullable<Seen['controllerRights']>
   readonly agentRights: NonNullable<Seen['agentRights']>
-  readonly lease: Partial<Pick<SeenBy<'lease'>, 'alive' | 'skew'>> & {
+  readonly lease: Partial<Pick<SeenBy<'lease'>, 'alive' | 'skew' | 'troubles'>> & {
     readonly name: string
     readonly record: Looked<SeenBy<'lease'>['record']>
   }
@@ -129,7 +129,8 @@ function clusterOf(changes: ClusterChanges): ClusterFacts {
       skew: seen(undefined),
       version,
       policies: seen({ tried, policies, version: version.ok ? version.value : '' }),
-      lease: record.ok ? seen({ name, alive: true, ...sight, record: record.value }) : record,
+      writes: more.nodes,
+      lease: record.ok ? seen({ name, alive: true, troubles: [], ...sight, record: record.value }) : record,
       cpi: seen({
         interlock,
         remarks,
@@ -278,6 +279,23 @@ for (const [change, check, status, message] of ofVCenter)
   })
 
 const { lease: leased } = cluster
+const foreign = nodeOf({ name: 'other', uid: 'u', taints: [], providerID: 'aws:///i-1' })
+const unwritten: NodeReport = {
+  ...report,
+  status: {
+    nodeUID: node.uid,
+    conditions: [
+      {
+        type: 'Initialized',
+        status: 'False',
+        reason: 'NodePatchRefused',
+        message: 'failed calling webhook',
+        lastTransitionTime: at(1),
+        observedGeneration: 1,
+      },
+    ],
+  },
+}
 const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
   [{ reportFields: seen(undefined) }, 'CRD', 'fail', /apply crd\.yaml/],
   [{ reportFields: seen(REPORT_FIELDS.slice(1)) }, 'CRD', 'fail', /lacks spec\.nodeUID/],
@@ -320,6 +338,18 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
     'Lease',
     'warn',
     /^a leads, .* clock is 600 s behind that of the API/,
+  ],
+  [
+    { lease: { ...leased, troubles: ['vCenter main: Unreachable', 'the configuration is refused'] } },
+    'Lease',
+    'warn',
+    /^a leads, and says: vCenter main: Unreachable; the configuration is refused$/,
+  ],
+  [
+    { nodes: nodesSeen([node, foreign], [unwritten]) },
+    'writes of Nodes',
+    'fail',
+    /^1 of 2 Nodes cannot be written \(worker-1\): NodePatchRefused: failed calling webhook$/,
   ],
   [{ skew: -61_000 }, "API server's clock", 'fail', /61 s behind/],
   [
@@ -562,7 +592,7 @@ t.test('what depends on a line that fails is skipped because of it', async (t) =
   t.equal(lines.filter(({ status }) => status === 'fail').length, 1)
   t.equal(lines.filter(({ message }) => message.includes('because of "vCenter main: DNS"')).length, 9)
   const noAPI = judge({ ...good, cluster: broken('refused') })
-  t.equal(noAPI.filter(({ message }) => message.includes('because of "API server"')).length, 11)
+  t.equal(noAPI.filter(({ message }) => message.includes('because of "API server"')).length, 12)
   const noFile = judge({ ...good, vCenters: [], configuration: { ok: false, problems: ['a', 'b'] } })
   t.match(noFile.slice(0, 2), [
     { check: 'configuration', message: 'a' },
