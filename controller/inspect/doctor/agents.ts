@@ -29,9 +29,11 @@ export const AGENTS = {
       const silent = needing.filter(({ name }) => !isFromAgent(reports.get(name)))
       if (silent.length > 0) {
         const what = `${share(silent, ours)} without a report from an agent ${namesOf(silent)}${ofWindows(silent)}`
+        const other = silent.find((node) => !isWindows(node))
+        const next = other === undefined ? [] : [`${NEXT}; where there is none, ${addAgent(other)}`]
         return isSure
-          ? fail(`${what}; ${NEXT}`)
-          : warn(`${what}; every Node needs one ${UNLESS}; then ${NEXT}`)
+          ? fail([what, ...next].join('; '))
+          : warn([`${what}; every Node needs one ${UNLESS}`, ...next].join('; then '))
       }
       const former = needing.filter((node) => isOfFormerNode(node, reports.get(node.name)))
       if (former.length > 0)

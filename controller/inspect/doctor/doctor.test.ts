@@ -356,7 +356,7 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
     { nodes: nodesSeen([node], []) },
     'agents',
     'fail',
-    /^1 of 1 Nodes without a report from an agent \(worker-1\)/,
+    /^1 of 1 Nodes without a report from an agent \(worker-1\); look at .*; where there is none, run rollcall-agent there/,
   ],
   [
     { nodes: nodesSeen([{ ...node, labels: { 'kubernetes.io/os': 'windows' } }], []) },
