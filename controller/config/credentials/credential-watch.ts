@@ -99,7 +99,7 @@ export function createCredentialWatch({
     const found =
       state.state === 'read' ? findCredential(state.data, server) : { ok: false as const, ...state }
     if (found.ok) return { state: 'found', credential: found.value } as const
-    const message = `no login at ${server}: ${describeSource(source)} ${found.message}`
+    const message = `no credential for ${server}: ${describeSource(source)} ${found.message}`
     const denied = state.state === 'failed' && state.denied === true
     return { state: 'failed', message, ...(denied ? { denied } : {}) } as const
   }
