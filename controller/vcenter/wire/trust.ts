@@ -136,7 +136,7 @@ const NOT_ITS_CA: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'it is not valid yet: set the clock of this machine',
 }
 
-const THIS = 'configure the CA that signed it or this thumbprint'
+const THIS = "configure the CA that signed it, or this thumbprint once you know that it is vCenter's"
 const WORDS = {
   ca: { by: 'the configured CA', advice: THIS },
   system: { by: "this system's CAs", advice: THIS },
