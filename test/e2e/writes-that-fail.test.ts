@@ -22,7 +22,10 @@ const told = async (...args: string[]) =>
 t.test('a Node that cannot be initialized says so, with the words of the API server', async (t) => {
   await stage.reported('fresh')
   const refused = await stage.says('fresh', 'Initialized', { reason: 'NodePatchRefused' })
-  t.match(refused, { status: 'False', message: /failed calling webhook "slow\.example\.com".*refused/ })
+  t.match(refused, {
+    status: 'False',
+    message: /does not take the patch of this Node: .*failed calling webhook "slow\.example\.com".*refused/,
+  })
   await stage.told('fresh', 'NodePatchRefused')
   const heldUp = 'rollcall_nodes_held_up{condition="Initialized",reason="NodePatchRefused"}'
   await until('it is counted', async () => (await metric(controller, heldUp)) === 1)

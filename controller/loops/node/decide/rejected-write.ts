@@ -104,7 +104,7 @@ const CONDITIONS: Readonly<Record<RejectedWrite['write'], (message: string) => C
   node: (message) =>
     no(
       'NodePatchRefused',
-      `the API server refuses the patch of this Node: ${message}; look for an admission webhook or a missing right of rollcall-controller`,
+      `the API server does not take the patch of this Node: ${message}; look for an admission webhook or policy, or a missing right of rollcall-controller`,
     ),
   status: (message) =>
     no(

@@ -127,7 +127,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
         ? undefined
         : {
             reason: 'DeletionRefused',
-            message: `the API server refuses the deletion, which is retried every few minutes: ${refused}; look for an admission webhook or a missing right of rollcall-controller, or delete the Node by hand`,
+            message: `the API server refuses the deletion, which is retried every few minutes: ${refused}; look for an admission webhook or policy, or a missing right of rollcall-controller, or delete the Node by hand`,
           },
   },
   {
