@@ -32,7 +32,7 @@ export interface VCenterConfig {
    */
   readonly sessionManager?: string
   /** Set where white space surrounds the user or the password of a Secret or a folder: one sentence that says where. */
-  readonly oddity?: string
+  readonly oddity?: string | undefined
   /** Set while user and password, which a Secret or a folder has, are not known: both are empty then. */
   readonly noCredential?: NoCredential
   readonly trust: Trust

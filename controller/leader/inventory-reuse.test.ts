@@ -125,7 +125,9 @@ await t.test('which inventories go on, and which end', async (t) => {
       await first.end()
       await nextTurn()
       t.same(stub.told, ['runs'], 'it outlives the work')
-      const config = await configOf(after)
+      const loaded = await configOf(after)
+      const oddity = 'its password ends with a space'
+      const config = { ...loaded, vCenters: loaded.vCenters.map((each) => ({ ...each, oddity })) }
       const second = work(inventories, config)
       await nextTurn()
       t.same(stub.told, ['runs', ...expected])
@@ -139,6 +141,7 @@ await t.test('which inventories go on, and which end', async (t) => {
           config.vCenters[0]?.password.reveal(),
           'the next login takes it',
         )
+        t.equal(stub.config.oddity, oddity, 'and what is said of it')
       }
       for (const { release } of stubs) release()
       await second.end()

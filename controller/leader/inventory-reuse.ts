@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sameConnection } from '../config/changes.ts'
 import { type Config, serverKey, type VCenterConfig } from '../config/config.ts'
-import type { Secret } from '../config/secret.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
@@ -28,8 +27,8 @@ export interface InventoryReuse {
 
 interface Entry {
   readonly config: VCenterConfig
-  /** As configured now. It is read at each login, so a new password needs no new session. */
-  password: Secret
+  /** As configured now. They are read at each login, so a new password needs no new session. */
+  login: Pick<VCenterConfig, 'password' | 'oddity'>
   readonly categories: Config['labels']
   readonly inventory: RunningInventory
   onChange: InventoryOptions['onChange']
@@ -51,9 +50,10 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
     for (const [name, entry] of entries) {
       const wanted = config.vCenters.find((vCenter) => vCenter.name === name)
       if (wanted === undefined || !mayGoOn(entry, wanted, labels)) retire(entry)
-      else if (!entry.password.equals(wanted.password)) {
-        entry.password = wanted.password
-        entry.inventory.passwordChanged()
+      else {
+        const same = entry.login.password.equals(wanted.password)
+        entry.login = wanted
+        if (!same) entry.inventory.passwordChanged()
       }
     }
   }
@@ -71,13 +71,16 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
   function make(config: VCenterConfig): Entry {
     const entry: Entry = {
       config,
-      password: config.password,
+      login: config,
       categories: labels,
       inventory: open({
         config: {
           ...config,
           get password() {
-            return entry.password
+            return entry.login.password
+          },
+          get oddity() {
+            return entry.login.oddity
           },
         },
         categories: labels,

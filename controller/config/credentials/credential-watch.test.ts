@@ -130,7 +130,9 @@ t.test('it comes, changes and goes', async (t) => {
   await tell(GONE)
   t.same(vCenters(), ['no credential for a: the Secret n/s does not exist'])
   t.same(watch.remarks(), ['vCenter vc1: its Secret or folder gives no user and password; see the log'])
-  t.match(watch.troubles(), [{ message: /^vCenter vc1: .*: no credential for a: the Secret n\/s does not exist$/ }])
+  t.match(watch.troubles(), [
+    { message: /^vCenter vc1: .*: no credential for a: the Secret n\/s does not exist$/ },
+  ])
   const before = watch.current()
   await tell(creds('hunter1'))
   t.ok(before.superseded.aborted)
