@@ -102,7 +102,7 @@ export function createPolicyCheck(
     } catch (error) {
       return answerOf(error, agent)
     }
-    const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding`
+    const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding, or "kubectl replace -f" it where both are there and somebody has changed them`
     return { outcome: 'open', message }
   }
 

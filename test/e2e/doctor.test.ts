@@ -3,13 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
+import { root } from '../../build/programs.ts'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import { until } from '../fixtures/until.ts'
+import { serverBinary } from '../servers/build.ts'
 import { applyManifest, applyManifests, type Manifest } from '../servers/manifests.ts'
 import { createCertificateAuthority } from '../servers/pki.ts'
 import { CLOSED_PORT } from '../servers/ports.ts'
 import { vsphereConf } from '../world/controller.ts'
-import { runProgram } from '../world/program.ts'
+import { runProgram, startProgram } from '../world/program.ts'
 import { LABELS, openStage, ZONE_CATEGORY } from '../world/stage.ts'
 import { startWrongClock } from '../world/wrong-clock.ts'
 
@@ -390,17 +392,18 @@ function narrowings(
   return rows.map(([path, spec, field]) => ({
     what: `${path === BINDING ? 'a binding' : 'a policy'} with ${JSON.stringify(spec)}`,
     async breaks() {
-      const { body } = await cluster.request<{ spec: object }>('GET', path)
       const { status } = await cluster.request('PATCH', path, { spec }, MERGE)
       if (status !== 200) throw new Error(`the change is answered with ${status}`)
       return async () => {
-        const { body: now } = await cluster.request<object>('GET', path)
-        await cluster.request('PUT', path, { ...now, spec: body.spec })
+        const file = join(root, 'manifests/base/policy-update-node.yaml')
+        const args = [`--kubeconfig=${cluster.adminKubeconfig}`, 'replace', '-f', file]
+        await using kubectl = startProgram({ command: await serverBinary('kubectl'), args })
+        if ((await kubectl.ended).code !== 0) throw new Error(kubectl.output())
       }
     },
     check: 'admission policies',
     says: new RegExp(
-      `update-node\\.rollcall\\.dev is not as this version ships it: ${field}; apply the policies`,
+      `update-node\\.rollcall\\.dev is not as this version ships it: ${field}; "kubectl replace -f policy-update-node\\.yaml"`,
     ),
   }))
 }

@@ -461,7 +461,7 @@ t.test('policies: what is missing, and what an older API server cannot have', as
     {
       status: 'fail',
       message:
-        'the policy own-report.rollcall.dev is not as this version ships it: failurePolicy, matchResources of its binding; apply the policies of the manifests of this version, with their bindings',
+        'the policy own-report.rollcall.dev is not as this version ships it: failurePolicy, matchResources of its binding; "kubectl replace -f policy-own-report.yaml" of the manifests of this version puts back what "kubectl apply" leaves as it is',
     },
   ])
   const unseen = cluster.policies.map((each) => ({ ...each, state: denied('') }))

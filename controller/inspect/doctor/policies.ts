@@ -100,9 +100,21 @@ export const POLICY_CHECKS = {
     judge({ tried, policies, version }, { user, accounts }): CheckResult {
       const expected = policies.filter(({ since }) => since === undefined || isAtLeast(version, since))
       const wrong = expected.flatMap((policy) => problemOf(policy) ?? [])
+      const changed = expected.filter(({ state }) => state.ok && state.value.is === 'changed')
       if (wrong.length > 0)
         return fail(
-          `${wrong.join(', ')}; apply the policies of the manifests of this version, with their bindings`,
+          [
+            wrong.join(', '),
+            ...(wrong.length > changed.length
+              ? ['apply the policies of the manifests of this version, with their bindings']
+              : []),
+            // Neither a client nor the API server takes away what another writer has added to a list or a selector.
+            ...(changed.length > 0
+              ? [
+                  `"kubectl replace -f ${changed.map(fileOf).join(',')}" of the manifests of this version puts back what "kubectl apply" leaves as it is`,
+                ]
+              : []),
+          ].join('; '),
         )
       if (tried?.state === 'not-in-force') {
         // The controller's own account must be able to.
@@ -159,6 +171,11 @@ interface PolicyFacts extends Pick<(typeof POLICIES)[number], 'name' | 'since'> 
     /** Which fields are not as they ship. */
     | { readonly is: 'changed'; readonly differs: readonly string[] }
   >
+}
+
+/** The file of the manifests that has a policy and its binding. */
+function fileOf({ name }: Pick<PolicyFacts, 'name'>): string {
+  return `policy-${name.replace('.rollcall.dev', '')}.yaml`
 }
 
 function problemOf({ name, state }: PolicyFacts): string | undefined {
