@@ -2,7 +2,7 @@ import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
 import { requiredLevel } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
-import { addAgent, isAgentless, isWindows } from '../../loops/node/facts/previous-status.ts'
+import { addAgent, isAgentless, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { clusterCheck } from './cluster.ts'
@@ -45,6 +45,11 @@ export const AGENTS = {
         return warn(
           `${share(stale, ours)} that are Ready but have not reported for 15 minutes by their own clocks ${namesOf(stale)}; ${NEXT}`,
         )
+      const untold = ours.filter((node) => isSilent(node, reports.get(node.name)))
+      if (untold.length > 0)
+        return warn(
+          `${share(untold, ours)} whose agents are silent, as the leader says ${namesOf(untold)}; ${NEXT}`,
+        )
       const without = ours.length - needing.length
       const exempt = without === 0 ? '' : `; the configuration does not require one on ${without}`
       const all = `${share(needing, ours)} with an agent that reports${exempt}`
@@ -77,6 +82,12 @@ function isFromAgent(report: NodeReport | undefined): boolean {
 
 function isOfFormerNode({ uid }: Node, report: NodeReport | undefined): boolean {
   return report?.spec.ok === true && report.spec.value.nodeUID !== uid
+}
+
+/** By the leader's own count, which no clock of another machine can mislead. */
+function isSilent(node: Node, report: NodeReport | undefined): boolean {
+  const { conditions = [] } = previousStatus(report, node)
+  return conditions.some(({ type, status }) => type === 'AgentReports' && status === 'False')
 }
 
 /** A machine that is off cannot report. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { hasFailed, linesJSON, printLines, type Status } from '../../../agent/shared/diagnosis.ts'
-import { parseSpec } from '../../../agent/shared/node-report.ts'
+import { type Condition, parseSpec } from '../../../agent/shared/node-report.ts'
 import { completeSpec } from '../../../manifests/testing/sample-report.ts'
 import { node as nodeOf } from '../../../test/fixtures/facts.ts'
 import { findManagers } from '../../cpi/interlock/find-cpi.ts'
@@ -280,22 +280,15 @@ for (const [change, check, status, message] of ofVCenter)
 
 const { lease: leased } = cluster
 const foreign = nodeOf({ name: 'other', uid: 'u', taints: [], providerID: 'aws:///i-1' })
-const unwritten: NodeReport = {
-  ...report,
-  status: {
-    nodeUID: node.uid,
-    conditions: [
-      {
-        type: 'Initialized',
-        status: 'False',
-        reason: 'NodePatchRefused',
-        message: 'failed calling webhook',
-        lastTransitionTime: at(1),
-        observedGeneration: 1,
-      },
-    ],
-  },
+const reportWith = (told: Pick<Condition, 'type' | 'reason' | 'message'>): NodeReport => {
+  const conditions = [{ ...told, status: 'False', lastTransitionTime: at(1), observedGeneration: 1 } as const]
+  return { ...report, status: { nodeUID: node.uid, conditions } }
 }
+const unwritten = reportWith({
+  type: 'Initialized',
+  reason: 'NodePatchRefused',
+  message: 'failed calling webhook',
+})
 const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
   [{ reportFields: seen(undefined) }, 'CRD', 'fail', /apply crd\.yaml/],
   [{ reportFields: seen(REPORT_FIELDS.slice(1)) }, 'CRD', 'fail', /lacks spec\.nodeUID/],
@@ -344,6 +337,17 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
     'Lease',
     'warn',
     /^a leads, and says: vCenter main: Unreachable; the configuration is refused$/,
+  ],
+  [
+    {
+      nodes: nodesSeen(
+        [node],
+        [reportWith({ type: 'AgentReports', reason: 'AgentSilent', message: 'silent' })],
+      ),
+    },
+    'agents',
+    'warn',
+    /^1 of 1 Nodes whose agents are silent, as the leader says \(worker-1\); look/,
   ],
   [
     { nodes: nodesSeen([node, foreign], [unwritten]) },
