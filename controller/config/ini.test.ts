@@ -122,6 +122,12 @@ last = 1`
   t.strictSame(settings, ['16:8 /Global/last "1"'])
 })
 
+t.test('YAML below a line of INI is told once', async (t) => {
+  t.strictSame(read('[Global]\nvcenter:\n  main:\n    server: a\nuser = "b"').problems, [
+    '2:8: this is not INI, a colon is where "=" was expected: write "key = value" on each line, or, if the file is meant to be YAML, take out the lines of INI, such as [SECTION]',
+  ])
+})
+
 t.test('which files are taken for INI', async (t) => {
   for (const text of [
     '[Global]',

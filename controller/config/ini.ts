@@ -55,6 +55,8 @@ class Reader {
   readonly #branches = new Map<string, OpenBranch>()
   #section: OpenBranch | undefined
   #offset = 0
+  /** Whether a colon was reported in the place of "=". */
+  #colons = false
   /** The last line that a position was asked for. */
   #line = { number: 1, start: 0 }
 
@@ -122,6 +124,7 @@ class Reader {
 
   #valueAfterKey(key: SourcePosition): Read<TextLeaf> {
     if (this.#endOfLine()) return { kind: 'text', at: key, text: '', bare: true }
+    if (this.#next() === ':') return this.#colon()
     if (this.#next() !== '=')
       return this.#wrong('expected "=" after the key: write "key = value" on each line')
     this.#offset++
@@ -130,6 +133,15 @@ class Reader {
     const text = this.#value(false)
     if (text === WRONG) return WRONG
     return this.#endOfLine() ? { kind: 'text', at, text } : this.#wrong('expected the end of the line')
+  }
+
+  /** Of YAML below a first line of INI, each line would be wrong: reported once. */
+  #colon(): typeof WRONG {
+    if (this.#colons) return WRONG
+    this.#colons = true
+    return this.#wrong(
+      'a colon is where "=" was expected: write "key = value" on each line, or, if the file is meant to be YAML, take out the lines of INI, such as [SECTION]',
+    )
   }
 
   /**

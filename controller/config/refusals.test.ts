@@ -72,6 +72,11 @@ await t.test('refused, in words that name the place and the next step', async (t
     [file().replace('pw', '!!binary aGk='), ['tags (!...)']],
     [file().replace('pw', String.raw`"a\qb"`), ['this backslash means nothing in double quotes']],
     [file().replace('    user', '\tuser'), ['vsphere.conf:4:1: this is not YAML, a tab is used']],
+    // nothing of the lines below, which are as they should be
+    [
+      file('    port: 1').replace('    user', '\tuser'),
+      ['vsphere.conf:4:1: this is not YAML, a tab is used to indent: use spaces'],
+    ],
     [file().replace('password: pw', 'password:pw'), ['the colon and space after a key is missing']],
     ['['.repeat(20_000), ['this is nested too deep']],
     ['? [a]\n: b', ['vsphere.conf:1:1: a key here is not plain text']],

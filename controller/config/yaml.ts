@@ -25,7 +25,9 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     return { line, column: col }
   }
   const told = new Set<number>()
-  for (const { code, pos } of document.errors) {
+  // Where a tab is taken for no indentation, the lines below it seem to be wrong too.
+  const tabs = document.errors.filter(({ code }) => code === 'TAB_AS_INDENT')
+  for (const { code, pos } of tabs.length > 0 ? tabs : document.errors) {
     const at = place(pos[0])
     if (told.has(at.line)) continue
     told.add(at.line)
