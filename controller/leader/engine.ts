@@ -189,17 +189,17 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     ...interlockProblem(interlock.state()),
     ...inventories.flatMap(vCenterProblem),
   ]
-  const remarks = (): readonly string[] => [
-    ...vCenterRemarks.remarks(),
-    ...interlock.remarks(),
-    ...csiNodes.remarks(),
-    ...loops.flatMap((loop) => loop.remarks()),
+  const remarks = (): readonly Trouble[] => [
+    ...vCenterRemarks.troubles(),
+    ...[...interlock.remarks(), ...csiNodes.remarks(), ...loops.flatMap((loop) => loop.remarks())].map(
+      troubleOf,
+    ),
   ]
 
   return {
     problems: () => problems().map(({ text }) => text),
-    remarks,
-    troubles: () => [...problems(), ...remarks().map(troubleOf)],
+    remarks: () => remarks().map(({ text }) => text),
+    troubles: () => [...problems(), ...remarks()],
     isIdle: () => loops.every((loop) => loop.isIdle()),
     add: queue.add,
     uuidsOf: index.uuidsOf,

@@ -45,7 +45,7 @@ t.test(
     const running = scope.run(ending.signal)
     await clock.turn(2_000)
     t.same(lines, [], 'nothing is known before vCenter has answered')
-    t.same(scope.remarks(), [])
+    t.same(scope.troubles(), [])
     seen = [
       { moref: 'datacenter-1', path: ['DC1'] },
       { moref: 'datacenter-2', path: ['prod-1'] },
@@ -57,7 +57,13 @@ t.test(
       { level: 40, vCenter: 'main', datacenters: ['typo', 'test-*', '/asia/*', 'Datacenter:datacenter-9'] },
     ])
     t.equal(lines.length, 1)
-    t.match(scope.remarks(), [/^vCenter main: 4 of 8 datacenters .* the log names them$/])
+    t.match(scope.troubles(), [
+      {
+        text: /^vCenter main: 4 of 8 datacenters .* the log names them$/,
+        message:
+          /^vCenter main: .* see \(\/DC1, \/prod-1, \/europe\/DC2\), .*: typo, test-\*, \/asia.*; correct the names, or/,
+      },
+    ])
     seen = [...seen, { moref: 'datacenter-9', path: ['test-1'] }]
     await clock.turn(2_000)
     t.match(lines.at(-1)?.datacenters, ['typo', '/asia/*'])
@@ -97,7 +103,12 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
   await clock.turn(2_000)
   t.match(lines, [{ level: 40, vCenters: ['main', 'tenant', 'other'] }])
   t.equal(lines.length, 1)
-  t.match(twins.remarks(), [/^vCenters main, tenant, other say that they are one/])
+  t.match(twins.troubles(), [
+    {
+      text: /^vCenters main, tenant, other say that they are one/,
+      message: /^vCenters main, tenant, other on several servers .*; take a clone out of the configuration/,
+    },
+  ])
   ending.abort()
   await running
 })
@@ -125,7 +136,7 @@ t.test('a category without tags is reported by its setting', async (t) => {
   const ending = new AbortController()
   const running = remarks.run(ending.signal)
   await clock.turn(2_000)
-  t.same(remarks.remarks(), [])
+  t.same(remarks.troubles(), [])
   lacking = new Map([['k8s-zonk', 'category']])
   await clock.turn(4_000)
   t.match(lines, [
@@ -133,18 +144,24 @@ t.test('a category without tags is reported by its setting', async (t) => {
       level: 40,
       vCenter: 'main',
       zone: 'k8s-zonk',
-      msg: /^labels.zone names a tag category that vCenter does not show/,
+      msg: /^vCenter main: labels.zone names "k8s-zonk", a tag category that vCenter does not show/,
     },
   ])
   t.equal(lines.length, 1)
-  t.match(remarks.remarks(), [
-    /^vCenter main: labels.zone .* category that vCenter does not show, so no Node gets a zone/,
+  t.match(remarks.troubles(), [
+    {
+      text: /^vCenter main: labels.zone .* category that vCenter does not show, so no Node gets a zone/,
+      message: /^vCenter main: labels.zone .* so no Node gets a zone; create it, correct the name, or give/,
+    },
   ])
   lacking = new Map([
     ['k8s-zonk', 'categories'],
     ['k8s-region', 'categories'],
   ])
-  t.match(remarks.remarks(), [/labels.zone .* none at all/, /labels.region .* none at all/])
+  t.match(remarks.troubles(), [
+    { text: /labels.zone .* none at all/ },
+    { text: /labels.region .* none at all/ },
+  ])
   ending.abort()
   await running
 })

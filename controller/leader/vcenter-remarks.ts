@@ -3,6 +3,7 @@ import { matchesDatacenter, pathOf } from '../config/datacenter-pattern.ts'
 import { listed } from '../lib/listed.ts'
 import { type Basics, every } from '../lib/tasks.ts'
 import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
+import type { Trouble } from '../types/trouble.ts'
 import type { TagLack } from '../types/virtual-machine.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
@@ -16,14 +17,9 @@ export interface VCenterRemarksOptions extends Basics {
   >[]
 }
 
-interface Finding {
-  /** Equal for the same finding. */
-  readonly key: string
-  /** One line without the names that the log has: anyone can read it. */
-  readonly remark: string
+interface Finding extends Trouble {
   /** For the log. */
   readonly facts: object
-  readonly message: string
 }
 
 const INTERVAL = 2_000
@@ -45,7 +41,7 @@ export function createVCenterRemarks(options: VCenterRemarksOptions) {
   }
 
   return {
-    remarks: () => look().map(({ remark }) => remark),
+    troubles: (): readonly Trouble[] => look().map(({ key, text, message }) => ({ key, text, message })),
     run: every(INTERVAL, log, clock, random),
   }
 }
@@ -58,10 +54,9 @@ function unmatchedDatacenters({ vCenters, inventories }: VCenterRemarksOptions):
     if (lost.length === 0) return []
     return {
       key: JSON.stringify([name, lost]),
-      remark: `vCenter ${name}: ${lost.length} of ${datacenters.length} datacenters in the configuration match none that the account can see; the log names them`,
+      text: `vCenter ${name}: ${lost.length} of ${datacenters.length} datacenters in the configuration match none that the account can see; the log names them`,
       facts: { vCenter: name, datacenters: lost, seen: seen?.map(pathOf) },
-      message:
-        'datacenters in the configuration match none that the account can see, and no VM in them is found; correct the names, or give the account Read-only there',
+      message: `vCenter ${name}: datacenters in the configuration match none that the account can see (${listed(seen?.map(pathOf) ?? [])}), and no VM in them is found: ${listed(lost)}; correct the names, or give the account Read-only there`,
     }
   })
 }
@@ -77,9 +72,9 @@ function lackingCategories({ labels, inventories }: VCenterRemarksOptions): read
       const { vCenter } = inventory
       return {
         key: JSON.stringify([vCenter, label, category, lack]),
-        remark: `vCenter ${vCenter}: labels.${label} in the configuration names a tag category ${LACKS[lack]}, so no Node gets a ${label}; the log names it`,
+        text: `vCenter ${vCenter}: labels.${label} in the configuration names a tag category ${LACKS[lack]}, so no Node gets a ${label}; the log names it`,
         facts: { vCenter, [label]: category },
-        message: `labels.${label} names a tag category ${LACKS[lack]}, so no Node gets a ${label}; create it, correct the name, or give the account Read-only as a global permission`,
+        message: `vCenter ${vCenter}: labels.${label} names "${category}", a tag category ${LACKS[lack]}, so no Node gets a ${label}; create it, correct the name, or give the account Read-only as a global permission`,
       }
     })
   })
@@ -98,9 +93,8 @@ const LACKS: Readonly<Record<TagLack, string>> = {
 function twinIdentities({ servers, inventories }: VCenterRemarksOptions): readonly Finding[] {
   return twinsOf(inventories, servers).map((vCenters) => ({
     key: String(vCenters),
-    remark: `vCenters ${listed(vCenters)} say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; see the log`,
+    text: `vCenters ${listed(vCenters)} say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; see the log`,
     facts: { vCenters },
-    message:
-      'vCenters on several servers say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one',
+    message: `vCenters ${listed(vCenters)} on several servers say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one`,
   }))
 }
