@@ -96,6 +96,34 @@ await t.test('nodes by state, reason and level', async (t) => {
   t.same(await samples(metrics, 'rollcall_queue_depth'), ['rollcall_queue_depth 0'])
 })
 
+await t.test('what an inventory has said goes with its vCenter', async (t) => {
+  const metrics = create()
+  const all = async () => [
+    ...(await samples(metrics, 'rollcall_vcenter_unwatched_vms')),
+    ...(await samples(metrics, 'rollcall_vcenter_last_resync')),
+  ]
+  const up = (...names: string[]) =>
+    metrics.vCentersUp(() =>
+      names.map((name) => ({ name, up: true, absenceProvable: true, certificateExpiry: undefined })),
+    )
+  for (const name of ['vc1', 'vc2']) {
+    const vCenter = metrics.vCenter(name)
+    vCenter.unwatched(3)
+    vCenter.resynced(0, 1_800_000_000)
+  }
+  up('vc1')
+  t.same(await all(), [
+    'rollcall_vcenter_unwatched_vms{vcenter="vc1"} 3',
+    'rollcall_vcenter_last_resync_timestamp_seconds{vcenter="vc1"} 1800000000',
+  ])
+  metrics.vCenter('vc1')
+  t.same(await all(), [], 'another inventory has said nothing yet')
+  metrics.vCenter('vc1').unwatched(0)
+  t.same(await all(), ['rollcall_vcenter_unwatched_vms{vcenter="vc1"} 0'])
+  metrics.leading(false)
+  t.same(await all(), [], 'another replica leads')
+})
+
 await t.test('conditions that are not True', async (t) => {
   const metrics = create()
   const condition = (type: Condition['type'], status: Condition['status'], reason: string): Condition => ({

@@ -50,19 +50,33 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     labelNames: ['vcenter'],
     registers,
   })
-  const lastResync = new Gauge({
-    name: 'rollcall_vcenter_last_resync_timestamp_seconds',
-    help: 'Time of the last resync of all VMs; absent before the first',
-    labelNames: ['vcenter'],
-    registers,
-  })
-  const unwatched = new Gauge({
-    name: 'rollcall_vcenter_unwatched_vms',
-    help: 'VMs whose changes vCenter does not push to this account; a resync reads them',
-    labelNames: ['vcenter'],
-    registers,
-  })
   let readUp: () => Iterable<VCenterState> = () => []
+  /** What each inventory has said last, as long as its vCenter is followed. */
+  function addSaid(name: string, help: string): Map<string, number> {
+    const said = new Map<string, number>()
+    new Gauge({
+      name,
+      help,
+      labelNames: ['vcenter'],
+      registers,
+      collect() {
+        this.reset()
+        for (const { name: vcenter } of readUp()) {
+          const value = said.get(vcenter)
+          if (value !== undefined) this.set({ vcenter }, value)
+        }
+      },
+    })
+    return said
+  }
+  const lastResync = addSaid(
+    'rollcall_vcenter_last_resync_timestamp_seconds',
+    'Time of the last resync of all VMs; absent before the first; only on the leader',
+  )
+  const unwatched = addSaid(
+    'rollcall_vcenter_unwatched_vms',
+    'VMs whose changes vCenter does not push to this account; a resync reads them; only on the leader',
+  )
   new Gauge({
     name: 'rollcall_vcenter_up',
     help: '1 while there is a session with vCenter and it answers, else 0; only on the leader',
@@ -110,18 +124,21 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
   })
   const outcomes = createLabelGuard()
   return {
-    vCenter: (vcenter) => ({
-      call(operation, outcome, seconds) {
-        calls.inc({ vcenter, operation, outcome: outcomes(outcome) })
-        if (operation !== LONG_POLL) durations.observe({ vcenter, operation }, seconds)
-      },
-      reconnect: (reason) => reconnects.inc({ vcenter, reason: outcomes(reason) }),
-      unwatched: (vms) => unwatched.set({ vcenter }, vms),
-      resynced(count, at) {
-        corrections.inc({ vcenter }, count)
-        lastResync.set({ vcenter }, at)
-      },
-    }),
+    vCenter(vcenter) {
+      for (const said of [lastResync, unwatched]) said.delete(vcenter)
+      return {
+        call(operation, outcome, seconds) {
+          calls.inc({ vcenter, operation, outcome: outcomes(outcome) })
+          if (operation !== LONG_POLL) durations.observe({ vcenter, operation }, seconds)
+        },
+        reconnect: (reason) => reconnects.inc({ vcenter, reason: outcomes(reason) }),
+        unwatched: (vms) => void unwatched.set(vcenter, vms),
+        resynced(count, at) {
+          corrections.inc({ vcenter }, count)
+          lastResync.set(vcenter, at)
+        },
+      }
+    },
     vCentersUp(read) {
       readUp = read
     },
