@@ -6,7 +6,6 @@ import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
-import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import { createRereads } from './cache/rereads.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
@@ -110,6 +109,13 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const onCertificate = (expiresAt: number) => {
       certificateExpiry = expiresAt
     }
+    /** A directory may be slow, while vCenter itself is well. */
+    const onSlowLogin = () => {
+      if (signal.aborted) return
+      const failure = { ...toFailure(vCenter, slowLogin(soap.server, timings)), waiting: true } as const
+      logger.warn({ reason: failure.reason, error: failure.message }, 'vCenter is slow to answer a login')
+      health.failed(failure, true)
+    }
     const userAgent = `${options.userAgent} (${Math.floor(random() * 2 ** 32).toString(16)})`
     const { connection, soap, session, rest } = openClients({
       ...options,
@@ -118,6 +124,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       timings,
       logger,
       onCertificate,
+      onSlowLogin,
     })
     const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
     const pollWait = createPollWait(timings)
@@ -131,31 +138,11 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       heardAt = clock.monotonic()
     }
 
-    /** Enters a session, and reports a login that takes long. */
-    async function enter(): Promise<ServiceContent> {
-      const entered = new AbortController()
-      const overdue = clock.sleep(timings.callDeadline, entered.signal).then(() => {
-        if (entered.signal.aborted || signal.aborted) return
-        const failure: VCenterFailure = {
-          ...toFailure(vCenter, slowLogin(soap.server, timings)),
-          waiting: true,
-        }
-        logger.warn({ reason: failure.reason, error: failure.message }, 'vCenter is slow to answer a login')
-        health.failed(failure, true)
-      })
-      try {
-        return await session.ensure(signal)
-      } finally {
-        entered.abort()
-        await overdue
-      }
-    }
-
     async function connect(): Promise<void> {
       // They would pile up: each attempt would leave a view or a collector.
       if (lostObjects) await session.logout(signal)
       lostObjects = false
-      const content = await enter()
+      const content = await session.ensure(signal)
       // The session outlived the last connection: objects created in it would pile up.
       if (openedIn === content) for (const each of opened) await each.destroy(signal)
       openedIn = undefined

@@ -18,6 +18,7 @@ export function openClients(
       readonly logins: LoginLimiter
       /** For login calls: see {@link createSession}. */
       readonly loginSignal: AbortSignal
+      readonly onSlowLogin?: () => void
       readonly metrics: InventoryMetrics
       readonly timings: Timings
       /** By default over HTTPS. */
@@ -25,14 +26,15 @@ export function openClients(
     },
 ) {
   const { config, userAgent, logins, loginSignal, metrics, timings, clock, random, logger } = options
-  const { openConnection = openHTTPSConnection, onCertificate = () => undefined } = options
+  const { openConnection = openHTTPSConnection } = options
+  const { onCertificate = () => undefined, onSlowLogin = () => undefined } = options
   const connection = openConnection({ ...config, userAgent, clock, onCertificate })
   const soap = createSoapClient({ connection, clock, random, metrics })
   const { trust } = config
   const deadline = timings.loginDeadline
   const requestTicket = createTicketRequests({ trust, userAgent, deadline, clock, openConnection })
   const forLogin = { config, timings, clock, logins, loginSignal }
-  const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket })
+  const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket, onSlowLogin })
   const rest = createRESTClient({ ...forLogin, connection, metrics, soapSession: soap.sessionID })
   return { connection, soap, session, rest }
 }

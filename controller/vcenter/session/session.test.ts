@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import t from 'tap'
@@ -6,7 +7,7 @@ import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
-import { TIMINGS } from '../timings.ts'
+import { TIMINGS, type Timings } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
 import type { RequestTicket } from './clone-ticket.ts'
@@ -47,11 +48,19 @@ interface SetUp {
   readonly config?: Partial<VCenterConfig>
   readonly requestTicket?: RequestTicket
   readonly logins?: LoginLimiter
+  readonly timings?: Timings
+  readonly onSlowLogin?: () => void
 }
 
 function setUp(
-  answers: Record<string, (attempt: number) => FakeAnswer> = {},
-  { config: changes = {}, requestTicket = noTicket, logins = testLogins() }: SetUp = {},
+  answers: Record<string, (attempt: number) => FakeAnswer | Promise<FakeAnswer>> = {},
+  {
+    config: changes = {},
+    requestTicket = noTicket,
+    logins = testLogins(),
+    timings = TIMINGS,
+    onSlowLogin = () => undefined,
+  }: SetUp = {},
 ) {
   const counts: Record<string, number> = {}
   const all: typeof answers = {
@@ -81,7 +90,8 @@ function setUp(
   const session = createSession({
     soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
     config,
-    timings: TIMINGS,
+    timings,
+    onSlowLogin,
     clock: systemClock,
     userAgent: 'rollcall-controller/test (1)',
     logger: pino({ level: 'silent' }),
@@ -91,6 +101,26 @@ function setUp(
   })
   return { session, config, counts, signal, connection }
 }
+
+t.test('a login counts as slow once it was sent, however long it took to get there', async (t) => {
+  const told: number[] = []
+  const slow = Promise.withResolvers<void>()
+  const { session, counts, signal } = setUp(
+    {
+      RetrieveServiceContent: () => sleep(100).then(() => content()),
+      Login: () => slow.promise.then(() => LOGGED_IN),
+    },
+    {
+      timings: { ...TIMINGS, callDeadline: 20 },
+      onSlowLogin() {
+        told.push(counts.Login ?? 0)
+        slow.resolve()
+      },
+    },
+  )
+  await session.ensure(signal)
+  t.same(told, [1])
+})
 
 t.test('one login serves until the session is lost', async (t) => {
   const { session, counts, signal, connection } = setUp()

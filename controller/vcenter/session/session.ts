@@ -79,8 +79,11 @@ export function createSession(options: {
    * known and can be ended.
    */
   readonly loginSignal: AbortSignal
+  /** Called while a login takes longer than any other call may. */
+  readonly onSlowLogin?: () => void
 }): Session {
   const { soap, config, timings, clock, logger, logins, userAgent, requestTicket, loginSignal } = options
+  const { onSlowLogin = () => undefined } = options
   let content: ServiceContent | undefined
   let latest: Login | undefined
   /** The cookie of the last login: there may be one before it, too. */
@@ -142,12 +145,21 @@ export function createSession(options: {
 
   async function open(operation: string, target: ManagedObjectReference, parameters: string) {
     const call = { operation, target, parameters, deadline: loginDeadline, signal: loginSignal }
-    return await patient.call(call).catch((error: unknown) => {
+    const answered = new AbortController()
+    const overdue = clock.sleep(deadline, answered.signal).then(() => {
+      if (!answered.signal.aborted) onSlowLogin()
+    })
+    try {
+      return await patient.call(call)
+    } catch (error) {
       // A proxy in front of vCenter may repeat the password or the ticket in its message.
       if (error instanceof SoapFault) throw new SoapFault(error.fault, '', error.object)
       unanswered = clock.monotonic()
       throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
-    })
+    } finally {
+      answered.abort()
+      await overdue
+    }
   }
 
   function pause(): Pause | undefined {
