@@ -76,7 +76,7 @@ export const REACH = {
       const next =
         failure === 'ECONNREFUSED'
           ? 'nothing listens there: correct "server" or "port", or start the vCenter'
-          : 'check routes and firewalls between this machine or Pod and the vCenter'
+          : 'check routes, firewalls and NetworkPolicies between this machine or Pod and the vCenter'
       throw new Error(`no connection to port ${port} of ${server} (${failure}); ${next}`)
     },
     judge: () => fine('the port is open'),

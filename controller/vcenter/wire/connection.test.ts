@@ -112,13 +112,15 @@ t.test('an intermediate CA, and the server certificate itself, are trusted as in
   const elsewhere = openTo(t, servers, { port, trust: { kind: 'ca', pem: cert } }, 'other.example')
   await t.rejects(elsewhere(), {
     reason: 'CertificateNotTrusted',
-    message: /for another name: write server as it is in the certificate$/,
+    message:
+      /for another name: check that DNS leads to your vCenter, and write server as it is in the certificate$/,
   })
   const stranger = await serve(t)
   for (const pem of [stranger.intermediate, stranger.cert])
     await t.rejects(openTo(t, servers, { port, trust: { kind: 'ca', pem } })(), {
       reason: 'CertificateNotTrusted',
-      message: /not trusted by the configured CA .*, or this thumbprint once you know that it is vCenter's$/,
+      message:
+        /not trusted by the configured CA .*; check that this is your vCenter .*, then configure the CA/,
     })
 })
 

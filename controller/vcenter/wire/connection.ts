@@ -177,7 +177,10 @@ function asVCenterError(server: string, error: unknown): unknown {
       cause: error,
     })
   }
-  const [what, next] = UNRESOLVED[code] ?? ['cannot be reached', 'check server, port, routes and firewalls']
+  const [what, next] = UNRESOLVED[code] ?? [
+    'cannot be reached',
+    'check server, port, routes, firewalls and NetworkPolicies',
+  ]
   return new VCenterError('Unreachable', `${server} ${what} (${code}); ${next}`, { cause: error })
 }
 

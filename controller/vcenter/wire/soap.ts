@@ -141,7 +141,10 @@ async function readAnswer(
     )
   }
   if (contentType === 'text/html') {
-    throw new VCenterError('NotVCenter', `${server} answers to /sdk with an HTML page; check server and port`)
+    throw new VCenterError(
+      'NotVCenter',
+      `${server} answers to /sdk with an HTML page; check server and port, and for a proxy in between`,
+    )
   }
   const document = await readXML(answer.body, 'Envelope', status === 200 ? records : undefined)
   const content = child(document, 'Body')?.children[0]

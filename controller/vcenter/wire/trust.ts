@@ -61,7 +61,7 @@ export function trustConnector(options: {
       settle(
         new VCenterError(
           'Unreachable',
-          `${server} does not answer; check server, port, routes and firewalls`,
+          `${server} does not answer; check server, port, routes, firewalls and NetworkPolicies`,
         ),
       )
     signal.addEventListener('abort', onAbort, { once: true })
@@ -131,12 +131,14 @@ function judge(
 
 /** Errors that another CA would not fix. */
 const NOT_ITS_CA: Readonly<Record<string, string>> = {
-  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another name: write server as it is in the certificate',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'it is for another name: check that DNS leads to your vCenter, and write server as it is in the certificate',
   CERT_HAS_EXPIRED: 'it has expired: renew it in vCenter, or set the clock of this machine',
   CERT_NOT_YET_VALID: 'it is not valid yet: set the clock of this machine',
 }
 
-const THIS = "configure the CA that signed it, or this thumbprint once you know that it is vCenter's"
+const THIS =
+  'check that this is your vCenter (server, port, DNS), then configure the CA that signed it or this thumbprint'
 const WORDS = {
   ca: { by: 'the configured CA', advice: THIS },
   system: { by: "this system's CAs", advice: THIS },

@@ -230,7 +230,10 @@ function tooLong(limit: number, records: number | undefined): VCenterError {
 }
 
 function notVCenter(what: string): VCenterError {
-  return new VCenterError('NotVCenter', `${what} came instead of a SOAP answer; check server and port`)
+  return new VCenterError(
+    'NotVCenter',
+    `${what} came instead of a SOAP answer; check server and port, and for a proxy in between`,
+  )
 }
 
 /** First child of this name. */

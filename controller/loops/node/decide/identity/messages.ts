@@ -71,7 +71,7 @@ export function isTemplate(vm: VirtualMachine): ConditionValue {
 export function ambiguous({ uuids }: MachineUUID, vms: readonly VirtualMachine[]): ConditionValue {
   return no(
     'AmbiguousUUID',
-    `BIOS UUID ${uuids.join(' or ')} belongs to ${vms.length} VMs: ${listed(vms)}; give each copy its own UUID (power off, then set uuid.bios)`,
+    `BIOS UUID ${uuids.join(' or ')} belongs to ${vms.length} VMs: ${listed(vms)}; remove each copy, or give it a UUID of its own (power off, then set uuid.bios)`,
   )
 }
 

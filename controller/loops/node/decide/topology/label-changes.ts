@@ -107,7 +107,7 @@ function judgeChanges(
   if (changes.length === 0 || onChange === 'ignore') return { condition: resolved, events: [] }
   if (onChange === 'relabel') {
     const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
-    const message = `the VM moved or was changed, so the labels were changed: ${how}`
+    const message = `the VM or a tag moved or was changed, so the labels were changed: ${how}`
     return {
       condition: resolved,
       events: [{ type: 'Normal', reason: 'Relabeled', message: printable(message, MAX_MESSAGE) }],
@@ -123,7 +123,7 @@ function judgeChanges(
   return {
     condition: no(
       'TopologyChanged',
-      `${what}: the VM moved or changed, but pods and volumes may depend on the old value; move it back, or drain and delete the Node so that it registers again, or set topology.onChange to relabel or ignore`,
+      `${what}: the VM or a tag moved or changed, but pods and volumes may depend on the old value; undo that, or drain and delete the Node so that it registers again, or set topology.onChange to relabel or ignore`,
     ),
     events: [],
   }

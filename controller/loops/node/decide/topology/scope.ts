@@ -34,7 +34,7 @@ export function outOfScope(
   }
   return no(
     'DatacenterOutOfScope',
-    `${describeVM(vm)} is in datacenter ${pathOf(datacenter)}, which the configuration does not list; add it under datacenters, or move the VM back`,
+    `${describeVM(vm)} is in datacenter ${pathOf(datacenter)}, which the configuration does not list; add it under datacenters, or move the VM into one that it lists`,
   )
 }
 
