@@ -409,6 +409,23 @@ t.test('restored while the former VM is inaccessible', async (t) => {
   t.equal(decided('connected'), 'vm-42', 'it runs, and cannot be found')
 })
 
+t.test('a VM that is only read again is not asked about as if it were not found', async (t) => {
+  const other = '511e3f74-ea84-f9a2-7736-6106bb5dbf6c'
+  const value = spec({ machine: { serialUUID: other } })
+  const probed = (lookup: Lookup) => {
+    const lookups = [
+      { vCenter: 'vc1', uuid: BIOS_UUID, lookup },
+      { vCenter: 'vc1', uuid: other, lookup: { state: 'answered', vms: [{ ...copy, biosUUID: other }] } },
+    ] as const
+    const first = before({ lookups })
+    const of = report({ ...first.report, generation: 2, spec: { ok: true, value } })
+    // What follows from the machine's state comes after the contradiction is told.
+    return decide(settle(known({ ...first, report: of }))).probePlan?.request.vm.moref
+  }
+  t.equal(probed(NONE), 'vm-42')
+  t.equal(probed({ state: 'pending' }), undefined)
+})
+
 t.test('an agent of an earlier release keeps the level, and gains none', async (t) => {
   const old = report({
     spec: { ok: true, value: spec({ claim: { written: true, reason: 'Written', message: '' } }) },

@@ -144,11 +144,13 @@ function named(vm: BoundVM | undefined): AbsenceRecord {
 
 /**
  * What is found out about a bound VM that no vCenter shows, while others that the Node may be are shown. Nothing can be as
- * long as its own vCenter does not answer.
+ * long as its own vCenter does not answer, or the VM is being looked up or read again.
  */
 function followDeparture(draft: Draft, machines: NodeMachines, facts: NodeFacts): Draft {
   const [bound] = machines.machines
   if (!machines.bound || facts.vCenterState(bound.vCenterInstanceUUID) !== 'answers') return draft
+  if (facts.lookups.some(({ uuid, lookup }) => uuid === bound.biosUUID && lookup.state === 'pending'))
+    return draft
   const [seen] = seenByReference(bound, evidenceOn(machines, facts)?.probes ?? [])
   const told = seen === undefined ? draft : say(draft, { VMFound: existsThoughNotFound(bound, seen) })
   const { probePlan, requeueAfter } = probeDeparture(machines, facts)
