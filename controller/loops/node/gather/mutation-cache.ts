@@ -26,7 +26,7 @@ export interface MutationCache<T extends Versioned> {
 export function createMutationCache<T extends Versioned>(
   store: (name: string) => T | undefined,
 ): MutationCache<T> {
-  const writes = new Map<string, { covered: Set<string>; after: T }>()
+  const writes = new Map<string, { readonly covered: readonly string[]; readonly after: T }>()
   const deleted = new Map<string, string>()
   return {
     get(name) {
@@ -35,16 +35,14 @@ export function createMutationCache<T extends Versioned>(
       deleted.delete(name)
       const write = writes.get(name)
       if (write === undefined || stored === undefined) return stored
-      if (stored.uid === write.after.uid && write.covered.has(stored.resourceVersion)) return write.after
+      if (stored.uid === write.after.uid && write.covered.includes(stored.resourceVersion)) return write.after
       writes.delete(name)
       return stored
     },
     wrote(before, after) {
       const pending = writes.get(before.name)
-      const covered =
-        pending?.after.resourceVersion === before.resourceVersion ? pending.covered : new Set<string>()
-      covered.add(before.resourceVersion)
-      writes.set(before.name, { covered, after })
+      const earlier = pending?.after.resourceVersion === before.resourceVersion ? pending.covered : []
+      writes.set(before.name, { covered: [...earlier, before.resourceVersion], after })
     },
     deleted({ name, uid }) {
       deleted.set(name, uid)
