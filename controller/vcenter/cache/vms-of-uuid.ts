@@ -37,10 +37,12 @@ export class UUIDEntry {
 
 /** VMs that are to be read whether or not a search finds them, and how far that is. */
 export class ExpectedVMs {
-  readonly #vms = new Map<string, 'wanted' | 'being read' | 'read'>()
+  /** Made when there is one: an empty map for each UUID would be a quarter of a kilobyte. */
+  #vms: Map<string, 'wanted' | 'being read' | 'read'> | undefined
 
   /** Expects this VM; returns whether it is still to be read. */
   awaits(vm: string): boolean {
+    this.#vms ??= new Map()
     const progress = this.#vms.get(vm) ?? 'wanted'
     this.#vms.set(vm, progress)
     return progress !== 'read'
@@ -48,24 +50,25 @@ export class ExpectedVMs {
 
   /** All that were ever expected; to be called when a read begins. */
   take(): readonly string[] {
+    if (this.#vms === undefined) return []
     for (const [vm, progress] of this.#vms) if (progress === 'wanted') this.#vms.set(vm, 'being read')
     return [...this.#vms.keys()]
   }
 
   /** The read has ended; returns whether anything was awaited of it. */
   settle(): boolean {
-    const awaited = [...this.#vms].filter(([, progress]) => progress === 'being read')
-    for (const [vm] of awaited) this.#vms.set(vm, 'read')
+    const awaited = [...(this.#vms ?? [])].filter(([, progress]) => progress === 'being read')
+    for (const [vm] of awaited) this.#vms?.set(vm, 'read')
     return awaited.length > 0
   }
 
   /** Whether any was expected since the read began. */
   areWanted(): boolean {
-    return [...this.#vms.values()].includes('wanted')
+    return [...(this.#vms?.values() ?? [])].includes('wanted')
   }
 
   forget(): void {
-    this.#vms.clear()
+    this.#vms = undefined
   }
 }
 
