@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
 import { attempt, messageOf } from '../../agent/shared/result.ts'
+import { compact } from '../lib/compact.ts'
 import type { Basics } from '../lib/tasks.ts'
 import { apiStatus, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
@@ -58,7 +59,7 @@ const MAX_RETRY_AFTER = 60_000
  * server sent something unintelligible. The new list is compared by resourceVersion, so only real changes are told.
  */
 export function createInformer<T extends Listed>(options: InformerOptions<T>): Informer<T> {
-  const { client, path, parse, onChange, clock, random, logger } = options
+  const { client, path, onChange, clock, random, logger } = options
   const items = new Map<string, T>()
   /** Between attempts to reach the server at all. */
   const reaching = createBackoff({ ...BACKOFF, random })
@@ -67,6 +68,12 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
   let resumeAt: string | undefined
   let synced = false
   let failing = false
+
+  /** What is kept of many objects is kept for long. */
+  function parse(object: unknown): T | undefined {
+    const parsed = options.parse(object)
+    return parsed && compact(parsed)
+  }
 
   function put(name: string, current: T | undefined): void {
     const previous = items.get(name)

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
+import { compact } from '../../lib/compact.ts'
 import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
@@ -195,7 +196,7 @@ export function createReconciler(options: {
     remember(nodes, facts.node, applied.nodes)
     if (record !== undefined) remember(reports, record, applied.reports)
     if (record !== undefined && applied.deferred !== undefined) {
-      const deferred = letCount(name, { node: facts.node, report: record, ...applied.deferred })
+      const deferred = letCount(name, { node: facts.node, report: record, ...compact(applied.deferred) })
       // The agent may have written meanwhile.
       const carried = carryOver(name, deferred, nodes.get(name))
       if (carried === undefined) statuses.delete(name)

@@ -1,6 +1,7 @@
 /** The managed objects above the VMs, one tree for all, and where that puts a VM: host, cluster, datacenter and tags. */
 
 import { isDeepStrictEqual } from 'node:util'
+import { compact } from '../../lib/compact.ts'
 import {
   type Ancestor,
   type Ancestry,
@@ -24,7 +25,6 @@ import { readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import { detach } from '../wire/xml.ts'
 
 /** No inventory is this deep, unless a broken one has a loop. */
 const MAX_DEPTH = 64
@@ -71,7 +71,7 @@ export function createAncestorTree(): AncestorTree {
   return {
     has: (reference) => nodes.has(keyOf(reference)),
     put({ reference, properties, missing }) {
-      const node = detach({
+      const node = compact({
         reference,
         name: readName(properties.get('name')) ?? reference.value,
         parent: toReference(properties.get('parent')),

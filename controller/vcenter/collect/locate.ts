@@ -1,12 +1,13 @@
 /** Finds the VMs that have a BIOS UUID: few UUIDs one by one, many by reading the UUIDs of all VMs at once. */
 
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { compact } from '../../lib/compact.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { isRefusal, type VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
-import { childrenOf, detach } from '../wire/xml.ts'
+import { childrenOf } from '../wire/xml.ts'
 import { callTwice } from './call-twice.ts'
 import {
   filterSpec,
@@ -92,11 +93,11 @@ export function createLocator(options: {
   readonly clock: Clock
 }): Locator {
   const { soap, reader, allVMs, content, timings, clock } = options
-  let index: Map<string, string[]> | undefined
+  let index: Map<string, readonly string[]> | undefined
   let indexed = -Infinity
 
   /** Where some VM makes reads of all fail, UUIDs are searched for one by one for a while. */
-  async function sweep(signal: AbortSignal): Promise<Map<string, string[]> | undefined> {
+  async function sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     try {
       return await readAll(signal)
     } catch (error) {
@@ -107,7 +108,7 @@ export function createLocator(options: {
     }
   }
 
-  async function readAll(signal: AbortSignal): Promise<Map<string, string[]>> {
+  async function readAll(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>> {
     const all = await allVMs.select(signal)
     // Sets, because a read that had to restart reports some VMs twice.
     const found = new Map<string, Set<string>>()
@@ -122,7 +123,7 @@ export function createLocator(options: {
       },
       signal,
     )
-    index = detach(new Map(Array.from(found, ([uuid, vms]) => [uuid, [...vms]])))
+    index = new Map(Array.from(found, ([uuid, vms]) => compact([uuid, [...vms]] as const)))
     indexed = clock.monotonic()
     return index
   }

@@ -1,10 +1,11 @@
 /** What vCenter pushes of a VM: where a change of its power state, host, addresses or claim is learned. */
 import { isDeepStrictEqual } from 'node:util'
+import { compact } from '../../lib/compact.ts'
 import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Update } from '../collect/read-updates.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import { detach, type XMLElement } from '../wire/xml.ts'
+import type { XMLElement } from '../wire/xml.ts'
 import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './property-values.ts'
 
 /** What is pushed of a VM. */
@@ -85,12 +86,12 @@ export function applyUpdates<M extends PushedProperties>(
 
 /** The VM after it entered the watch, with present values for all of {@link PUSHED_PATHS}. */
 export function enterMachine<M extends PushedProperties>(machine: M, values: PropertyValues): M {
-  return { ...machine, ...detach(readPushed(values)) }
+  return { ...machine, ...compact(readPushed(values)) }
 }
 
 /** The VM after some of {@link PUSHED_PATHS} changed. */
 export function changeMachine<M extends PushedProperties>(machine: M, values: PropertyValues): M {
-  return detach({ ...machine, ...choose(machine, readPushed(values), (key) => values.has(PATHS[key])) })
+  return compact({ ...machine, ...choose(machine, readPushed(values), (key) => values.has(PATHS[key])) })
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The properties of one VM, before its ancestors and tags are joined. */
+import { compact } from '../../lib/compact.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
-import { detach } from '../wire/xml.ts'
 import {
   CARD_COUNT_PATH,
   CARD_PATHS,
@@ -78,7 +78,7 @@ export function readMachine(
   const known = readable === undefined ? before : undefined
   const devices = values.get(DEVICES_PATH)
   const nics = devices === undefined ? readCards(values) : readNICs(devices)
-  return detach({
+  return compact({
     ...readPushed(values),
     moref,
     name: readName(values.get('name')) ?? before?.name ?? moref,
@@ -107,7 +107,7 @@ export function refreshMachine(
   unreadable: readonly string[],
 ): VMProperties {
   const asked: readonly string[] = RESYNC_PATHS
-  return detach({
+  return compact({
     ...before,
     ...readPushed(values),
     name: readName(values.get('name')) ?? before.name,

@@ -1,0 +1,68 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { compact } from './compact.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** Bytes for each of so many copies that are kept. */
+function bytesEach(count: number, make: (i: number) => unknown): number {
+  const kept: unknown[] = new Array(count).fill(undefined)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let i = 0; i < count; i++) kept[i] = compact(make(i))
+  collect()
+  const bytes = (process.memoryUsage().heapUsed - before) / count
+  t.equal(kept.length, count)
+  return bytes
+}
+
+t.test('a copy is equal to what it was made of, and shares nothing that can change', async (t) => {
+  const facts = {
+    text: 'vm-1',
+    empty: '',
+    long: 'x'.repeat(1_000),
+    foreign: 'Зона 北京 \u{1f600}',
+    half: '\ud83d',
+    number: 1.5,
+    no: false,
+    none: null,
+    missing: undefined,
+    list: ['a', ['b'], { c: 'd' }, undefined],
+    '10': 'a name that is a number',
+  }
+  const copy = compact(facts)
+  t.strictSame(copy, facts)
+  t.not(copy, facts)
+  t.not(copy.list, facts.list)
+  t.not(copy.list[2], facts.list[2])
+  t.ok('missing' in copy)
+})
+
+t.test('a text does not keep the longer one that it was cut out of', async (t) => {
+  const cut = (length: number) => (i: number) => `${i} `.padEnd(256 * 1024, 'x').slice(0, length)
+  for (const length of [20, 500]) t.ok(bytesEach(200, cut(length)) < 10_000, `${length} of 262144 characters`)
+})
+
+t.test('many equal texts are one', async (t) => {
+  const text = 'the claim is in guestinfo.rollcall.claim '.repeat(4)
+  const each = bytesEach(10_000, (i) => ({ i, text: `${text}${i % 5}` }))
+  t.ok(each < text.length, `${Math.round(each)} bytes for each`)
+})
+
+t.test('texts that are all different are not kept for ever', async (t) => {
+  const text = 'y'.repeat(150)
+  bytesEach(20_000, () => 0)
+  const kept = bytesEach(20_000, (i) => void compact(`${text}${i}`))
+  t.ok(kept < 100, `${Math.round(kept)} bytes for each`)
+})
+
+t.test('a list that was made item by item takes no more than one that was not', async (t) => {
+  const pushed = bytesEach(10_000, (i) => {
+    const list: unknown[] = []
+    list.push(i)
+    return list
+  })
+  t.ok(pushed < 100, `${Math.round(pushed)} bytes for each`)
+})
