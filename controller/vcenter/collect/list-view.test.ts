@@ -134,6 +134,15 @@ t.test('a member that vCenter has not told of is named once, when it had time', 
   t.same(members.overdue(), [])
 })
 
+t.test('where many have not been told of, vCenter has not told all yet', async (t) => {
+  const { members } = setUp()
+  await members.set(new Set(names(150)), signal)
+  for (let i = 0; i < 3; i++) t.same(members.overdue(), [])
+  for (const vm of names(60)) members.entered(vm)
+  t.equal(members.overdue().length, 90, 'the rest had time')
+  t.same(members.overdue(), [])
+})
+
 t.test('nor one that vCenter tells of before it answers', async (t) => {
   const soap = fakeSoap(() => {
     members.entered('vm-1')

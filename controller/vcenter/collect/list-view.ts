@@ -6,6 +6,9 @@ import { reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
 import { callWithoutRefused } from './refusals.ts'
 
+/** Where more members than these are not reported, vCenter is still busy reporting: so many are not destroyed at once. */
+const MOST_OVERDUE = 100
+
 interface Change {
   readonly kind: 'add' | 'remove'
   readonly vm: string
@@ -99,12 +102,14 @@ export function createMembers(options: {
     entered: (vm: string): void => void entering.delete(vm),
     /**
      * The members that vCenter has not reported since the last call of this, though they were members then. A VM that is
-     * destroyed just after it has become one neither enters nor leaves. Each is named once.
+     * destroyed just after it has become one neither enters nor leaves. Each is named once; none as long as they are many,
+     * because each is read then.
      */
     overdue(): readonly string[] {
       const late = [...entering].filter((vm) => enteringBefore.has(vm) && members.has(vm))
-      for (const vm of late) entering.delete(vm)
       enteringBefore = new Set(entering)
+      if (late.length > MOST_OVERDUE) return []
+      for (const vm of late) entering.delete(vm)
       return late
     },
     size: (): number => members.size,
