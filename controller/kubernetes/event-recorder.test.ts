@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
@@ -236,6 +238,25 @@ t.test('memory and queue have an end', async (t) => {
   for (let i = 0; i < 5_000; i++) recorder.event(about(`n${i}`))
   t.same(recorder.counts(), { written: 0, dropped: 5_000 - 4_096 })
   t.equal(log.lines.length, 1)
+})
+
+t.test('keeps none that would be a new one by now', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const held = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const { recorder, clock, stub } = await withStub(t)
+  for (let i = 0; i < 2_000; i++) recorder.event(about(`n${i}`, { message: `${i} `.padEnd(1_000, 'x') }))
+  await recorder.flush(PATIENCE)
+  stub.requests.length = 0
+  const before = held()
+  await clock.turn(600_001)
+  recorder.event(about('one more'))
+  await recorder.flush(PATIENCE)
+  const freed = (before - held()) / 2_000
+  t.ok(freed > 1_500, `${Math.round(freed)} bytes for each`)
 })
 
 t.test('forgets the oldest first', async (t) => {

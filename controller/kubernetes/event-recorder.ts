@@ -49,6 +49,14 @@ export function createEventRecorder(
   let written = 0
   let dropped = 0
 
+  /** Forgets the series that are over: an event that recurs starts a new one. */
+  function forgetOld(now: number): void {
+    for (const [key, item] of series) {
+      if (now - item.last <= SERIES_WINDOW) return
+      if (!queue.has(item)) series.delete(key)
+    }
+  }
+
   /** Makes room for one more series; false when even the oldest is not written yet. */
   function makeRoom(): boolean {
     if (series.size < MAX_SERIES) return true
@@ -105,8 +113,8 @@ export function createEventRecorder(
       const facts = component === undefined ? said : { ...said, component }
       const key = JSON.stringify([object, type, reason, facts.message])
       const now = clock.now()
+      forgetOld(now)
       let item = series.get(key)
-      if (item && now - item.last > SERIES_WINDOW && item.pending === 0) item = undefined
       series.delete(key)
       if (!item) {
         if (!makeRoom()) {
