@@ -73,6 +73,30 @@ t.test('there is none for an hour on which nobody looked, nor for other numbers 
   t.end()
 })
 
+t.test('10,000 Nodes take at most nine times what 1,000 take, and 240 MB', (t) => {
+  const measured = (nodes: number, seconds: number, peakResident: number) => {
+    const start = { ...run(nodes, 0), seconds }
+    return {
+      nodes,
+      floor: seconds,
+      bareFloor: seconds,
+      reports: seconds,
+      start: { ...start, usage: { ...start.usage, peakResident } },
+      arrival: run(nodes, 0),
+    }
+  }
+  const missed = (seconds: number, resident: number) =>
+    budgeted([measured(1_000, 5, 130), measured(10_000, seconds, resident)])
+      .filter((each) => !isKept(each))
+      .map(({ figure }) => figure)
+  t.same(missed(45, 240), [])
+  t.same(missed(46, 241), [
+    '10000 Nodes: resident memory, MB',
+    '10000 Nodes from the start, times 1000 Nodes',
+  ])
+  t.end()
+})
+
 t.test('a write may cost little more than without our manifests', (t) => {
   const write = { labels: 10, taints: 1, writer: 'an administrator', bare: 2 } as const
   t.ok(admissionBudgets([{ ...write, ours: 2.2 }]).every(isKept))
