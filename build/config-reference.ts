@@ -110,11 +110,9 @@ function environmentTable(): string {
         settings: [],
         effect: 'the same, with a warning: `deletion: off` under `lifecycle`',
       },
-      ...[{ ...IDLE_SUFFIX, name: `${named}${IDLE_SUFFIX.name}` }, ...IDLE_VARIABLES].map(
-        ({ because, ...variable }) => {
-          return { ...variable, settings: [], effect: `no effect, with a warning: ${because}` }
-        },
-      ),
+      ...[{ ...IDLE_SUFFIX, name: `${named}${IDLE_SUFFIX.name}` }, ...IDLE_VARIABLES].map((variable) => {
+        return { ...variable, settings: [], effect: 'no effect, with a warning' }
+      }),
     ],
     ({ cpi, effect }) => `${cpi} | ${effect}`,
   )

@@ -14,8 +14,9 @@ export interface Variable {
 /** The variables that set a section's settings, by setting. */
 export type Variables<S> = { readonly [K in keyof S]?: Variable }
 
-const FOR_NAMED = 'default for vCenters that are named by variables, and only for those'
-const UNUSED = 'reads it but never uses it'
+const FOR_NAMED = 'only for vCenters that variables name'
+/** Of those below `VCENTER_<id>_` because the check whether they are set is inverted. */
+const UNUSED = 'never uses it'
 const AS_MEANT = 'overrides the file'
 
 export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
@@ -56,9 +57,8 @@ export const NODE_VARIABLES: Variables<NodesConfig> = {
 /** What begins the name of a variable that names a vCenter; an ID of its own follows. */
 export const NAMING = 'VSPHERE_VCENTER_'
 
-const ELSE_GLOBAL = 'for that vCenter; what the file says about that vCenter no longer counts'
+const ELSE_GLOBAL = 'replaces all that the file says about that vCenter'
 const NO_EQUALS = 'a value that contains `=` is not found'
-const INVERTED = 'never uses it: the check whether it is set is inverted'
 
 /** Of the vCenter that `VSPHERE_VCENTER_<id>` names: what follows `VCENTER_<id>_`. */
 export const VCENTER_VARIABLES: Variables<VCenterSettings> = {
@@ -69,8 +69,8 @@ export const VCENTER_VARIABLES: Variables<VCenterSettings> = {
   datacenters: { name: 'DATACENTERS', cpi: ELSE_GLOBAL },
   caFile: { name: 'CAFILE', cpi: ELSE_GLOBAL },
   thumbprint: { name: 'THUMBPRINT', cpi: ELSE_GLOBAL },
-  insecureFlag: { name: 'INSECURE', cpi: INVERTED },
-  ipFamily: { name: 'IP_FAMILY', cpi: `${INVERTED}; without it there is no IP family` },
+  insecureFlag: { name: 'INSECURE', cpi: UNUSED },
+  ipFamily: { name: 'IP_FAMILY', cpi: `${UNUSED}; without it there is no IP family` },
   secretName: { name: 'SECRET_NAME', cpi: ELSE_GLOBAL },
   secretNamespace: { name: 'SECRET_NAMESPACE', cpi: ELSE_GLOBAL },
 }
@@ -82,23 +82,23 @@ export interface IdleVariable extends Variable {
 const NO_REPEATS = 'calls to vCenter are repeated until they succeed'
 
 /** What may follow `VCENTER_<id>_` without effect. */
-export const IDLE_SUFFIX: IdleVariable = { name: 'ROUNDTRIP', cpi: INVERTED, because: NO_REPEATS }
+export const IDLE_SUFFIX: IdleVariable = { name: 'ROUNDTRIP', cpi: UNUSED, because: NO_REPEATS }
 
 export const IDLE_VARIABLES: readonly IdleVariable[] = [
   { name: 'VSPHERE_ROUNDTRIP_COUNT', cpi: UNUSED, because: NO_REPEATS },
   {
     name: 'VSPHERE_KUBE_CONFIG',
-    cpi: 'has code for it that is never called',
+    cpi: UNUSED,
     because: 'the kubeconfig is the one given by --kubeconfig',
   },
   ...['HTTPS_PROXY', 'https_proxy'].map((name) => ({
     name,
-    cpi: 'reaches vCenter and the API server through that proxy, except for `NO_PROXY`',
+    cpi: 'goes through that proxy, except for `NO_PROXY`',
     because: 'vCenter and the API server are reached directly',
   })),
   {
     name: 'ENABLE_ALPHA_DUAL_STACK',
-    cpi: 'if it is set to any value, two IP families are allowed',
+    cpi: 'any value allows two IP families',
     because: 'two families are always allowed',
   },
   ...[
@@ -121,7 +121,7 @@ export const IDLE_VARIABLES: readonly IdleVariable[] = [
 /** Its presence alone counts, even if it is empty. */
 export const SKIP_DELETION: Variable = {
   name: 'SKIP_NODE_DELETION',
-  cpi: 'if it is set to any value, no Nodes are deleted',
+  cpi: 'with any value, no Nodes are deleted',
 }
 
 /** What may follow `VCENTER_<id>_`. */

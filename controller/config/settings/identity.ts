@@ -18,7 +18,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
       // Its default depends on the command line, and may be the weakest level.
       neverEmpty: true,
       meaning:
-        'The level that a Node must reach: `asserted`, `reported` or `proven`; see [below](#how-much-a-node-must-prove), also for the risk that the default leaves.',
+        'The level that a Node must reach: [`asserted`, `reported` or `proven`](#how-much-a-node-must-prove).',
       warn: (level) => (level === 'asserted' ? ASSERTED : undefined),
     }),
     exempt: row(selector, {
@@ -33,7 +33,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
     requireAllVCenters: row(flag, {
       default: 'true',
       meaning:
-        'Whether a new Node whose VM shows no [claim](#how-much-a-node-must-prove) (one without an agent, or whose agent cannot write guestinfo) waits until every vCenter answers. With `false` it is initialized as soon as one vCenter shows a VM that fits; draws a warning: a Node stays bound to its first VM, and while a vCenter is away nobody can tell that VM from a copy.',
+        'Whether a new Node whose VM shows no [claim](security.md#the-claim) (without an agent, or where it cannot write guestinfo) waits until every vCenter answers. With `false`, which draws a warning, it may be bound to a copy.',
       warn: (all) => (all ? undefined : ANY_VCENTER),
     }),
   },

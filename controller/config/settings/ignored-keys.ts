@@ -11,7 +11,7 @@ const COMMON: Others = {
 /** OpenShift writes them, empty. */
 const BY_ITSELF = {
   because: 'has no effect, and none in the CPI either: remove it',
-  meaning: 'The CPI sets it itself, whatever the file says.',
+  meaning: 'No effect in the CPI either.',
 } as const
 
 const NO_API = {
@@ -21,12 +21,12 @@ const NO_API = {
 
 const IN_TREE = {
   because: 'has no effect because it is for the former in-tree provider: remove it',
-  meaning: 'For the former in-tree provider, which also managed volumes.',
+  meaning: 'For the former in-tree provider.',
 } as const
 
 const CSI = {
   because: 'has no effect because it is for the vSphere CSI driver, which has its own file: remove it',
-  meaning: 'For the vSphere CSI driver, which has its own file.',
+  meaning: 'For the vSphere CSI driver.',
 } as const
 
 export const VCENTER_OTHERS: Others = {

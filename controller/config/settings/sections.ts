@@ -32,15 +32,14 @@ const TOPOLOGY: SectionTable<Config['topology']> = {
     required: row(flag, {
       default: 'false',
       meaning:
-        'Whether a new Node stays uninitialized until its VM has a tag of each category under `labels`, and says so in `TopologyResolved`. An initialized Node never gets its taint back.',
+        'Whether a new Node stays uninitialized until its VM has a tag of each category under `labels`.',
       protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
     }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {
       default: 'report',
       meaning:
-        'When the VM of a running Node moves to another zone, region or instance type: `report` says so in `TopologyResolved`, `relabel` changes the labels as well, `ignore` does neither.',
-      protects:
-        'labels that change under Pods that were scheduled by them, whose volumes stay where they were',
+        'If the VM of a running Node changes zone, region or size: `report` says so in `TopologyResolved`, `relabel` changes the labels as well, `ignore` does neither.',
+      protects: 'labels that change under Pods, whose volumes stay where they were',
     }),
   },
 }
@@ -50,7 +49,7 @@ const NODES: SectionTable<Config['nodes']> = {
   rows: {
     internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
       meaning:
-        'Subnets, separated by commas: the first address in the first subnet that has one becomes `InternalIP`; see [below](#which-address-becomes-what).',
+        'Subnets, separated by commas, from which [`InternalIP`](#which-address-becomes-what) is chosen.',
     }),
     externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     internalVmNetworkName: row(name, {
@@ -63,12 +62,12 @@ const NODES: SectionTable<Config['nodes']> = {
     excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     externalIP: row(choice(['first', 'none']), {
       meaning:
-        'What becomes `ExternalIP` if neither subnets nor networks choose an address: `first`, the same address as `InternalIP`, as with the CPI; or `none`.',
+        'What becomes `ExternalIP` if nothing chooses one: `first`, the same address as `InternalIP`, as with the CPI; or `none`.',
       default: 'first',
     }),
     requireAllFamilies: row(flag, {
       meaning:
-        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI. With `false` it is initialized with the addresses that it has, and the others follow.',
+        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI.',
       default: 'true',
     }),
   },

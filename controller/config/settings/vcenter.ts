@@ -39,14 +39,13 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
   }),
   caFile: row(text, {
     meaning:
-      'PEM file of CA certificates, or several separated by `:`, [which may be intermediate CAs](#trust); a relative path starts at the folder of `vsphere.conf`.',
+      'PEM file of CA certificates, or several separated by `:`: [trust](#trust). A relative path starts at the folder of `vsphere.conf`.',
   }),
   // Written like the other lists, but read where it is known whether it has an effect.
   thumbprint: row(
     { ...text, form: 'list', schema: names.schema },
     {
-      meaning:
-        "SHA-1 or SHA-256 of vCenter's own certificate, with or without colons, in either case; several as a list or separated by commas, of which any may match.",
+      meaning: "SHA-1 or SHA-256 of vCenter's own certificate, or several, as a list or separated by commas.",
     },
   ),
   insecureFlag: row(flag, {
@@ -63,11 +62,10 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
     default: 'ipv4',
   }),
   secretName: row(textOf(parseSecretName, ''), {
-    meaning:
-      'The Secret with user and password, under `SERVER.username` and `SERVER.password`: [below](#user-and-password-in-a-secret).',
+    meaning: 'The [Secret](#user-and-password-in-a-secret) with user and password.',
   }),
   secretNamespace: row(textOf(parseNamespace, ''), {
-    meaning: 'The namespace of that Secret; neither setting has an effect without the other.',
+    meaning: 'Its namespace; neither setting has an effect without the other.',
   }),
 }
 
@@ -94,7 +92,7 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
     ...VCENTER.rows,
     secretsDirectory: row(text, {
       meaning:
-        'A folder with the files `SERVER.username` and `SERVER.password`, used instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
+        'A [folder](#user-and-password-in-a-secret) used instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
     }),
   },
   others: GLOBAL_OTHERS,
