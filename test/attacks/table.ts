@@ -34,7 +34,7 @@ function withoutRepetition(rows: readonly Cells[]): Cells[] {
     const [credential, tried, ...end] = row
     const alike = last !== undefined && end.every((cell, index) => cell === last[index + 2])
     if (alike && last[0] === credential)
-      merged[merged.length - 1] = [credential, `${last[1]}<br>${tried}`, ...end]
+      merged[merged.length - 1] = [credential, joined(last[1], tried), ...end]
     else if (alike && last[1] === tried)
       merged[merged.length - 1] = [`${last[0]}<br>${credential}`, tried, ...end]
     else merged.push(row)
@@ -44,4 +44,11 @@ function withoutRepetition(rows: readonly Cells[]): Cells[] {
     const cell = (column: 0 | 1 | 2 | 3 | 4) => (above?.[column] === row[column] ? '' : row[column])
     return [cell(0), cell(1), cell(2), cell(3), cell(4)]
   })
+}
+
+/** The attacks of one row; a variation of the one before, which ends as that does, is only counted. */
+function joined(before: string, tried: string): string {
+  if (!tried.startsWith('the same')) return `${before}<br>${tried}`
+  const [, attack = before, count = '0'] = /^(.*) \(\+(\d+)\)$/s.exec(before) ?? []
+  return `${attack} (+${Number(count) + 1})`
 }

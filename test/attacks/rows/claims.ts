@@ -23,7 +23,7 @@ export const claims = theme("Claims that something other than a VM's agent write
   'of another boot': own('the claim of its own Node and another boot', 'ClaimOfEarlierBoot'),
   garbage: own('text that is not a claim', 'ClaimMalformed'),
   '60 kB': own('60 kB of text', 'ClaimMalformed'),
-  'control characters': own('control characters, escapes and line ends around a claim', 'ClaimMalformed'),
+  'control characters': own('control characters and line ends around a claim', 'ClaimMalformed'),
   'version 3': own('the claim of its own Node in a version that nobody knows', 'ClaimMalformed'),
   'no nonce': own('the same in version 2, without a nonce', 'ClaimMalformed'),
   'short nonce': own('the same with a nonce of 31 digits', 'ClaimMalformed'),
@@ -35,7 +35,7 @@ export const claims = theme("Claims that something other than a VM's agent write
   ),
   'over a proof': row(
     USER,
-    "the claim of the victim's Node, over that of its own Node, which is proven",
+    "the claim of the victim's Node, over its own",
     'ProvenBefore',
     `${NOTHING}; nor to its own Node, which keeps its level for a quarter of an hour`,
   ),
@@ -47,19 +47,19 @@ export const claims = theme("Claims that something other than a VM's agent write
   ),
   'a clone': row(
     'anybody who may clone VMs in vCenter',
-    "a clone of the victim's VM, claim included, under a UUID of its own, joins as a Node",
+    "a clone of the victim's VM, with its claim, joins as a Node",
     'ClaimCopied',
   ),
   'a copy': row(
     'anybody who may copy VMX files',
-    "a copy of the victim's VM, UUID and claim included, joins as a Node",
+    "a copy of the victim's VM, with UUID and claim, joins as a Node",
     'AmbiguousUUID',
   ),
   foothold: row(
     "another node's kubelet, and a container in the victim's VM",
-    "that container claims the victim's VM for the other Node, which reports its UUID and MACs",
+    'the container claims that VM for the other Node, which reports its UUID and MACs',
     'VMHasAnotherNode',
-    'keeps running, and stays proven for a quarter of an hour; its agent claims again',
+    'stays proven; its agent claims again',
   ),
 })
 
@@ -94,7 +94,7 @@ export const digests = theme('Lies about its own claim', {
     'ClaimOfEarlierBoot',
   ),
   'no boot': itself('no boot ID, and a claim with a nonce for none'),
-  'not written': itself('that its claim could not be written, and the digest of what stands there'),
+  'not written': itself('that its claim could not be written, and its digest'),
   'digest in upper case': refused('a digest in upper case', 'schema', 'spec.claim.digest'),
   'short digest': refused('a digest of 63 digits', 'schema', 'spec.claim.digest'),
   'long digest': refused('a digest of a megabyte', 'schema', 'spec.claim.digest'),

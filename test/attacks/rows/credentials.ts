@@ -26,9 +26,7 @@ export const credentials = theme('Credentials that are not those of its agent', 
     SPEAKS_FOR,
   ),
   'another account': noRight("token of another account, bound to a Pod on the victim's node"),
-  'another namespace': noRight(
-    'token of an account rollcall-agent in another namespace, bound to a Pod there',
-  ),
+  'another namespace': noRight('token of an account rollcall-agent in another namespace'),
   'the controller': noRight("the controller's token"),
   audience: unauthorized("token of the victim's agent for another audience"),
   expired: unauthorized("the victim's agent's token, expired"),
@@ -65,9 +63,7 @@ export const credentials = theme('Credentials that are not those of its agent', 
     'certificate "system:node:worker-10 " in system:nodes',
     'it speaks for Node "worker-10 "',
   ),
-  "another cluster's": unauthorized(
-    "certificate system:node:worker-10 in system:nodes of another cluster's CA",
-  ),
+  "another cluster's": unauthorized("such a certificate by another cluster's CA"),
   nobody: row('none', 'RBAC', 'User "system:anonymous" cannot patch'),
 })
 

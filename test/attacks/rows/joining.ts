@@ -11,23 +11,23 @@ const row = (tried: string, refusedBy: AttackRow['refusedBy'], seen: string): At
 /** What a worker that has just joined, and that nobody has verified, could do to come by what the controller has. */
 export const joining = theme("Obtaining the controller's Secret or token", {
   secret: row(
-    'get the Secret rollcall-config, which a Pod on a control-plane Node mounts',
+    'get the Secret rollcall-config',
     'Node authorizer',
     "no relationship found between node 'worker-1' and this object",
   ),
   secrets: row('list or watch it, or all Secrets of kube-system', 'RBAC', 'resource "secrets"'),
   token: row(
-    "ask for a token of the controller's account, bound to its Pod there or to one that no node has taken yet",
+    "ask for a token of the controller's account, bound to its Pod",
     'Node authorizer',
     "no relationship found between node 'worker-1' and this object",
   ),
   'a label at registration': row(
-    'register with the label of a control-plane Node, or with that of the component hosted-control-plane, for the scheduler to place the Pod there',
+    "register with the label that the controller's Pod requires",
     'NodeRestriction',
     'is not allowed to set the following labels: ',
   ),
   'a label afterwards': row(
-    'give its Node one of them afterwards, by its status too',
+    'give its Node that label afterwards',
     'NodeRestriction',
     'is not allowed to modify labels: ',
   ),

@@ -31,7 +31,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   proceed: ofItsOwn(
     kubelet,
-    'the annotation rollcall.dev/deletion: proceed on its own Node, which releases the brake for it from then on',
+    'the annotation rollcall.dev/deletion: proceed on its own Node',
     'the annotation, on its own Node',
   ),
   "the victim's hold": notModified("set either annotation on the victim's Node, or remove it"),
@@ -52,25 +52,16 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
     'policy own-report',
     speaksFor,
   ),
-  brake: noStatus(
-    "write status.brakeEngagedAt, its own or the victim's, to release the brake or to engage it",
-  ),
-  binding: noStatus(
-    "write status.vm, its own or the victim's, so that a VM that is gone seems to be the victim's",
-  ),
+  brake: noStatus('write status.brakeEngagedAt, to release the brake or to engage it'),
+  binding: noStatus("write status.vm, so that a VM that is gone seems to be the victim's"),
   readiness: notModified("call the victim's Node not ready, or its heartbeat old"),
   lease: row(
     kubelet,
-    "let the victim's Lease in kube-node-lease expire, so that its Node becomes not ready",
+    "let the victim's Lease in kube-node-lease expire",
     'NodeRestriction',
     'can only access node lease with the same name as the requesting node',
   ),
-  delete: row(
-    BOTH,
-    "delete the victim's Node, with and without its UID and version as preconditions",
-    'RBAC',
-    'cannot delete resource "nodes"',
-  ),
+  delete: row(BOTH, "delete the victim's Node", 'RBAC', 'cannot delete resource "nodes"'),
 })
 
 const thief = (tried: string, refusedBy: AttackRow['refusedBy'], seen: string) =>
@@ -89,12 +80,12 @@ export const deletion = theme("Deleting and changing Nodes with the controller's
     'with another status.conditions',
   ),
   'what others apply': thief(
-    "take others out of the victim's managedFields, or put fields there, for their next apply to remove",
+    "change what others have in the victim's managedFields",
     'policy update-node',
     'with another metadata.managedFields',
   ),
   'which VM it is': thief(
-    "the annotation rollcall.dev/vm on the victim's Node, by which a person says which VM it is",
+    "the annotation rollcall.dev/vm on the victim's Node",
     'policy update-node',
     'with annotations that are not its own: rollcall.dev/vm',
   ),

@@ -15,19 +15,19 @@ function noRival(tried: string, victim = 'becomes reported at once', credential 
   return { credential, tried, refusedBy: 'nobody needs to', seen: 'VMFound', victim }
 }
 
-const WAITS = 'waits, as a second VM fits and it cannot show a claim'
+const WAITS = 'waits, because two VMs fit'
 
 /** The attacker's VM has the BIOS UUID, and in most rows the MACs, of a VM whose Node is not verified yet. */
 export const newcomers = theme('Passing for a machine that joins', {
-  'no claim': waits('UUID and MACs of a VM whose agent cannot write a claim', WAITS),
-  'no claim: made-up': waits("the same, and a claim of the Node's UID and boot ID", WAITS),
-  'no claim: guessed': waits('the same, and a claim with a guessed nonce', WAITS),
+  'no claim': waits('UUID and MACs of a VM whose agent cannot claim', WAITS),
+  'no claim: made-up': waits('the same, and a made-up claim', WAITS),
+  'no claim: guessed': waits('the same, and a guessed nonce', WAITS),
   'no claim: leader': waits('the same, while another replica becomes the leader', WAITS),
   'no claim: disconnected': waits('the same, on a host that does not answer', WAITS),
   'no claim: gone': noRival('to end it: its VM is destroyed', 'becomes reported by itself'),
   'UUID alone': told('the BIOS UUID with other MACs', 'becomes reported at once'),
 
-  'claim: made-up': told("UUID, MACs and a claim of the Node's UID and boot ID; the victim shows its claim"),
+  'claim: made-up': told('UUID, MACs and a made-up claim; the victim shows its own'),
   'claim: guessed': told('the same with a guessed nonce'),
   'claim: not visible yet': waits(
     'UUID and MACs, before vCenter shows the claim of the victim',
@@ -64,18 +64,14 @@ export const newcomers = theme('Passing for a machine that joins', {
   orphaned: noRival('its VM orphaned'),
   invalid: noRival('its VM invalid'),
   'out of scope': noRival('its VM in a datacenter that is not configured'),
-  'later out of scope': noRival(
-    'to move its VM there once the victim is verified: the victim stays verified',
-    NOTHING,
-  ),
+  'later out of scope': noRival('to move its VM there once the victim is verified', NOTHING),
 
   'shown first': {
     credential: TENANT,
     tried:
-      'UUID and MACs while vCenter does not show the victim yet: the Node is initialized as its VM, at level reported',
+      'UUID and MACs, before vCenter shows the victim: the Node is initialized as its VM, at level reported',
     refusedBy: 'controller',
     seen: 'VMChanged',
-    victim:
-      'becomes proven as soon as its claim shows; its zone is wrong until then, and stays so with topology.onChange: report',
+    victim: 'becomes proven once its claim shows; its zone stays wrong with topology.onChange: report',
   },
 })

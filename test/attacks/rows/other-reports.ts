@@ -2,7 +2,7 @@ import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const BOTH = "worker-1's kubelet or agent"
 const OPEN =
-  'the API server applies a patch and checks the schema before it asks a validating policy, and its refusals repeat values: reports are not secret among nodes'
+  'the API server checks the schema before policies, and its refusals repeat values: reports are not secret among nodes'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 
 function byPolicy(tried: string): AttackRow {
@@ -16,14 +16,10 @@ function byRBAC(tried: string, verb = ''): AttackRow {
 
 /** A node turns against the report of another; worker-1 is the attacker, worker-10 the victim. */
 export const otherReports = theme("Writing another node's report", {
-  create: byPolicy("create the victim's report again, by its name or by generateName"),
+  create: byPolicy("create the victim's report again"),
   replace: byRBAC('replace it', 'update'),
-  patch: byPolicy(
-    'patch it, with another hostname, owner or finalizer, without managedFields, or with nothing at all, to be written there as its author',
-  ),
-  apply: byPolicy(
-    "apply one's own facts over it, with force, also under the controller's field manager, or with the current resourceVersion",
-  ),
+  patch: byPolicy('patch it, with other facts, another owner or finalizer, or nothing'),
+  apply: byPolicy("apply one's own facts over it, with force"),
   delete: byRBAC('delete it', 'delete'),
   'delete all': byRBAC('delete the collection', 'deletecollection'),
   status: byRBAC('write its status', 'patch'),
@@ -38,7 +34,7 @@ export const otherReports = theme("Writing another node's report", {
   scale: byRBAC('subresources that do not exist: scale, log, exec, finalizers', 'patch'),
   rename: {
     credential: BOTH,
-    tried: "one's own report in the URL, the victim's in the body, and the other way round",
+    tried: 'one report in the URL, the other in the body',
     refusedBy: 'API server',
     seen: 'the name on the',
     victim: NOTHING,
@@ -46,7 +42,7 @@ export const otherReports = theme("Writing another node's report", {
   read: byRBAC("read the victim's report, or all, or watch them"),
   'read by a refusal': {
     credential: BOTH,
-    tried: 'a JSON patch that copies the serial number to where the schema refuses and repeats it',
+    tried: 'a JSON patch that copies a value to where the schema refuses and repeats it',
     refusedBy: 'policy own-report',
     seen: speaksFor,
     victim: NOTHING,

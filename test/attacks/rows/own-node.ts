@@ -50,7 +50,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     NOTHING,
   ),
   'which VM it is': kubelet(
-    "the annotation rollcall.dev/vm with the victim's VM on its own Node, by which a person says which VM it is",
+    "the annotation rollcall.dev/vm with the victim's VM on its own Node",
     'policy update-node',
     'may not change the annotation rollcall.dev/vm of Node "worker-1"',
   ),

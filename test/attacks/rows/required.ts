@@ -13,14 +13,14 @@ export const required = theme('When Nodes must be proven, and some need no agent
   },
   'exempts itself': {
     credential: "worker-1's kubelet",
-    tried: 'give its Node the label that exempts Nodes, one under node-restriction.kubernetes.io',
+    tried: 'give its Node the label that exempts Nodes',
     refusedBy: 'NodeRestriction',
     seen: 'is not allowed to modify labels: example.com.node-restriction.kubernetes.io/no-agent',
     victim: NOTHING,
   },
   'only the copy is shown': {
     credential: TENANT,
-    tried: 'UUID, MACs and a claim of UID and boot ID, while vCenter does not show the VM of a new Node',
+    tried: 'UUID, MACs and a made-up claim, before vCenter shows the VM of a new Node',
     refusedBy: 'controller',
     seen: 'LevelTooLow',
     victim: 'waits, and becomes proven when its VM is shown with its claim',

@@ -13,20 +13,20 @@ function row(
 
 /** The attacker's VM lies in the second of two configured vCenters. */
 export const sites = theme('Passing for a VM of another vCenter', {
-  'made-up claim': row('UUID, MACs and a claim of UID and boot ID', 'CopyFound'),
+  'made-up claim': row('UUID, MACs and a made-up claim', 'CopyFound'),
   'own claim': row("the same with the victim's claim", 'CopyFound', { credential: READER }),
   'instance UUID': row("the same, and the victim's instance UUID", 'CopyFound'),
-  'victim off': row('the same while the victim is off, which gets its shutdown taint', 'CopyFound'),
-  'own VM off': row('to switch its VM off: no Node gets a taint', 'VMFound'),
+  'victim off': row('the same while the victim is off', 'CopyFound'),
+  'own VM off': row('to switch its VM off', 'VMFound'),
 
   'away: own claim': row("the victim's claim while the victim's vCenter does not answer", 'CopyFound', {
     credential: READER,
   }),
-  'away: made-up claim': row('the same with a claim of UID and boot ID', 'CopyFound'),
+  'away: made-up claim': row('the same with a made-up claim', 'CopyFound'),
   'away: new boot': row('the same, of the next boot, which the victim reports', 'CopyFound'),
   'away: guessed nonce': row('the same with a guessed nonce', 'CopyFound'),
   'away: leader': row('the same, while another replica becomes the leader', 'CopyFound'),
-  'away: own VM off': row('to switch its VM off meanwhile: the Node gets no taint', 'CopyFound'),
+  'away: own VM off': row('the same, and to switch its VM off', 'CopyFound'),
   'joins: away': row(
     'UUID and MACs of a machine that joins while its vCenter does not answer',
     'Unavailable',
@@ -34,18 +34,16 @@ export const sites = theme('Passing for a VM of another vCenter', {
       victim: 'waits, and becomes proven when its vCenter answers',
     },
   ),
-  'joins: away, made-up claim': row('the same, and a claim of UID and boot ID', 'Unavailable', {
+  'joins: away, made-up claim': row('the same, and a made-up claim', 'Unavailable', {
     victim: 'waits, and becomes proven when its vCenter answers',
   }),
   'away: own VM destroyed': row('to destroy it, with the kubelet of the victim silent', 'CopyFound', {
     victim: 'its Node is kept',
   }),
 
-  'joins: own vCenter away': row(
-    'to have its own vCenter not answer: one without a claim waits, since that may have its VM',
-    'Unavailable',
-    { victim: 'waits, unless it shows its claim; becomes reported when all answer' },
-  ),
+  'joins: own vCenter away': row('to have its own vCenter not answer', 'Unavailable', {
+    victim: 'waits, unless it shows its claim; becomes reported when all answer',
+  }),
   'joins: claim': {
     ...row('the same, and the victim shows its claim', 'Proven', { victim: 'becomes proven at once' }),
     refusedBy: 'nobody needs to',

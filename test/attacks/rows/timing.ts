@@ -58,7 +58,7 @@ export const replays = theme('Reports of another time', {
     'a report on a UID that it made up',
     'controller',
     'ReportOfFormerNode',
-    'the Node, once registered, waits for a report on its own UID, then becomes proven',
+    'waits for a report on its own UID, then becomes proven',
   ),
   "another's Node to come": row(
     "worker-1's kubelet",
@@ -74,9 +74,9 @@ const first = (tried: string, seen: string, victim?: string) =>
 /** Two Nodes, one VM. */
 export const races = theme('Being first', {
   'neither has a claim': first(
-    'UUID and MACs of a VM at the same moment as its own Node, which cannot write a claim',
+    'UUID and MACs of a VM at the same moment as its Node, which cannot claim',
     'VMHasAnotherNode',
-    'waits, unless it was verified before the other appeared; its condition names the other Node',
+    'waits, unless it was verified first; its condition names the other Node',
   ),
   'the victim has a claim': first('the same, and the VM has its claim', 'ClaimedByAnotherNode'),
   'the Node is not heard yet': first(
@@ -84,12 +84,12 @@ export const races = theme('Being first', {
     'VMHasAnotherNode',
   ),
   'the forger is first': first(
-    'UUID and MACs of a VM whose Node does not exist yet: the forger is initialized as that VM, at level reported',
+    'UUID and MACs of a VM whose Node does not exist yet: it is initialized as that VM, at level reported',
     'ClaimedByAnotherNode',
     'becomes proven as soon as it claims; the forger loses its level',
   ),
   'the forger is first, without MACs': first(
-    'the UUID alone of a VM whose Node comes later and cannot write a claim',
+    'the UUID alone of a VM whose Node comes later and cannot claim',
     'MACsContradict',
     'becomes reported',
   ),
@@ -103,7 +103,7 @@ export const races = theme('Being first', {
     'waits until the other Node, which its condition names, is deleted',
   ),
   'without rest': first(
-    "its own report and the victim's facts in turn, 200 times, as fast as it can",
+    "its own report and the victim's facts in turn, 200 times",
     'ProviderIDOfAnotherVM',
     'becomes proven within seconds',
   ),
