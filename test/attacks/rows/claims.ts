@@ -5,7 +5,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
 }
 
 const USER = 'any user of the guest'
-const OWN = `${NOTHING}: the Node is only reported until its agent claims again`
+const OWN = 'is only reported until its agent claims again'
 
 /** Over the claim of its own Node. */
 const own = (tried: string, seen: string) => row(USER, tried, seen, OWN)
@@ -33,18 +33,8 @@ export const claims = theme("Claims that something other than a VM's agent write
     'a claim of version 1 with its own UID and boot ID, over the one with a nonce',
     'ClaimOfOlderAgent',
   ),
-  'over a proof': row(
-    USER,
-    "the claim of the victim's Node, over its own",
-    'ProvenBefore',
-    `${NOTHING}; nor to its own Node, which keeps its level for a quarter of an hour`,
-  ),
-  'without end': row(
-    USER,
-    'its own claim and another in turn, 200 times',
-    'Proven',
-    `${NOTHING}; its own Node is what the last claim says`,
-  ),
+  'over a proof': row(USER, "the claim of the victim's Node, over its own", 'ProvenBefore', NOTHING),
+  'without end': row(USER, 'its own claim and another in turn, 200 times', 'Proven', NOTHING),
   'a clone': row(
     'anybody who may clone VMs in vCenter',
     "a clone of the victim's VM, with its claim, joins as a Node",
@@ -63,7 +53,7 @@ export const claims = theme("Claims that something other than a VM's agent write
   ),
 })
 
-function says(tried: string, seen: string, victim = `${NOTHING}: the Node is only reported`): AttackRow {
+function says(tried: string, seen: string, victim = 'is only reported'): AttackRow {
   return { credential: "worker-1's kubelet or agent", tried, refusedBy: 'controller', seen, victim }
 }
 
@@ -73,7 +63,7 @@ function refused(tried: string, refusedBy: AttackRow['refusedBy'], seen: string)
 
 /** It is itself, and may say so. */
 const itself = (tried: string): AttackRow => ({
-  ...says(tried, 'Proven', `${NOTHING}: it is itself`),
+  ...says(tried, 'Proven', NOTHING),
   refusedBy: 'nobody needs to',
 })
 

@@ -1,7 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const BOTH = "worker-1's kubelet or agent"
-const OWN = `${NOTHING}: it is about the attacker's own Node alone`
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 
 function row(
@@ -17,7 +16,7 @@ function row(
 const kubelet = "worker-1's kubelet"
 
 const ofItsOwn = (credential: string, tried: string, seen: string) =>
-  row(credential, tried, 'nobody needs to', seen, OWN)
+  row(credential, tried, 'nobody needs to', seen, NOTHING)
 const noStatus = (tried: string) => row(BOTH, tried, 'RBAC', 'cannot patch resource "nodereports/status"')
 const notModified = (tried: string) =>
   row(kubelet, tried, 'NodeRestriction', 'is not allowed to modify node "worker-10"')

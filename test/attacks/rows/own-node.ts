@@ -41,7 +41,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     "the victim's UUID as its systemUUID, which other providers trust",
     'nobody needs to',
     'Proven',
-    'nothing: the Node keeps its own VM',
+    'keeps its own VM',
   ),
   'another Node': kubelet(
     "change the victim's labels, provider ID, status",
@@ -58,7 +58,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     'the same, at registration',
     'nobody needs to',
     'Proven',
-    'nothing: the Node is its own VM',
+    'is its own VM',
   ),
   'which VM another is': kubelet(
     "the same annotation on the victim's Node",
