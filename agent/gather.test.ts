@@ -17,7 +17,7 @@ async function report(root: string, tool: string) {
   const local = readLocalFacts(root, () => ({}))
   const claim = { written: false, reason: 'Failed', message: `${tool} \u009b\u202e` }
   const nodeUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
-  return buildReport({ nodeUID, agentVersion: '0', ...local, ...guest, claim })
+  return buildReport({ nodeUID, agentVersion: '0', refresh: 180_000, ...local, ...guest, claim })
 }
 
 t.test('characters that the schema refuses never get into a report', async (t) => {

@@ -21,8 +21,7 @@ export type LocalFacts = Pick<
 export type GuestFacts = Pick<MachineFacts, 'guestinfo' | 'cloudInit' | 'toolsVersion'>
 
 /** What a report is made with. */
-export interface ReportParts {
-  readonly agentVersion: string
+export interface ReportParts extends Pick<MachineFacts, 'agentVersion' | 'refresh'> {
   readonly credential: CredentialSource
   readonly client: ApiClientOptions
   readonly guestinfo: Guestinfo

@@ -55,7 +55,7 @@ async function start(options: Options): Promise<number> {
   process.on('SIGTERM', end)
   process.on('SIGINT', end)
   const { signal } = ending
-  const { root } = options
+  const { root, refresh, look } = options
   if (options.mode === 'kubelet-args') {
     const printed = kubeletArgs(root, networkInterfaces)
     if (printed.ok) writeSync(1, `${printed.value}\n`)
@@ -74,6 +74,7 @@ async function start(options: Options): Promise<number> {
   const sign = hasFile ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
   const parts = {
     agentVersion: VERSION,
+    refresh,
     credential: hasFile
       ? kubeconfigCredential(kubeconfigs)
       : inClusterCredential({
@@ -112,7 +113,6 @@ async function start(options: Options): Promise<number> {
   })
   if (options.mode === 'once') return (await runOnce({ reporter, log })) || signal.aborted ? 0 : 1
   log.info({ version: VERSION }, 'the agent has started')
-  const { refresh, look } = options
   await run(
     { reporter, clock: systemClock, random: Math.random, log, refresh, look, trim: returnFreePages },
     signal,

@@ -55,7 +55,8 @@ export async function publish(
 }
 
 /**
- * Sends a report after the claim that it speaks of was written. A CRD that has no field for the claim's digest is one of an
+ * Sends a report after the claim that it speaks of was written, without the time between two reports where the CRD of an older
+ * controller has no field for it. A CRD that has no field for the claim's digest is one of an
  * older controller, which takes a claim with a nonce for none: the claim is written again without one, and the report sent
  * without the digest. Each later look at the claim, until the field is there, asks by a dry run whether it is.
  *
@@ -68,7 +69,16 @@ export async function sendReport(options: {
   /** Applies a report; a dry run changes nothing. */
   readonly send: (spec: NodeReportSpec, how?: { readonly dryRun: boolean }) => Promise<void>
 }): Promise<NodeReportSpec> {
-  const { claim, compose, send } = options
+  const { claim, compose } = options
+  const send: typeof options.send = async (spec, how) => {
+    try {
+      await options.send(spec, how)
+    } catch (error) {
+      if (!isUnknown('refreshSeconds', error)) throw error
+      const { refreshSeconds: _, ...rest } = spec
+      await options.send(rest, how)
+    }
+  }
   const looks = claim.known() === undefined
   let spec = await compose()
   if (looks && !claim.hasNonce() && (await hasDigest(spec, send))) {
@@ -78,7 +88,7 @@ export async function sendReport(options: {
   try {
     await send(spec)
   } catch (error) {
-    if (!isDigestUnknown(error)) throw error
+    if (!isUnknown('claim.digest', error)) throw error
     claim.useNonce(false)
     spec = await compose()
     await send(spec)
@@ -96,14 +106,12 @@ async function hasDigest(
     await send({ ...spec, claim: { ...spec.claim, digest } }, { dryRun: true })
     return true
   } catch (error) {
-    if (isDigestUnknown(error)) return false
+    if (isUnknown('claim.digest', error)) return false
     throw error
   }
 }
 
 /** Server-side apply does not prune a field that is in no schema, as other writes do, but refuses the whole object. */
-function isDigestUnknown(error: unknown): boolean {
-  return (
-    error instanceof ApiError && error.message.includes('.spec.claim.digest: field not declared in schema')
-  )
+function isUnknown(field: string, error: unknown): boolean {
+  return error instanceof ApiError && error.message.includes(`.spec.${field}: field not declared in schema`)
 }

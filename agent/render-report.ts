@@ -19,6 +19,7 @@ export async function renderReport(options: ReportParts & { readonly log: Logger
   const spec = buildReport({
     nodeUID: identity.nodeUID,
     agentVersion: options.agentVersion,
+    refresh: options.refresh,
     ...local,
     ...guest,
     claim: {

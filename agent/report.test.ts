@@ -10,6 +10,7 @@ const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
 const FACTS: MachineFacts = {
   nodeUID: UUID,
   agentVersion: '0.1.0',
+  refresh: 180_000,
   bootID: ok(UUID),
   hostname: ok('n1'),
   machine: {
@@ -55,6 +56,20 @@ t.test('a whole report', (t) => {
   })
   t.same(parseSpec(spec), { ok: true, value: spec })
   t.equal(JSON.stringify(buildReport({ ...FACTS })), JSON.stringify(spec), 'equal facts give equal bytes')
+  t.end()
+})
+
+t.test('the time between two reports is said where it is longer than usual', (t) => {
+  for (const [refresh, said] of [
+    [60_000, undefined],
+    [180_500, 181],
+    [86_400_000, 86_400],
+  ] as const) {
+    const spec = buildReport({ ...FACTS, refresh })
+    t.equal(spec.refreshSeconds, said)
+    t.ok(parseSpec(spec).ok)
+  }
+  t.notOk(parseSpec({ ...buildReport(FACTS), refreshSeconds: 86_401 }).ok, 'a limit to what silence may be')
   t.end()
 })
 

@@ -2,6 +2,7 @@ import type { CloudInit } from './facts/cloud-init.ts'
 import type { DMIFacts } from './facts/dmi.ts'
 import type { Unreadable } from './facts/files.ts'
 import {
+  DEFAULT_REFRESH_SECONDS,
   FACT_SERIAL_UUID,
   MAX_ADDRESSES,
   MAX_INTERFACES,
@@ -17,6 +18,8 @@ import type { Result } from './shared/result.ts'
 export interface MachineFacts {
   readonly nodeUID: string
   readonly agentVersion: string
+  /** Milliseconds between two reports. */
+  readonly refresh: number
   readonly bootID: Result<string, Unreadable>
   readonly hostname: Result<string, Unreadable>
   readonly machine: DMIFacts
@@ -60,10 +63,13 @@ export function buildReport(facts: MachineFacts): NodeReportSpec {
   value('routes', facts.routes)
   value('guestinfo', facts.guestinfo)
   const cloudInit = cutCloudInit(value('cloudInit', facts.cloudInit))
+  const refreshSeconds = Math.ceil(facts.refresh / 1000)
   const whole = {
     nodeUID: facts.nodeUID,
     ...(bootID === undefined ? {} : { bootID }),
     agentVersion: facts.agentVersion,
+    // Said only where it matters: a CRD of an older version has no field for it.
+    ...(refreshSeconds > DEFAULT_REFRESH_SECONDS ? { refreshSeconds } : {}),
     machine: {
       ...(vendor === undefined ? {} : { vendor }),
       ...(product === undefined ? {} : { product }),

@@ -105,6 +105,7 @@ function agent(t: Owner, credential: CredentialSource, sign = '/nowhere') {
   const guestinfo = createGuestinfo({ findTools, clock: systemClock, signal })
   const reporter = createReporter({
     agentVersion: '0.1.0',
+    refresh: 1_800_000,
     credential,
     client: { userAgent: 'rollcall-agent/test', signal },
     guestinfo,
@@ -144,7 +145,9 @@ async function listen(path: string): Promise<Server> {
 /** The CRD as it was before claims had a nonce. */
 async function applyOlderCRD(): Promise<void> {
   for (const crd of await readManifests('crd.yaml')) {
-    const text = JSON.stringify(crd, (key, value: unknown) => (key === 'digest' ? undefined : value))
+    const text = JSON.stringify(crd, (key, value: unknown) =>
+      key === 'digest' || key === 'refreshSeconds' ? undefined : value,
+    )
     await applyManifest(cluster, { ...crd, ...JSON.parse(text) })
   }
 }
@@ -358,16 +361,18 @@ t.test('reports that are refused', async (t) => {
   })
 })
 
-t.test('a CRD older than the nonce, and the newer one again', async (t) => {
+t.test('a CRD older than the nonce and the time between reports, and the newer one again', async (t) => {
   const uid = await register('n6')
   const credential = await kubelet('n6')
   const { root, reporter } = agent(t, credential)
   const stands = async () => (await report('n6')).body.spec.claim
+  const refreshSeconds = async () => (await report('n6')).body.spec.refreshSeconds
   const calls = () => readFileSync(join(root, 'calls'), 'utf8').trim().split('\n')
   const first = await reporter.report()
   if (!first.ok) throw new Error(`not sent: ${first.failure.message}`)
   const before = claimAndDigest(root)
   t.match(await stands(), { reason: 'Written', digest: before.digest })
+  t.equal(await refreshSeconds(), 1_800)
   const isRefused = async () => {
     const sent = withApiClient(await credential(), { userAgent: 'test', signal }, (api) =>
       publish(api, { nodeName: 'n6', nodeUID: uid }, first.spec, now, { dryRun: true }),
@@ -386,6 +391,7 @@ t.test('a CRD older than the nonce, and the newer one again', async (t) => {
   t.match(await reporter.report(), { ok: true, changed: true, spec: { claim: withoutNonce } })
   t.equal(claimIn(root), plain, 'an older controller proves the Node by it')
   t.match(await stands(), withoutNonce)
+  t.equal(await refreshSeconds(), undefined)
   const written = calls().length
   t.notOk(reporter.changed())
   reporter.forget()
@@ -406,6 +412,7 @@ t.test('a CRD older than the nonce, and the newer one again', async (t) => {
   reporter.forget()
   t.match(await reporter.report(), { ok: true, changed: true, spec: { claim: { reason: 'Written' } } })
   t.same(claimAndDigest(root), before, 'the nonce of before')
+  t.equal(await refreshSeconds(), 1_800)
   t.match(await stands(), { reason: 'Written', digest: before.digest })
 })
 

@@ -47,12 +47,13 @@ export function createReporter(
     readonly now: () => number
   },
 ): Reporter {
+  const { agentVersion, refresh } = options
   const claim = createClaimKeeper(options.guestinfo, options.drawNonce)
   let guest: GuestFacts | undefined
   let sent: { readonly text: string; readonly identity: NodeIdentity; readonly sign: string } | undefined
 
   const build = (nodeUID: string, local: LocalFacts, from: GuestFacts, result: ClaimResult) =>
-    buildReport({ nodeUID, agentVersion: options.agentVersion, ...local, ...from, claim: result })
+    buildReport({ nodeUID, agentVersion, refresh, ...local, ...from, claim: result })
 
   return {
     async report() {

@@ -34,6 +34,7 @@ export async function doctor(
     buildReport({
       nodeUID,
       agentVersion: options.agentVersion,
+      refresh: options.refresh,
       ...local,
       ...guest,
       claim: { written: false, reason: 'NotTried', message: 'doctor writes no claim' },

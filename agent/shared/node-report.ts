@@ -29,6 +29,11 @@ export const MAX_INTERFACES = 16
 export const MAX_ADDRESSES = 16
 export const MAX_UNREADABLE = 16
 
+/** Seconds between two reports where one does not say; the agent adds up to an eighth at random. */
+export const DEFAULT_REFRESH_SECONDS = 180
+/** No report is believed that asks for more patience. */
+export const MAX_REFRESH_SECONDS = 86_400
+
 /** Annotation of a report: RFC 3339, when the agent wrote it, so that a report which says nothing new is a sign of life too. */
 export const ANNOTATION_REPORTED_AT = 'rollcall.dev/reported-at'
 
@@ -82,6 +87,8 @@ export const NodeReportSpec = v.object({
   /** The kernel's boot ID. */
   bootID: v.optional(uuid),
   agentVersion: text(64),
+  /** Seconds between two reports, where the agent was told to let more pass than {@link DEFAULT_REFRESH_SECONDS}. */
+  refreshSeconds: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_REFRESH_SECONDS))),
   machine: v.object({
     vendor: v.optional(text(128)),
     product: v.optional(text(128)),

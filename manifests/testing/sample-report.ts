@@ -23,6 +23,7 @@ export const completeSpec: Complete<NodeReportSpec> = {
   nodeUID: '0f7c7b39-5d4e-4b0c-9a52-5b1d8f2b6c11',
   bootID: '9d5a7d0e-3a1f-4d58-8a63-1f6f6f0c2a77',
   agentVersion: '0.1.0',
+  refreshSeconds: 1800,
   machine: {
     vendor: 'VMware, Inc.',
     product: 'VMware7,1',

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 
 /** The fields of a NodeReport as this version writes and reads them; a test compares them with `crd.yaml`. */
 export const REPORT_FIELDS: readonly string[] = `
-  spec.nodeUID spec.bootID spec.agentVersion spec.machine spec.machine.vendor spec.machine.product
+  spec.nodeUID spec.bootID spec.agentVersion spec.refreshSeconds spec.machine spec.machine.vendor spec.machine.product
   spec.machine.serialUUID spec.machine.productUUID spec.hostname spec.interfaces
   spec.interfaces.name spec.interfaces.mac spec.interfaces.defaultRoute spec.interfaces.addresses
   spec.interfaces.addresses.address spec.interfaces.addresses.prefixLength

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { compact } from '../../lib/compact.ts'
+import { every } from '../../lib/tasks.ts'
 import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
@@ -21,6 +22,9 @@ import { createMutationCache, type MutationCache } from './gather/mutation-cache
 import { addressesOf } from './gather/node-keys.ts'
 import type { Sources } from './gather/sources.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
+
+/** Milliseconds between two looks for agents that have fallen silent. */
+const SILENCE_INTERVAL = 30_000
 
 /**
  * The status of a Node that has just lost its taint is put off: it is written when no Node is waiting for its taint to
@@ -209,10 +213,23 @@ export function createReconciler(options: {
     return decision.requeueAfter === undefined ? 'done' : { requeueAfter: decision.requeueAfter }
   }
 
+  const lookForSilentAgents = every(
+    SILENCE_INTERVAL,
+    async () => {
+      for (const name of contacts.fallenSilent(clock.monotonic())) options.enqueue(name)
+    },
+    clock,
+  )
+
   return {
     reconcile,
-    /** Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. */
-    run: statuses.run,
+    /**
+     * Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. Enqueues
+     * Nodes whose agents have fallen silent.
+     */
+    async run(signal: AbortSignal): Promise<void> {
+      await Promise.all([statuses.run(signal), lookForSilentAgents(signal)])
+    },
   }
 }
 

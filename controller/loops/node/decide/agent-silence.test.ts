@@ -10,7 +10,7 @@ const said = ({ report }: Pick<NodeFacts, 'report'>) =>
 
 t.test('three missed reports are said once, and a report ends that', async (t) => {
   const early = decide(settled({ agentContact: contact(10) }))
-  t.match(early, { requeueAfter: MINUTE / 2, events: [] })
+  t.match(early, { requeueAfter: undefined, events: [] }, 'without a timer for each Node')
   t.notOk(said({ report: report({ status: early.status ?? {} }) }))
   const late = settled({ agentContact: contact(10.5) })
   const first = decide(late)
@@ -18,7 +18,8 @@ t.test('three missed reports are said once, and a report ends that', async (t) =
     {
       type: 'Warning',
       reason: 'AgentSilent',
-      message: /since 2026-03-01T09:59:55Z, although the Node is Ready/,
+      message:
+        /since 2026-03-01T09:59:55Z, although the Node is Ready and three reports were due within 10m30s;/,
     },
   ])
   const silent = after(late, first)
@@ -31,6 +32,23 @@ t.test('three missed reports are said once, and a report ends that', async (t) =
   const heard = { ...silent, agentContact: contact(0) }
   t.match(said(after(heard, decide(heard))), { status: 'True', reason: 'AgentReports' })
 })
+
+t.test(
+  'an agent that reports less often may be silent for longer, and one that reports more often is not in haste',
+  async (t) => {
+    const every = (refreshSeconds: number, minutes: number) => {
+      const of = settled().report
+      if (of?.spec.ok !== true) throw new Error('there is a report')
+      const spec = { ok: true, value: { ...of.spec.value, refreshSeconds } } as const
+      const one = settled({ report: { ...of, spec }, agentContact: contact(minutes) })
+      return said(after(one, decide(one)))?.status
+    }
+    t.equal(every(1_800, 104), undefined)
+    t.equal(every(1_800, 105), 'False')
+    t.equal(every(60, 10), undefined)
+    t.equal(every(60, 10.5), 'False')
+  },
+)
 
 t.test('it is not the fault of an agent that none is there, or that its machine is silent', async (t) => {
   const { node: running } = settled()

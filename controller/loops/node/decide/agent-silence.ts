@@ -1,11 +1,9 @@
+import { duration } from '../../../lib/format-time.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
-import { isAgentless, specOf } from '../facts/previous-status.ts'
+import { isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'
 import { no, yes } from './condition-value.ts'
-import { type Draft, requeuedAfter, say } from './draft.ts'
+import { type Draft, say } from './draft.ts'
 import type { NodeFacts } from './node-facts.ts'
-
-/** Milliseconds in which an agent with the usual `--refresh` reports three times, with the eighth that is added at random. */
-const SILENT_AFTER = 630_000
 
 /**
  * The draft that says whether the agent of an initialized Node still reports. Written only when it has fallen silent, and once
@@ -18,22 +16,20 @@ export function judgeAgent(
   const spec = specOf(report, node)
   if (agentContact === undefined || spec === undefined || isAgentless(spec) || needsInitialization(node))
     return draft
-  const left = SILENT_AFTER - agentContact.silentFor
-  if (left <= 0)
+  const patience = silentAfter(spec)
+  if (agentContact.silentFor >= patience)
     return node.ready?.status === 'True'
       ? say(draft, {
           AgentReports: no(
             'AgentSilent',
-            `its agent has not reported since ${report?.reportedAt}, although the Node is Ready and an agent reports every 3 to 3½ minutes unless its --refresh is longer; look at its Pod or unit, and run "rollcall-agent doctor" there`,
+            `its agent has not reported since ${report?.reportedAt}, although the Node is Ready and three reports were due within ${duration(patience)}; look at its Pod or unit, and run "rollcall-agent doctor" there`,
           ),
         })
       : draft
   const wasSilent = previous.conditions?.some(
     ({ type, status }) => type === 'AgentReports' && status !== 'True',
   )
-  const told =
-    wasSilent === true && agentContact.isHeard
-      ? say(draft, { AgentReports: yes('AgentReports', 'its agent reports again') })
-      : draft
-  return requeuedAfter(told, left)
+  return wasSilent === true && agentContact.isHeard
+    ? say(draft, { AgentReports: yes('AgentReports', 'its agent reports again') })
+    : draft
 }

@@ -1,4 +1,9 @@
-import type { BoundVM, NodeReportSpec, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
+import {
+  type BoundVM,
+  DEFAULT_REFRESH_SECONDS,
+  type NodeReportSpec,
+  type NodeReportStatus,
+} from '../../../../agent/shared/node-report.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { canonicalUUID } from '../../../types/uuid.ts'
 import { LABEL_OS } from '../../../types/well-known.ts'
@@ -29,6 +34,13 @@ export function isAgentless({ claim }: Pick<NodeReportSpec, 'claim'>): boolean {
 /** The version of the agent that made a report; undefined where the controller made it. */
 export function agentVersionOf(spec: NodeReportSpec | undefined): string | undefined {
   return spec === undefined || isAgentless(spec) ? undefined : spec.agentVersion
+}
+
+/** Milliseconds in which the agent of this report sends three, with what it adds at random and time to try again. */
+export function silentAfter({
+  refreshSeconds = DEFAULT_REFRESH_SECONDS,
+}: Pick<NodeReportSpec, 'refreshSeconds'>) {
+  return Math.max(refreshSeconds, DEFAULT_REFRESH_SECONDS) * 3_500
 }
 
 const NO_AGENT = 'NoAgent'

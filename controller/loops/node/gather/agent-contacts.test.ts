@@ -19,6 +19,27 @@ t.test('silence is counted from what this process has seen', async (t) => {
   t.same(of(at('new'), READY, 9_000), { silentFor: 0, isHeard: false })
 })
 
+t.test('each is found silent once, after as long as its agent may be', async (t) => {
+  const { of, fallenSilent, forget } = createAgentContacts()
+  const MINUTE = 60_000
+  const { spec } = at('old')
+  if (!spec.ok) throw new Error('it is valid')
+  const seldom = {
+    ...at('old'),
+    name: 'seldom',
+    spec: { ok: true, value: { ...spec.value, refreshSeconds: 1_800 } },
+  } as const
+  of(at('old'), READY, 0)
+  of(seldom, READY, 0)
+  of({ ...at('old'), name: 'gone' }, READY, 0)
+  forget('gone')
+  t.same([...fallenSilent(10 * MINUTE)], [])
+  t.same([...fallenSilent(11 * MINUTE)], ['worker-1'])
+  t.same([...fallenSilent(12 * MINUTE)], [])
+  of(at('new'), READY, 20 * MINUTE)
+  t.same([...fallenSilent(200 * MINUTE)], ['worker-1', 'seldom'])
+})
+
 t.test('of a machine that comes back it is counted from then on', async (t) => {
   const { of } = createAgentContacts()
   of(at('old'), READY, 0)

@@ -1,5 +1,6 @@
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { AgentContact } from '../decide/node-facts.ts'
+import { silentAfter, specOf } from '../facts/previous-status.ts'
 
 interface Contact {
   /** Which report it is. */
@@ -9,6 +10,8 @@ interface Contact {
   /** From when silence counts, monotonic. */
   readonly at: number
   readonly isHeard: boolean
+  /** When it counts as silent, monotonic. */
+  readonly silentAt: number
 }
 
 /**
@@ -18,22 +21,30 @@ interface Contact {
  */
 export function createAgentContacts() {
   const last = new Map<string, Contact>()
+  let looked = Number.NEGATIVE_INFINITY
   return {
+    /** The Nodes whose agents have come to count as silent since this was last asked: a timer for each would be much for many. */
+    *fallenSilent(monotonic: number): Iterable<string> {
+      const since = looked
+      looked = monotonic
+      for (const [name, { silentAt }] of last) if (silentAt > since && silentAt <= monotonic) yield name
+    },
     /** When the agent of this report was last heard; undefined where it does not say when it wrote. */
     of(
       report: NodeReport | undefined,
-      { ready }: Pick<Node, 'ready'>,
+      node: Pick<Node, 'ready' | 'uid'>,
       monotonic: number,
     ): AgentContact | undefined {
       if (report?.reportedAt === undefined) return undefined
       const written = `${report.uid} ${report.reportedAt}`
-      const isReady = ready?.status === 'True'
+      const isReady = node.ready?.status === 'True'
       const before = last.get(report.name)
       const isNew = before?.written !== written
       const becomesReady = isReady && before?.isReady === false
       const at = before === undefined || isNew || becomesReady ? monotonic : before.at
       const isHeard = before !== undefined && (isNew || (before.isHeard && !becomesReady))
-      last.set(report.name, { written, isReady, at, isHeard })
+      const silentAt = at + silentAfter(specOf(report, node) ?? {})
+      last.set(report.name, { written, isReady, at, isHeard, silentAt })
       return { silentFor: monotonic - at, isHeard }
     },
     forget: (name: string) => void last.delete(name),

@@ -19,7 +19,7 @@ export interface Sources {
   /** When the agent of a report was last heard; to be asked whenever a report may be new. */
   readonly agentContact: (
     report: NodeReport | undefined,
-    node: Pick<Node, 'ready'>,
+    node: Pick<Node, 'ready' | 'uid'>,
     monotonic: number,
   ) => AgentContact | undefined
   readonly inventories: readonly Inventory[]
