@@ -43,6 +43,12 @@ const NodeWithConditions = v.object({
   status: v.object({ conditions: v.nullish(v.array(NodeCondition), []) }),
 })
 
+/** The configuration of a CPI, as its Pod has it. */
+interface OwnConfiguration {
+  readonly manager: Manager
+  readonly source: ConfigSource
+}
+
 /**
  * Looks for the CPI in the whole cluster, with its environment, its file, and what uses it. ConfigMaps and Secrets that the
  * account may not read are named in the findings.
@@ -52,7 +58,7 @@ const NodeWithConditions = v.object({
 export async function readCPI(
   client: KubeClient,
   signal: AbortSignal,
-): Promise<CPIFindings & { readonly configuration: Result<ConfigSource> }> {
+): Promise<CPIFindings & { readonly configuration: Result<OwnConfiguration> }> {
   const take = (kind: Workload['kind'], object: unknown) => {
     const workload = parseWorkload(kind, object)
     return workload && { kind, object, workload }
@@ -86,7 +92,7 @@ export async function readCPI(
     loadBalancers: services.flatMap(({ name, finalized }) => (finalized ? [name] : [])),
     routedNodes: nodes.flatMap(({ name, routed }) => (routed ? [name] : [])),
     configuration: configured.ok
-      ? configOfCPI(configured.value, readerOf(configured.value.namespace))
+      ? configurationOf(configured.value, readerOf(configured.value.namespace))
       : configured,
     nsx:
       neighbor === undefined
@@ -98,6 +104,11 @@ export async function readCPI(
             nodes.flatMap(({ name, hasNodeIP }) => (hasNodeIP ? [] : [name])),
           ),
   }
+}
+
+function configurationOf(manager: Manager, read: ReturnType<typeof objectReader>): Result<OwnConfiguration> {
+  const source = configOfCPI(manager, read)
+  return source.ok ? ok({ manager, source: source.value }) : source
 }
 
 async function lookAtNSX(

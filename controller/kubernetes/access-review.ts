@@ -37,6 +37,13 @@ export function userOf({ namespace, name }: LeaseName): string {
   return `system:serviceaccount:${namespace}:${name}`
 }
 
+/** A service account with the groups that it is in. */
+export function accountOf(account: LeaseName): User {
+  const { namespace } = account
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
+  return { user: userOf(account), groups }
+}
+
 const SelfSubjectReview = v.object({
   metadata: v.object({ creationTimestamp: v.pipe(v.string(), v.isoTimestamp()) }),
   status: v.object({ userInfo: v.object({ username: v.string() }) }),

@@ -4,6 +4,7 @@ import t from 'tap'
 import { stringify } from 'yaml'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
 import type { NodePlan } from '../../controller/inspect/plan/node-plan.ts'
+import { until } from '../fixtures/until.ts'
 import { applyManifest } from '../servers/manifests.ts'
 import { settled } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
@@ -243,6 +244,36 @@ t.test(
     t.match(lines, /Services with a port of SCTP: 1 \(cloud\/sctp\)/)
     t.match(lines, /Nodes whose kubelet has no --node-ip: /)
     t.notMatch(text + said, PASSWORD)
+
+    await t.test('a Secret of another namespace only where the CPI may read it', async (t) => {
+      const foreign = { namespace: 'kube-system', name: 'login' }
+      const stringData = { [`${host}.username`]: username, [`${host}.password`]: PASSWORD }
+      const data = { SECRET_NAMESPACE: foreign.namespace }
+      for (const object of [
+        { apiVersion: 'v1', kind: 'Secret', metadata: foreign, stringData },
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name: 'cpi-environment' }, data },
+      ])
+        await applyManifest(cluster, object)
+      const asAdmin = `--kubeconfig=${cluster.adminKubeconfig}`
+      const { code, text, said } = await run(asAdmin)
+      t.equal(code, 1)
+      t.match(
+        said,
+        /DaemonSet cloud\/cpi names the Secret kube-system\/login, which its own account cloud\/cloud-controller-manager may not get: it is not read; .*--config/,
+      )
+      t.notMatch(text + said, PASSWORD)
+      const rbac = 'rbac.authorization.k8s.io'
+      const rules = [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['login'], verbs: ['get'] }]
+      const metadata = { namespace: foreign.namespace, name: 'login-of-cloud' }
+      const roleRef = { apiGroup: rbac, kind: 'Role', name: metadata.name }
+      const subjects = [{ kind: 'ServiceAccount', namespace, name: 'cloud-controller-manager' }]
+      for (const object of [
+        { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules },
+        { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects },
+      ])
+        await applyManifest(cluster, object)
+      await until('its account may', async () => (await run(asAdmin)).code === 2)
+    })
 
     const without = await runProgram('rollcall-controller', 'plan', `--kubeconfig=${cluster.adminKubeconfig}`)
     t.match(without, { code: 1, output: /--config is missing: .*, or --from-cpi/ })

@@ -3,6 +3,7 @@ import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { type ConfigSource, loadConfig } from '../../config/load.ts'
 import type { GivenArguments } from '../../config/overrides.ts'
 import { environmentOf, givenBy } from '../../cpi/findings.ts'
+import { checkForeignSecrets } from '../../cpi/foreign-secrets.ts'
 import { handOver } from '../../cpi/hand-over.ts'
 import { readCPI } from '../../cpi/read-cpi.ts'
 import { changesSomething, isWhole, type Plan, planJSON, printPlan } from '../../inspect/plan/print-plan.ts'
@@ -83,8 +84,15 @@ export const PLAN = command({
       async function loadAs(cpi: typeof asCPI) {
         if (named !== undefined) return { ...named, ...cpi, loaded: await loadConfig({ ...named, ...cpi }) }
         const { configuration } = findings
-        if (configuration.ok) return load({ ...configuration.value, ...cpi })
-        warn(configuration.message)
+        if (!configuration.ok) {
+          warn(configuration.message)
+          return undefined
+        }
+        const { manager, source } = configuration.value
+        const own = await load({ ...source, ...cpi })
+        const allowed = own && (await checkForeignSecrets(client, manager, own.loaded.config, signal))
+        if (allowed?.ok !== false) return own
+        warn(allowed.message)
         return undefined
       }
     })

@@ -20,7 +20,10 @@ export const DEFAULT_LEASE: LeaseName = {
 
 /** A cloud controller manager that is set up in the cluster. */
 export interface Manager
-  extends Pick<Workload, 'kind' | 'namespace' | 'name' | 'release' | 'pods' | 'upToDate' | 'mounts'> {
+  extends Pick<
+    Workload,
+    'kind' | 'namespace' | 'name' | 'account' | 'release' | 'pods' | 'upToDate' | 'mounts'
+  > {
   /** Undefined where leader election is switched off. */
   readonly lease: LeaseName | undefined
   /** What it does to Nodes, by `--controllers`. */
@@ -88,7 +91,7 @@ function isRollcall(word: string): boolean {
 }
 
 function managerOf(workload: Workload): Manager {
-  const { kind, namespace, name, release, words, mounts, environments, pods, upToDate } = workload
+  const { kind, namespace, name, account, release, words, mounts, environments, pods, upToDate } = workload
   const variables = new Map(environments.flatMap((each) => [...each.variables]))
   const last = (flag: string) => valuesOf(words, flag).at(-1)
   // Both add up over several flags, and a comma parts their items; an empty list of controllers is one, too.
@@ -105,6 +108,7 @@ function managerOf(workload: Workload): Manager {
     kind,
     namespace,
     name,
+    account,
     release,
     pods,
     upToDate,

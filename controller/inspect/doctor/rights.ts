@@ -2,7 +2,12 @@
 import { fail, fine } from '../../../agent/shared/diagnosis.ts'
 import type { Config } from '../../config/config.ts'
 import { DEFAULT_LEASE, textOf } from '../../cpi/interlock/find-cpi.ts'
-import { type ResourceAttributes, reviewAccess, type User, userOf } from '../../kubernetes/access-review.ts'
+import {
+  accountOf,
+  type ResourceAttributes,
+  reviewAccess,
+  type User,
+} from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import { listed } from '../../lib/listed.ts'
@@ -108,9 +113,7 @@ export const RIGHTS = {
 }
 
 function serviceAccount(account: LeaseName) {
-  const { namespace } = account
-  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated']
-  return { account: textOf(account), user: { user: userOf(account), groups } }
+  return { account: textOf(account), user: accountOf(account) }
 }
 
 function attributesOf({ verb, on, name, namespace }: Right): ResourceAttributes {
