@@ -2,12 +2,18 @@ import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
 import { requiredLevel } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
-import { addAgent, isAgentless, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
+import {
+  addAgent,
+  isAgentless,
+  isWindows,
+  previousStatus,
+  silentAfter,
+} from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { clusterCheck } from './cluster.ts'
 
-/** An agent reports every 3½ minutes at the latest, unless configured otherwise. */
+/** At least: the clocks there may differ from ours. */
 const SILENT_AFTER = 15 * 60_000
 
 const NEXT = 'look at the agent\'s Pod or unit there, and run "rollcall-agent doctor"'
@@ -43,7 +49,7 @@ export const AGENTS = {
       const stale = needing.filter((node) => isStale(node, reports.get(node.name), now))
       if (stale.length > 0)
         return warn(
-          `${share(stale, ours)} that are Ready but have not reported for 15 minutes by their own clocks ${namesOf(stale)}; ${NEXT}`,
+          `${share(stale, ours)} that are Ready but have missed three reports by their own clocks ${namesOf(stale)}; ${NEXT}`,
         )
       const untold = ours.filter((node) => isSilent(node, reports.get(node.name)))
       if (untold.length > 0)
@@ -93,5 +99,6 @@ function isSilent(node: Node, report: NodeReport | undefined): boolean {
 /** A machine that is off cannot report. */
 function isStale({ ready }: Node, report: NodeReport | undefined, now: number): boolean {
   const at = Date.parse(report?.reportedAt ?? '')
-  return ready?.status === 'True' && now - at > SILENT_AFTER
+  const spec = report?.spec.ok === true ? report.spec.value : {}
+  return ready?.status === 'True' && now - at > Math.max(SILENT_AFTER, silentAfter(spec))
 }

@@ -36,13 +36,14 @@ const node = nodeOf({
   providerID: 'vsphere://420e3f74-ea84-f9a2-7736-6106bb5dbf6b',
   ready: { status: 'True', lastHeartbeatTime: at(0) },
 })
+const { refreshSeconds: _, ...usualSpec } = completeSpec
 const report: NodeReport = {
   name: node.name,
   uid: 'r',
   resourceVersion: '1',
   generation: 1,
   reportedAt: at(2),
-  spec: parseSpec(completeSpec),
+  spec: parseSpec(usualSpec),
   status: {},
 }
 const nodesSeen = (nodes: readonly Node[], reports: readonly NodeReport[]) =>
@@ -372,7 +373,7 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
     { nodes: nodesSeen([node], [{ ...report, reportedAt: at(20) }]) },
     'agents',
     'warn',
-    /have not reported for 15 minutes/,
+    /that are Ready but have missed three reports by their own clocks/,
   ],
   [
     { nodes: nodesSeen([{ ...node, uid: 'new' }], [report]) },
@@ -495,6 +496,16 @@ t.test('a machine whose clock is wrong does not make the cluster look silent', a
   const { lease } = cluster
   const silent = seen(clusterOf({ ...cluster, skew: 30 * 60_000, lease: { ...lease, alive: false } }))
   t.match(wrong({ ...good, vCenters: [], cluster: silent }), [{}, { check: 'Lease' }, { check: 'agents' }])
+})
+
+t.test('an agent that reports less often is not silent as soon', async (t) => {
+  const seldom = { ...report, spec: parseSpec({ ...usualSpec, refreshSeconds: 1_800 }) }
+  const after = (minutes: number) => {
+    const nodes = nodesSeen([node], [{ ...seldom, reportedAt: at(minutes) }])
+    return wrong({ ...good, cluster: seen(clusterOf({ ...cluster, nodes })) })
+  }
+  t.same(after(100), [])
+  t.match(after(106), [{ check: 'agents', status: 'warn' }])
 })
 
 t.test(
