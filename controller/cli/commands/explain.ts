@@ -12,8 +12,7 @@ import {
   suggestNode,
 } from '../../inspect/explain/explain-node.ts'
 import { DEADLINE, runOnCopy } from '../../inspect/plan/run-on-copy.ts'
-import { clockNote, readLeader } from '../../inspect/status/leader.ts'
-import { reviewSelf } from '../../kubernetes/access-review.ts'
+import { compareWithOurs, readLeader } from '../../inspect/status/leader.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
@@ -84,8 +83,7 @@ async function explain(
   const parts = partsOf(flags, surroundings, flags.logLevel)
   const { lease, clock } = parts
   const node = await findNode(client, name, signal)
-  const self = await attempt(() => reviewSelf(client, clock, signal))
-  const skew = self.ok ? self.value.skew : 0
+  const { skew, notes } = await compareWithOurs(client, clock, signal)
   const now = () => clock.now() + skew
   const [reports, kubelet, leader, fresh] = await Promise.all([
     attempt(() =>
@@ -105,7 +103,7 @@ async function explain(
     ...(leader.ok ? { leads: leader.value.leads, troubles: leader.value.troubles } : {}),
     asked: config !== undefined,
     fresh: fresh.ok ? fresh.value?.look : undefined,
-    assumed: [...clockNote(skew), ...(config?.loaded.requireGiven === false ? [ASSUMED] : [])],
+    assumed: [...notes, ...(config?.loaded.requireGiven === false ? [ASSUMED] : [])],
     unknown: [
       ...unreadOf('NodeReports', reports),
       ...unreadOf('the Lease of its kubelet', kubelet),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import { attempt, ok } from '../../../agent/shared/result.ts'
 import { suggestNode } from '../../inspect/explain/explain-node.ts'
-import { clockNote, type Leader, readLeader } from '../../inspect/status/leader.ts'
+import { compareWithOurs, type Leader, readLeader } from '../../inspect/status/leader.ts'
 import { statusOf } from '../../inspect/status/node-status.ts'
 import {
   type ClusterStatus,
@@ -12,7 +12,6 @@ import {
   printStatus,
   statusJSON,
 } from '../../inspect/status/print-status.ts'
-import { reviewSelf } from '../../kubernetes/access-review.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
@@ -93,7 +92,7 @@ export async function look(
   { client, lease, filter, clock }: Parts,
   signal: AbortSignal,
 ): Promise<ClusterStatus> {
-  const [nodes, reports, { skew, leader }] = await Promise.all([
+  const [nodes, reports, { notes, leader }] = await Promise.all([
     attempt(() => readAll(client, NODES, parseNode, signal)),
     attempt(() => readAll(client, REPORTS, parseNodeReport, signal)),
     lookAtLeader({ client, lease, clock }, signal),
@@ -102,7 +101,7 @@ export async function look(
   if (!nodes.ok) throw new Error(unread(NODES.what, nodes.error), { cause: nodes.error })
   const reportOf = (name: string) => (reports.ok ? reports.value.get(name) : undefined)
   return {
-    ...shownOf([...nodes.value.values()], reportOf, filter, clockNote(skew)),
+    ...shownOf([...nodes.value.values()], reportOf, filter, notes),
     leader: leader.ok ? leader.value.text : WHO_LEADS,
     ...(leader.ok ? { leads: leader.value.leads, troubles: leader.value.troubles } : {}),
     unknown: [
@@ -135,15 +134,14 @@ function absentOf(
     .map((name) => `there is no Node ${name}${suggestNode(name, nodes, reportOf)}`)
 }
 
-/** Who leads, by the clock of the API server, and that clock minus ours; 0 where it does not say. */
+/** Who leads, by the clock of the API server, and what is to be said of ours. */
 async function lookAtLeader(
   { client, lease, clock }: Pick<Parts, 'client' | 'lease' | 'clock'>,
   signal: AbortSignal,
 ) {
-  const self = await attempt(() => reviewSelf(client, clock, signal))
-  const skew = self.ok ? self.value.skew : 0
+  const { skew, notes } = await compareWithOurs(client, clock, signal)
   const theirs = { ...clock, now: () => clock.now() + skew }
-  return { skew, leader: await attempt(() => readLeader(client, lease, theirs, signal)) }
+  return { notes, leader: await attempt(() => readLeader(client, lease, theirs, signal)) }
 }
 
 /** Looks whenever something has changed, until the signal aborts. Failures are reported and tried again. */
@@ -184,10 +182,10 @@ async function watch(
 
   async function readLeases(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const { skew, leader: read } = await lookAtLeader({ client, lease, clock }, signal)
+      const { notes: said, leader: read } = await lookAtLeader({ client, lease, clock }, signal)
       if (read.ok && !isDeepStrictEqual(read.value, leader)) changed = true
       leader = read.ok ? read.value : { text: WHO_LEADS }
-      notes = clockNote(skew)
+      notes = said
       if (!read.ok || failures.has(LEASE.what)) tell(LEASE, read.ok ? undefined : read.error)
       await clock.sleep(READ_LEASE, signal)
     }

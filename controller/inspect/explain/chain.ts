@@ -126,7 +126,8 @@ function kubeletStep({ node, kubelet, now }: ExplainFacts): ChainStep {
   }
 }
 
-function reportStep({ node, report, now }: ExplainFacts): ChainStep {
+function reportStep(facts: ExplainFacts): ChainStep {
+  const { node, report } = facts
   const step = (state: ChainStep['state'], ...says: readonly string[]): ChainStep => ({
     name: 'report',
     state,
@@ -139,13 +140,7 @@ function reportStep({ node, report, now }: ExplainFacts): ChainStep {
   if (isAgentless(spec.value))
     return step('unknown', 'made by the controller: no agent has reported from this node')
   const macs = interfaces.map(({ mac }) => mac).join(', ')
-  const ahead = Date.parse(reportedAt ?? '') - now > MAX_SKEW
-  const when =
-    reportedAt === undefined
-      ? ''
-      : ahead
-        ? `, at ${reportedAt} by its own clock, which is minutes ahead of that of the API server`
-        : `, ${age(reportedAt, now)} ago`
+  const when = reportedAt === undefined ? '' : `, ${sayWhen(reportedAt, facts)}`
   return step(
     nodeUID === node.uid ? 'ok' : 'no',
     `of agent ${agentVersion}${when}: BIOS UUID ${machine.serialUUID ?? 'not read'}, MACs ${macs || 'none'}`,
@@ -156,6 +151,26 @@ function reportStep({ node, report, now }: ExplainFacts): ChainStep {
     ...unreadable.map(({ fact, reason, message }) => `it could not read ${fact}: ${reason}: ${message}`),
     ...undecided(report, node.uid),
   )
+}
+
+/** How long ago that was, where it can be told by one clock. */
+function sayWhen(reportedAt: string, facts: ExplainFacts): string {
+  const at = Date.parse(reportedAt)
+  const present = presentThere(facts)
+  if (present !== undefined && at - present <= MAX_SKEW) return `${age(reportedAt, present)} ago`
+  const ahead = at - facts.now > MAX_SKEW ? ', which is minutes ahead of that of the API server' : ''
+  return `at ${reportedAt} by its own clock${ahead}`
+}
+
+/**
+ * The present time by the machine's clock, which both the agent and the kubelet write: a kubelet that lives has just renewed its
+ * Lease. Undefined where that is not known.
+ */
+function presentThere({ node, kubelet, now }: ExplainFacts): number | undefined {
+  if (kubelet === undefined || kubelet === 'unread') return undefined
+  const renewed = Date.parse(kubelet.renewTime)
+  if (Math.abs(now - renewed) <= MAX_SKEW) return now
+  return node.ready?.status === 'True' && Number.isFinite(renewed) ? renewed : undefined
 }
 
 function undecided({ status, generation }: NodeReport, uid: string): readonly string[] {

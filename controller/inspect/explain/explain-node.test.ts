@@ -344,6 +344,31 @@ t.test('a machine whose clock is wrong is not called silent', async (t) => {
     state: 'unknown',
     says: [/is minutes ahead of that of the API/],
   })
+  const reported = (reportedAt: string, renewTime: string, now: typeof node = ready) =>
+    step(
+      explain(
+        { node: now, report: report && { ...report, reportedAt } },
+        { kubelet: { ...RENEWED, renewTime } },
+      ),
+      'report',
+    )?.says[0]
+  const wrong = 'the agent and the kubelet have one clock'
+  t.match(
+    reported('2026-03-01T09:49:00Z', '2026-03-01T09:50:00.000000Z'),
+    /of agent 0\.1\.0, 60s ago:/,
+    wrong,
+  )
+  t.match(
+    reported('2026-03-01T10:09:00Z', '2026-03-01T10:10:00.000000Z'),
+    /of agent 0\.1\.0, 60s ago:/,
+    wrong,
+  )
+  const off = { ...node, ready: { status: 'Unknown', lastHeartbeatTime: '' } } as const
+  t.match(
+    reported('2026-03-01T09:49:00Z', '2026-03-01T09:50:00.000000Z', off),
+    /of agent 0\.1\.0, at 2026-03-01T09:49:00Z by its own clock:/,
+    'whether that is right is not known',
+  )
   const ahead = report && { ...report, reportedAt: '2026-03-01T10:10:00Z' }
   t.match(step(explain({ node, report: ahead }), 'report')?.says, [
     /of agent 0\.1\.0, at 2026-03-01T10:10:00Z by its own clock, which is minutes ahead of that of the API server:/,

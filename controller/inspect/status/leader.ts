@@ -1,5 +1,7 @@
 /** Who leads, what troubles the leader, and whether the clocks agree, in lines. */
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { attempt, messageOf } from '../../../agent/shared/result.ts'
+import { reviewSelf } from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { type TroubleRecord, troublesIn } from '../../kubernetes/leader-troubles.ts'
 import {
@@ -92,6 +94,21 @@ export function leaderText(
     return `${holder} held ${held} until ${renewTime}, ${since}: check that rollcall-controller runs; this is the state at that time`
   }
   return `${holder} leads, and holds ${held}`
+}
+
+/**
+ * The API server's clock minus ours, and what is to be said of that. Where the API server does not say it, its clock is taken to
+ * agree.
+ */
+export async function compareWithOurs(
+  client: KubeClient,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<{ readonly skew: number; readonly notes: readonly string[] }> {
+  const self = await attempt(() => reviewSelf(client, clock, signal))
+  if (self.ok) return { skew: self.value.skew, notes: clockNote(self.value.skew) }
+  const note = `whether the clock of this machine agrees with that of the API server is not known, so times may be off: ${messageOf(self.error)}`
+  return { skew: 0, notes: [note] }
 }
 
 /** What is said of the clock of this machine, by which no times are computed; nothing where it agrees. */

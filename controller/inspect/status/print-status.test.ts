@@ -2,7 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { withTroubles } from '../../kubernetes/leader-troubles.ts'
-import { clockNote, leaderOf, leaderText, readLeader } from './leader.ts'
+import { clockNote, compareWithOurs, leaderOf, leaderText, readLeader } from './leader.ts'
 import type { NodeStatus } from './node-status.ts'
 import { chosen, inOrder, type NodeFilter, printStatus, statusJSON } from './print-status.ts'
 
@@ -112,6 +112,20 @@ t.test('a clock of this machine that differs is said', async (t) => {
   t.same(clockNote(59_000), [])
   t.match(clockNote(300_000), [/^the clock of this machine is 5m behind that of the API server, by which/])
   t.match(clockNote(-300_000), [/is 5m ahead of that/])
+})
+
+t.test('that the clocks could not be compared is said as well', async (t) => {
+  const client: KubeClient = {
+    request: () => Promise.reject(new Error('selfsubjectreviews is forbidden')),
+    stream: () => Promise.reject(new Error('not used')),
+    close: async () => undefined,
+  }
+  t.match(await compareWithOurs(client, createHandClock(), new AbortController().signal), {
+    skew: 0,
+    notes: [
+      /^whether the clock of this machine agrees .* is not known, .*: selfsubjectreviews is forbidden$/,
+    ],
+  })
 })
 
 t.test('filters', async (t) => {
