@@ -18,6 +18,7 @@ import type { InterlockState } from '../types/cluster-state.ts'
 import { type Trouble, troubleOf } from '../types/trouble.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
+import { createListFailures } from './list-failures.ts'
 import { createVCenterRemarks } from './vcenter-remarks.ts'
 
 /**
@@ -82,12 +83,14 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
   const labels = new Set(table.flatMap((loop) => [...loop.labels(config)]))
+  const failures = createListFailures()
   const nodes = createInformer({
     client,
     path: '/api/v1/nodes',
     parse: (object) => parseNode(object, labels),
     onChange: onNode,
     onSynced: synced.nodes.resolve,
+    onFailing: failures.of('Nodes'),
     clock,
     random,
     logger,
@@ -98,6 +101,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     parse: parseNodeReport,
     onChange: onReport,
     onSynced: synced.reports.resolve,
+    onFailing: failures.of('NodeReports'),
     clock,
     random,
     logger,
@@ -183,8 +187,8 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   }
 
   const problems = (): readonly Trouble[] => [
-    ...(nodes.synced ? [] : [troubleOf('Nodes are not listed yet')]),
-    ...(reports.synced ? [] : [troubleOf('NodeReports are not listed yet')]),
+    ...failures.notListed('Nodes', nodes),
+    ...failures.notListed('NodeReports', reports),
     ...loops.flatMap((loop) => loop.problems().map(troubleOf)),
     ...interlockProblem(interlock.state()),
     ...inventories.flatMap(vCenterProblem),
@@ -199,7 +203,12 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   return {
     problems: () => problems().map(({ text }) => text),
     remarks: () => remarks().map(({ text }) => text),
-    troubles: () => [...problems(), ...remarks()],
+    troubles: () => [
+      ...problems(),
+      ...remarks(),
+      ...failures.notFollowed('Nodes', nodes),
+      ...failures.notFollowed('NodeReports', reports),
+    ],
     isIdle: () => loops.every((loop) => loop.isIdle()),
     add: queue.add,
     uuidsOf: index.uuidsOf,
