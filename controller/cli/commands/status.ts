@@ -101,7 +101,7 @@ export async function look(
   if (!nodes.ok) throw new Error(unread(NODES.what, nodes.error), { cause: nodes.error })
   const reportOf = (name: string) => (reports.ok ? reports.value.get(name) : undefined)
   return {
-    ...shownOf([...nodes.value.values()], reportOf, filter, notes),
+    ...shownOf([...nodes.value.values()], reports.ok ? reportOf : () => 'unread', filter, notes),
     leader: leader.ok ? leader.value.text : WHO_LEADS,
     ...(leader.ok ? { leads: leader.value.leads, troubles: leader.value.troubles } : {}),
     unknown: [
@@ -115,7 +115,7 @@ export async function look(
 /** The Nodes that fit, in their order, and what a reader should know besides. */
 function shownOf(
   nodes: readonly Node[],
-  reportOf: (name: string) => NodeReport | undefined,
+  reportOf: (name: string) => NodeReport | undefined | 'unread',
   filter: NodeFilter,
   notes: readonly string[],
 ): Pick<ClusterStatus, 'nodes' | 'of' | 'notes'> {
@@ -203,7 +203,7 @@ async function watch(
         const all = [...nodes.values()]
         const { text, leads, troubles } = leader
         onStatus({
-          ...shownOf(all, reports.get, filter, notes),
+          ...shownOf(all, reports.synced ? reports.get : () => 'unread', filter, notes),
           leader: text,
           leads,
           troubles,

@@ -1,4 +1,4 @@
-import { fail, fine, warn } from '../../../agent/shared/diagnosis.ts'
+import { fail, fine, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { requiredLevel } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
@@ -26,7 +26,8 @@ export const AGENTS = {
     name: 'agents',
     look: ({ nodes }) => nodes(),
     /** Whether each Node that needs an agent has one that reports. */
-    judge({ nodes, reports }, { configured, now }) {
+    judge({ nodes, reports, crd }, { configured, now }) {
+      if (!crd) return skip('not checked, because of "CRD"')
       const ours = nodes.filter(isOurs)
       const needing = ours.filter(
         (node) => configured === undefined || requiredLevel(node, configured.identity) !== 'asserted',

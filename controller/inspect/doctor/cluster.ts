@@ -32,6 +32,8 @@ export interface ClusterAround extends Basics {
   readonly nodes: () => Promise<{
     readonly nodes: readonly Node[]
     readonly reports: ReadonlyMap<string, NodeReport>
+    /** Whether there can be reports. */
+    readonly crd: boolean
   }>
   readonly cpi: () => Promise<CPIFindings>
 }

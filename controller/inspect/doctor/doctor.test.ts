@@ -47,7 +47,7 @@ const report: NodeReport = {
   status: {},
 }
 const nodesSeen = (nodes: readonly Node[], reports: readonly NodeReport[]) =>
-  seen({ nodes, reports: new Map(reports.map((each) => [each.name, each])) })
+  seen({ nodes, reports: new Map(reports.map((each) => [each.name, each])), crd: true })
 
 const vCenter: VCenterFacts = {
   name: 'main',
@@ -477,6 +477,12 @@ t.test('policies: what is missing, and what an older API server cannot have', as
     mayNotTry: true,
   } as const
   t.match(judged({ policies: unseen, ownReportPolicy: cannotTry }), [{ status: 'skip' }])
+})
+
+t.test('without the CRD it is not said that agents do not report', async (t) => {
+  const none = { ...cluster, nodes: seen({ nodes: [node], reports: new Map(), crd: false }) }
+  const [line] = judge({ ...good, cluster: seen(clusterOf(none)) }).filter(({ check }) => check === 'agents')
+  t.match(line, { status: 'skip', message: 'not checked, because of "CRD"' })
 })
 
 t.test('a machine whose clock is wrong does not make the cluster look silent', async (t) => {

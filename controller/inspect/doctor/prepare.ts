@@ -151,7 +151,11 @@ export async function nodesAndReports(client: Result<KubeClient>, signal: AbortS
   const reports = await attempt(() => readAll(opened, { path }, parseNodeReport, signal))
   // Without Rollcall's CRD there are none.
   if (!reports.ok && !hasStatus(reports.error, 404)) throw reports.error
-  return { nodes: [...nodes.values()], reports: reports.ok ? reports.value : new Map<string, NodeReport>() }
+  return {
+    nodes: [...nodes.values()],
+    reports: reports.ok ? reports.value : new Map<string, NodeReport>(),
+    crd: reports.ok,
+  }
 }
 
 /** What it takes to ask vCenters: their users and passwords, and logins that are counted with the leader's. */

@@ -411,6 +411,20 @@ t.test('nothing that strangers wrote controls the terminal', async (t) => {
   t.equal(JSON.parse(explanationJSON(explain(initialized()))).node, 'worker-1')
 })
 
+t.test('a Node whose report contradicts what was verified keeps nothing', async (t) => {
+  const other = '511e3f74-ea84-f9a2-7736-6106bb5dbf6c'
+  const { node, report: former } = initialized()
+  const value = spec({ machine: { serialUUID: other } })
+  const answered = (uuid: string, vms: readonly ReturnType<typeof vm>[]) =>
+    ({ vCenter: 'vc1', uuid, lookup: { state: 'answered', vms } }) as const
+  const lookups = [answered(BIOS_UUID, [vm()]), answered(other, [vm({ moref: 'vm-43', biosUUID: other })])]
+  const changed = former && { ...former, generation: 2, spec: { ok: true, value } as const }
+  const found = explain(decided(facts({ node, report: changed, lookups })))
+  t.match(found.summary, /^was verified before as VM .*, identity no longer verified: ProviderIDOfAnotherVM$/)
+  t.notMatch(found.changes.join(), /stands until/)
+  t.match(step(found, 'identity')?.says.join(), /another machine reports with this Node's kubeconfig/)
+})
+
 t.test('of a leader that does not run, or leaves Nodes alone, it is not said what it would do', async (t) => {
   const told = (of: Pick<NodeFacts, 'node' | 'report'>, changes: Partial<ExplainFacts>) =>
     explain(of, changes).changes.join('\n')

@@ -41,19 +41,17 @@ export interface Explanation {
 /** Why a Node is as it is: from its machine and its report to vCenter and the decision. Pure. */
 export function explainNode(facts: ExplainFacts): Explanation {
   const { node, report, fresh, leader, leads, troubles, assumed, unknown, reportsRead } = facts
-  const status = statusOf(node, report)
+  const status = statusOf(node, reportsRead ? report : 'unread')
   const { conditions } = previousStatus(report, node)
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
   const written = pending?.status === 'False' ? undefined : pending
   const missing = written !== undefined || fresh?.decision?.probePlan?.missing === true
   return {
     node: node.name,
-    summary: reportsRead
-      ? summaryOf(status, leads)
-      : 'what Rollcall makes of it is not known: NodeReports cannot be read',
+    summary: summaryOf(status, leads),
     chain: chainOf(facts),
     ...(missing ? { deletion: deletionItems(facts, written) } : {}),
-    changes: reportsRead ? changesOf(node, status, missing, idleness(facts, status)) : [],
+    changes: changesOf(node, status, missing, idleness(facts, status)),
     leader,
     ...(leads === undefined ? {} : { leads }),
     ...(troubles === undefined ? {} : { troubles }),
@@ -67,14 +65,16 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus, leads: bo
   const why = pending?.condition === undefined ? pending?.message : pending.reason
   const because = why === undefined ? '' : `: ${why}`
   const known =
-    vm === undefined ? '' : ` as VM "${vm}" of vCenter ${vCenter}, identity ${level ?? 'not verified'}`
+    vm === undefined ? '' : ` as VM "${vm}" of vCenter ${vCenter}, identity ${level ?? 'no longer verified'}`
   switch (state) {
     case 'waiting':
       return `waits for a cloud provider${because}`
     case 'initialized':
       return `is initialized${known}${pending === undefined ? '' : `; needs attention${because}`}`
     case 'doubted':
-      return `keeps what was verified before${known}, which cannot be verified now or is contradicted${because}`
+      return level === undefined
+        ? `was verified before${known}${because}`
+        : `keeps what was verified before${known}, which cannot be verified now or is contradicted${because}`
     case 'VM off':
       return `is initialized, and its VM is off${because}`
     case 'VM missing':
@@ -85,6 +85,8 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus, leads: bo
         : `is kept for now, although its VM is gone${because}`
     case 'deleting':
       return 'is being deleted'
+    case 'unknown':
+      return 'what Rollcall makes of it is not known: NodeReports cannot be read'
     case 'unmanaged':
       return `is left alone by Rollcall${because || ': it has no report, and does not wait for a cloud provider'}`
   }
@@ -140,7 +142,7 @@ function changesOf(
       return [
         ...explained,
         ...byLeader(LOOKS_AGAIN),
-        'what was verified stands until something contradicts it',
+        ...(level === undefined ? [] : ['what was verified stands until something contradicts it']),
       ]
     case 'VM off':
       return pending?.condition === 'VMFound'
@@ -175,6 +177,8 @@ function changesOf(
     case 'VM missing':
     case 'VM gone':
       return byLeader()
+    case 'unknown':
+      return []
   }
 }
 

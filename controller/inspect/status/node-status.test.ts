@@ -82,6 +82,18 @@ t.test('without a report, or one that nobody has decided on', async (t) => {
   t.match(statusOf(node(), report({ spec: broken })), { pending: { reason: 'ReportInvalid' } })
 })
 
+t.test('where reports cannot be read, nothing is said of a Node but what it says itself', async (t) => {
+  t.match(statusOf(initialized().node, 'unread'), {
+    state: 'unknown',
+    pending: undefined,
+    level: undefined,
+    zone: 'zone-a',
+    ready: 'True',
+  })
+  t.match(statusOf(node(), 'unread'), { state: 'unknown', pending: undefined })
+  t.match(statusOf({ ...node(), deleting: true }, 'unread'), { state: 'deleting' })
+})
+
 t.test('the status of a former Node of that name is nothing about this one', async (t) => {
   const { node, report } = initialized()
   const anew = { ...node, uid: '22222222-2222-4333-8444-555555555555' }

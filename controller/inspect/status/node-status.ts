@@ -28,6 +28,8 @@ export const STATES = [
   'deleting',
   /** Rollcall leaves it alone: another provider's, or without a report. */
   'unmanaged',
+  /** Reports cannot be read. */
+  'unknown',
 ] as const
 
 export interface NodeStatus {
@@ -61,12 +63,13 @@ export interface NodeStatus {
   readonly brakeEngagedFor: string | undefined
 }
 
-/** @param report undefined where there is none, or where reports cannot be read */
-export function statusOf(node: Node, report: NodeReport | undefined): NodeStatus {
+/** @param read undefined where there is no report, `unread` where reports cannot be read */
+export function statusOf(node: Node, read: NodeReport | undefined | 'unread'): NodeStatus {
+  const report = read === 'unread' ? undefined : read
   const { vm, identityLevel, topology, brakeEngagedFor, conditions = [] } = previousStatus(report, node)
   return {
     name: node.name,
-    ...judge(node, report, conditions),
+    ...judge(node, read, conditions),
     level: identityLevel,
     vCenter: vm?.vCenter,
     datacenter: vm?.datacenter,
@@ -85,10 +88,11 @@ export function statusOf(node: Node, report: NodeReport | undefined): NodeStatus
 
 function judge(
   node: Node,
-  report: NodeReport | undefined,
+  report: NodeReport | undefined | 'unread',
   conditions: readonly Condition[],
 ): Pick<NodeStatus, 'state' | 'pending'> {
   if (node.deleting) return { state: 'deleting', pending: undefined }
+  if (report === 'unread') return { state: 'unknown', pending: undefined }
   if (report === undefined) return withoutReport(node)
   const find = (type: ConditionType) => conditions.find((each) => each.type === type)
   const deletion = find('DeletionPending')
