@@ -22,7 +22,9 @@ export type ReportStep = 'identify' | 'publish'
 /** Explains an error of a {@link ReportStep}; undefined for any other error, which is a defect of the agent. */
 export function explainFailure(error: unknown, step: ReportStep): Failure | undefined {
   if (error instanceof NodeMissingError) {
-    return { cause: 'NodeMissing', message: error.message, next: 'waiting for the kubelet to register it' }
+    const next =
+      'waiting for the kubelet to register it; if it has, this credential is for another API server than the kubelet uses'
+    return { cause: 'NodeMissing', message: error.message, next }
   }
   if (error instanceof IdentityError) {
     return { cause: 'NoNodeIdentity', message: error.message, next: error.next }

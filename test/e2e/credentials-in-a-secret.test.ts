@@ -36,7 +36,7 @@ await t.test(
         status: 'False',
         reason: 'NoCredential',
       })
-      await controller.says(/"error":"no credential for .*"msg":"no credential"/)
+      await controller.says(/"error":"no user and password for .*"msg":"no credential"/)
       t.match(await controller.readyz(), /^vCenter main: NoCredential\n.*no user and password; see the log/)
       t.equal((await fetch(`${controller.url}/readyz`)).status, 503)
       t.equal(await metric(controller, USABLE), 0)

@@ -128,10 +128,10 @@ t.test('it comes, changes and goes', async (t) => {
   t.same([...watch.usable()], [['vc1', false]])
   t.same([lines, watch.remarks()], [[], []])
   await tell(GONE)
-  t.same(vCenters(), ['no credential for a: the Secret n/s does not exist'])
+  t.same(vCenters(), ['no user and password for a: the Secret n/s does not exist'])
   t.same(watch.remarks(), ['vCenter vc1: its Secret or folder gives no user and password; see the log'])
   t.match(watch.troubles(), [
-    { message: /^vCenter vc1: .*: no credential for a: the Secret n\/s does not exist$/ },
+    { message: /^vCenter vc1: .*: no user and password for a: the Secret n\/s does not exist$/ },
   ])
   const before = watch.current()
   await tell(creds('hunter1'))
@@ -146,7 +146,7 @@ t.test('it comes, changes and goes', async (t) => {
   t.notOk(taken.superseded.aborted, 'nothing else is a change')
   t.same(vCenters(), ['u/hunter1'])
   t.same([...watch.usable()], [['vc1', false]])
-  t.match(watch.remarks(), [/gives no user and password any more, the last ones stay in use; see the log/])
+  t.match(watch.remarks(), [/gives no user and password, the last ones stay in use; see the log/])
   await tell(read({ 'a.username': 'u' }))
   t.same(vCenters(), ['u/hunter1'])
   await tell(creds('hunter2', 'v'))
@@ -167,7 +167,7 @@ t.test('one Secret for two, of which one is not in it', async (t) => {
   const { tell, vCenters, following, watch } = await open(t, TWO)
   t.equal(following.size, 1)
   await tell(creds('p'))
-  t.match(vCenters(), ['u/p', /^no credential for b: the Secret n\/s has no key "b.username", only/])
+  t.match(vCenters(), ['u/p', /^no user and password for b: the Secret n\/s has no key "b.username", only/])
   t.same(
     [...watch.usable()],
     [
@@ -214,7 +214,7 @@ t.test('what another server had is not said to be in use', async (t) => {
   const { configure, tell, watch, vCenters } = await open(t, ONE)
   await tell(creds('p'))
   await configure(ONE.replace('server: a', 'server: c'))
-  t.match(vCenters(), [/^no credential for c/])
+  t.match(vCenters(), [/^no user and password for c/])
   t.match(watch.remarks(), [/gives no user and password; see the log$/])
   t.same([...watch.usable()], [['vc1', false]])
 })

@@ -99,7 +99,7 @@ export function createCredentialWatch({
     const found =
       state.state === 'read' ? findCredential(state.data, server) : { ok: false as const, ...state }
     if (found.ok) return { state: 'found', credential: found.value } as const
-    const message = `no credential for ${server}: ${describeSource(source)} ${found.message}`
+    const message = `no user and password for ${server}: ${describeSource(source)} ${found.message}`
     const denied = state.state === 'failed' && state.denied === true
     return { state: 'failed', message, ...(denied ? { denied } : {}) } as const
   }
@@ -174,7 +174,7 @@ export function createCredentialWatch({
 
   const troubles = (): readonly Trouble[] =>
     Array.from(problems, ([name, problem]) => {
-      const rest = inUse(name) ? ' any more, the last ones stay in use' : ''
+      const rest = inUse(name) ? ', the last ones stay in use' : ''
       const what = `vCenter ${name}: its Secret or folder gives no user and password${rest}`
       const [text, message] = [`${what}; see the log`, `${what}: ${problem}`]
       return { key: credentialTrouble(name), text, message }

@@ -77,7 +77,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
   if (!report.spec.ok) {
     const condition = no(
       'ReportInvalid',
-      `${report.spec.problems.join('; ')}; run the agent version that matches this controller`,
+      `${report.spec.problems.join('; ')}; run the agent version that matches this controller, and apply its CRD`,
     )
     return refused(report, condition)
   }

@@ -40,7 +40,7 @@ function providerIDContradicts(vm: VirtualMachine, node: Node): ConditionValue |
   if (judgeProviderID(node.providerID, vm.biosUUID) !== 'other-vm') return undefined
   return no(
     'ProviderIDOfAnotherVM',
-    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}) and cannot change; if the machine was rebuilt under its name: kubectl delete node ${node.name}, then restart the kubelet there, which registers only when it starts`,
+    `the Node's provider ID ${printable(node.providerID ?? '', 80)} is not that of ${describeVM(vm)} (${vm.biosUUID ?? 'no BIOS UUID'}) and cannot change; if the machine was rebuilt under its name: kubectl delete node ${node.name}, then restart the kubelet there, which registers only when it starts; if the agent of another machine reports with this Node's kubeconfig, give that machine its own`,
   )
 }
 
