@@ -40,6 +40,8 @@ export interface LeaderElection {
     readonly leading: boolean
     /** Who held the Lease when it was last read; empty for nobody. */
     readonly holder: string
+    /** Whether that was this process, which has lost it since. */
+    readonly lost: boolean
     /** For a liveness probe: says so if this process still leads although it should long have stopped. */
     readonly problem: string | undefined
   }
@@ -176,7 +178,7 @@ export function createLeaderElection(
       const problem = stuck
         ? `still leads although its Lease ended ${Math.round(late / 1000)} s ago: it must be restarted`
         : undefined
-      return { leading, holder: renewer.holder, problem }
+      return { leading, holder: renewer.holder, lost: !leading && renewer.holder === identity, problem }
     },
   }
 }

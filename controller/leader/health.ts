@@ -15,8 +15,10 @@ export function readiness(
   candidate: Pick<Candidate, 'status' | 'remarks'>,
   engine: Engine | undefined,
 ): HealthStatus {
-  const { leading, holder } = candidate.status()
-  const standby = `standby; ${holder || 'nobody'} leads`
+  const { leading, holder, lost } = candidate.status()
+  const standby = lost
+    ? 'standby; it has lost the Lease and does not get it back; see the log'
+    : `standby; ${holder || 'nobody'} leads`
   const problems = leading ? (engine?.problems() ?? []) : []
   const ok = problems.length === 0
   const state = ok ? [leading ? 'leading' : standby] : problems

@@ -411,6 +411,15 @@ t.test('nothing that strangers wrote controls the terminal', async (t) => {
   t.equal(JSON.parse(explanationJSON(explain(initialized()))).node, 'worker-1')
 })
 
+t.test('a Node that is being deleted is not said to be kept by anything', async (t) => {
+  const { node, report } = pending('True', 'VMGone', 'gone')
+  const found = explain({ node: { ...node, deleting: true }, report })
+  t.equal(found.summary, 'is being deleted')
+  t.equal(found.deletion, undefined)
+  t.match(found.changes[0], /^its finalizers are removed/)
+  t.notMatch(found.changes.join(), /annotate|delete node|it is kept/)
+})
+
 t.test('a Node whose report contradicts what was verified keeps nothing', async (t) => {
   const other = '511e3f74-ea84-f9a2-7736-6106bb5dbf6c'
   const { node, report: former } = initialized()

@@ -45,7 +45,9 @@ export function explainNode(facts: ExplainFacts): Explanation {
   const { conditions } = previousStatus(report, node)
   const pending = conditions?.find(({ type }) => type === 'DeletionPending')
   const written = pending?.status === 'False' ? undefined : pending
-  const missing = written !== undefined || fresh?.decision?.probePlan?.missing === true
+  // Of a Node that is being deleted already, nothing is to be proven any more.
+  const missing =
+    status.state !== 'deleting' && (written !== undefined || fresh?.decision?.probePlan?.missing === true)
   return {
     node: node.name,
     summary: summaryOf(status, leads),
