@@ -53,7 +53,9 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
 const FIRST_ANSWERS = 2_000
 
 /** All loops under one configuration, run as one, with what they watch and ask. */
-export interface Engine extends RunningLoop {
+export interface Engine extends Omit<RunningLoop, 'remarks'> {
+  /** As of a loop, one line each, which anyone can read. */
+  remarks(): readonly string[]
   /** Its problems, then its remarks. */
   troubles(): readonly Trouble[]
   readonly uuidsOf: NodeIndex['uuidsOf']
@@ -195,9 +197,8 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   ]
   const remarks = (): readonly Trouble[] => [
     ...vCenterRemarks.troubles(),
-    ...[...interlock.remarks(), ...csiNodes.remarks(), ...loops.flatMap((loop) => loop.remarks())].map(
-      troubleOf,
-    ),
+    ...[...interlock.remarks(), ...csiNodes.remarks()].map(troubleOf),
+    ...loops.flatMap((loop) => loop.remarks()),
   ]
 
   return {

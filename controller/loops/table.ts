@@ -1,6 +1,7 @@
 /** The control loops, a row each. A leader runs them by this table, and so do `plan` and `explain` on their copy. */
 import { type Config, settingsOf } from '../config/config.ts'
 import type { Task } from '../lib/tasks.ts'
+import type { Trouble } from '../types/trouble.ts'
 import { labelsRead } from './node/facts/labels-read.ts'
 import { type NodeLoopPorts, startNodeLoop } from './node/loop.ts'
 
@@ -17,8 +18,8 @@ export interface RunningLoop {
   isIdle(): boolean
   /** What keeps it from working as it should, one line each: the leader is not ready then. Anyone can read them. */
   problems(): readonly string[]
-  /** What else people should know, one line each. */
-  remarks(): readonly string[]
+  /** What else people should know. */
+  remarks(): readonly Trouble[]
 }
 
 export interface Loop {

@@ -44,6 +44,12 @@ t.test('that nothing can be proven is said when a VM is bound', async (t) => {
   await events.until('it is told', () => eventsOfReason(stage, first.name, 'PrivilegeMissing').length > 0)
   t.match(eventsOfReason(stage, first.name, 'PrivilegeMissing'), [{ type: 'Warning', count: 1 }])
   t.same(await readyz(controller), { ok: true, text: `leading\n${LINE}` }, 'all else works')
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
+  await until('the leader says for status what is missing', async () =>
+    /are kept: the account lacks System\.View and System\.Read on the root folder/.test(
+      JSON.stringify((await cluster.request('GET', lease)).body),
+    ),
+  )
   await until('the other one has been asked as well', async () => (await provable('main')) === 1)
   t.equal(await provable('main'), 1)
   t.equal(await provable('second'), 0)

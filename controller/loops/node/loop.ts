@@ -16,6 +16,7 @@ import {
 import type { InterlockState, PolicyState } from '../../types/cluster-state.ts'
 import type { Inventory } from '../../types/inventory.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
+import type { Trouble } from '../../types/trouble.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { createLastingFailures } from './apply/lasting-failures.ts'
 import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
@@ -206,11 +207,15 @@ function policyProblem(policy: PolicyState): readonly string[] {
   return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
 }
 
-/** Only the reason, without the failure's message, which names users and addresses: anyone can read it. */
-function unprovable(inventory: NodeLoopPorts['inventories'][number]): readonly string[] {
-  const proof = inventory.provableEverywhere()
+/** The failure's message names users and objects. */
+function unprovable({
+  vCenter,
+  provableEverywhere,
+}: NodeLoopPorts['inventories'][number]): readonly Trouble[] {
+  const proof = provableEverywhere()
   if (proof?.state !== 'unproven') return []
-  return [
-    `vCenter ${inventory.vCenter}: ${proof.failure.reason}, so that Nodes whose VMs are gone are kept; see the condition DeletionPossible of NodeReports`,
-  ]
+  const { reason, message } = proof.failure
+  const what = `vCenter ${vCenter}: ${reason}, so that Nodes whose VMs are gone are kept`
+  const text = `${what}; see the condition DeletionPossible of NodeReports`
+  return [{ key: text, text, message: `${what}: ${message}` }]
 }
