@@ -38,10 +38,8 @@ export interface LeaderElection {
   status(): {
     /** Whether lead() is running. */
     readonly leading: boolean
-    /** Who held the Lease when it was last read; empty for nobody. */
-    readonly holder: string
-    /** Whether that was this process, which has lost it since. */
-    readonly lost: boolean
+    /** Who held the Lease when it was last read; empty for nobody, undefined where the last attempt failed. */
+    readonly holder: string | undefined
     /** For a liveness probe: says so if this process still leads although it should long have stopped. */
     readonly problem: string | undefined
   }
@@ -72,6 +70,8 @@ export function createLeaderElection(
   const { leaseDuration, renewDeadline, retryPeriod } = timing
   const renewer = createLeaseRenewer({ ...options, durationSeconds: Math.floor(leaseDuration / 1000) })
   let leading = false
+  /** Whether the last attempt had an answer. */
+  let answered = false
   let current: ReturnType<typeof createTerm> | undefined
 
   /** Resolves with true when the Lease is ours, with false when the signal has aborted. */
@@ -104,8 +104,11 @@ export function createLeaderElection(
   async function attempt(step: LeaseRenewer['renew'], ms: number, signal: AbortSignal): Promise<boolean> {
     const deadline = createDeadline(clock, ms, signal)
     try {
-      return await step(deadline.signal)
+      const ours = await step(deadline.signal)
+      answered = true
+      return ours
     } catch (error) {
+      answered = false
       if (!signal.aborted) logger.warn({ leading, cause: messageOf(error) }, 'lease not written')
       return false
     } finally {
@@ -178,7 +181,7 @@ export function createLeaderElection(
       const problem = stuck
         ? `still leads although its Lease ended ${Math.round(late / 1000)} s ago: it must be restarted`
         : undefined
-      return { leading, holder: renewer.holder, lost: !leading && renewer.holder === identity, problem }
+      return { leading, holder: answered ? renewer.holder : undefined, problem }
     },
   }
 }

@@ -15,10 +15,11 @@ export function readiness(
   candidate: Pick<Candidate, 'status' | 'remarks'>,
   engine: Engine | undefined,
 ): HealthStatus {
-  const { leading, holder, lost } = candidate.status()
-  const standby = lost
-    ? 'standby; it has lost the Lease and does not get it back; see the log'
-    : `standby; ${holder || 'nobody'} leads`
+  const { leading, holder } = candidate.status()
+  const standby =
+    holder === undefined
+      ? 'standby; who leads is not known: the API server has not answered for the Lease, or refuses it; see the log'
+      : `standby; ${holder || 'nobody'} leads`
   const problems = leading ? (engine?.problems() ?? []) : []
   const ok = problems.length === 0
   const state = ok ? [leading ? 'leading' : standby] : problems

@@ -74,3 +74,12 @@ function holders(): string[] {
     .map(({ object }) => object.spec.holderIdentity.replace(/_.*/, ''))
     .filter((holder, i, all) => holder !== all[i - 1])
 }
+
+t.test('one that may not read its Lease does not say that nobody leads', async (t) => {
+  const other = await stage.controller(
+    { identity: 'other', until: 'answering', args: ['--lease-name=other'] },
+    t,
+  )
+  await other.says(/lease not written/)
+  t.match(await other.readyz(), /^standby; who leads is not known: /)
+})
