@@ -6,6 +6,9 @@ import * as v from 'valibot'
 import { printable } from '../../agent/shared/printable.ts'
 import type { Annotations } from './lease.ts'
 
+/** The key of the trouble that the leader's clock is off: times that it wrote are not to be computed with. */
+export const CLOCK_TROUBLE = 'clock'
+
 const ANNOTATION = 'rollcall.dev/leader-troubles'
 /** Both are more than a leader ever has. */
 const MAX_TROUBLES = 32

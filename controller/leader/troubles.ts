@@ -4,7 +4,7 @@ import { attempt } from '../../agent/shared/result.ts'
 import { reviewSelf } from '../kubernetes/access-review.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { EventRecorder } from '../kubernetes/event-recorder.ts'
-import { type TroubleRecord, troublesIn, withTroubles } from '../kubernetes/leader-troubles.ts'
+import { CLOCK_TROUBLE, type TroubleRecord, troublesIn, withTroubles } from '../kubernetes/leader-troubles.ts'
 import type { LeaseRenewer } from '../kubernetes/lease.ts'
 import { MAX_SKEW } from '../kubernetes/lease-holder.ts'
 import { type Basics, every, type Task } from '../lib/tasks.ts'
@@ -163,7 +163,7 @@ export function compareClocks({
       if (Math.abs(skew) <= MAX_SKEW) return []
       const minutes = Math.max(1, Math.round(Math.abs(skew) / 60_000))
       const text = `the clock of the machine where the leader runs is about ${minutes}m ${skew > 0 ? 'behind' : 'ahead of'} the API server's, so times that it writes are wrong: set it, by NTP`
-      return [{ key: 'clock', text, message: text }]
+      return [{ key: CLOCK_TROUBLE, text, message: text }]
     },
     async run(signal: AbortSignal): Promise<void> {
       try {

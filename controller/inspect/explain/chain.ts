@@ -1,4 +1,5 @@
 import type { BoundVM, Condition, ConditionType } from '../../../agent/shared/node-report.ts'
+import { CLOCK_TROUBLE } from '../../kubernetes/leader-troubles.ts'
 import type { LeaseRecord } from '../../kubernetes/lease.ts'
 import { MAX_SKEW } from '../../kubernetes/lease-holder.ts'
 import { age } from '../../lib/format-time.ts'
@@ -184,9 +185,10 @@ function undecided({ status, generation }: NodeReport, uid: string): readonly st
 function conditionStep(
   name: string,
   type: ConditionType,
-  { node, report, fresh, now }: ExplainFacts,
+  facts: ExplainFacts,
   more: readonly string[] = [],
 ): readonly ChainStep[] {
+  const { node, report, fresh } = facts
   const find = (conditions: readonly Condition[] = []) => conditions.find((each) => each.type === type)
   const written = find(previousStatus(report, node).conditions)
   const current = find(fresh?.decision?.status?.conditions)
@@ -200,14 +202,19 @@ function conditionStep(
       name,
       state: written === undefined ? 'unknown' : stateOf(written),
       says: [
-        ...(written === undefined
-          ? []
-          : [`${wordsOf(written)} (for ${age(written.lastTransitionTime, now)})`]),
+        ...(written === undefined ? [] : [`${wordsOf(written)} (${lastsFor(written, facts)})`]),
         ...more,
         ...(changed ? [`asked now: ${wordsOf(current)}`] : []),
       ],
     },
   ]
+}
+
+/** A leader whose clock is off has written a time of which no age can be told. */
+function lastsFor({ lastTransitionTime: since }: Condition, { troubles, now }: ExplainFacts): string {
+  const isOff =
+    Date.parse(since) - now > MAX_SKEW || troubles?.troubles.some(({ key }) => key === CLOCK_TROUBLE) === true
+  return isOff ? `since ${since} by the leader's clock` : `for ${age(since, now)}`
 }
 
 /** What only the leader can know: a look at vCenter says nothing against it. */

@@ -375,6 +375,15 @@ t.test('a machine whose clock is wrong is not called silent', async (t) => {
   ])
 })
 
+t.test('of what a leader wrote whose clock is wrong no age is told', async (t) => {
+  const at = '2026-03-01T10:00:00Z'
+  const troubles = { at, troubles: [{ key: 'clock', message: 'its clock is off', since: at }] }
+  const since = /\(since 2026-03-01T10:00:00Z by the leader's clock\)$/
+  t.match(step(explain(initialized(), { troubles }), 'identity')?.says, [since])
+  t.match(step(explain(initialized(), { now: NOW - 300_000 }), 'identity')?.says, [since])
+  t.match(step(explain(initialized()), 'identity')?.says, [/\(for \d+s\)$/])
+})
+
 t.test('a silent kubelet, and one that never ran', async (t) => {
   const silent = { ...RENEWED, renewTime: '2026-03-01T09:50:00.000000Z' }
   const { node, report } = initialized()
