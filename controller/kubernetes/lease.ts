@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { hasStatus } from './api-error.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
+import { readList } from './list.ts'
 
 /** Where a Lease is. */
 export interface LeaseName {
@@ -42,6 +43,7 @@ export interface LeaseStore {
   update(lease: Lease, record: LeaseRecord, signal: AbortSignal): Promise<Lease | undefined>
 }
 
+const Named = v.object({ metadata: v.object({ name: v.string() }) })
 const TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 const LeaseObject = v.object({
   metadata: v.looseObject({
@@ -103,6 +105,24 @@ export function createLeaseStore(
       return leaseUnless(409, { method: 'PUT', path, body, timeout, signal })
     },
   }
+}
+
+/**
+ * All Leases of a namespace, by name.
+ *
+ * @throws as `readList`
+ */
+export async function readLeases(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Lease>> {
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
+  const leases = new Map<string, Lease>()
+  const take = (object: unknown) =>
+    void leases.set(v.parse(Named, object).metadata.name, parseLease(path, object))
+  await readList(client, { path }, take, signal)
+  return leases
 }
 
 /**

@@ -5,6 +5,7 @@ import t from 'tap'
 import type { Line } from '../../agent/shared/diagnosis.ts'
 import { root } from '../../build/programs.ts'
 import { cpiObject } from '../../controller/cpi/interlock/testing/cpi-object.ts'
+import { withTroubles } from '../../controller/kubernetes/leader-troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
 import { applyManifest, applyManifests, type Manifest } from '../servers/manifests.ts'
@@ -298,6 +299,12 @@ const cases: readonly Case[] = [
     says: /1 of 2 Nodes without a report from an agent \(worker-2\)/,
   },
   {
+    what: 'a second leader, by another Lease',
+    breaks: secondLeader,
+    check: 'Lease',
+    says: /^controller-0_\w+ leads by the Lease kube-system\/rollcall-controller, but another-leader leads by the Lease kube-system\/other: /,
+  },
+  {
     what: 'a CPI that runs as well',
     breaks: secondCPI,
     check: 'vSphere CPI',
@@ -409,25 +416,28 @@ function narrowings(
 }
 
 async function secondCPI() {
-  const objects: Manifest[] = [
-    cpiObject(['--cloud-provider=vsphere']),
-    {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { namespace: 'kube-system', name: 'cloud-controller-manager' },
-      spec: {
-        holderIdentity: 'cpi-1',
-        leaseDurationSeconds: 600,
-        renewTime: new Date().toISOString().replace('Z', '000Z'),
-      },
-    } as Manifest,
-  ]
-  for (const object of objects) await applyManifest(cluster, object)
+  await applyManifest(cluster, cpiObject(['--cloud-provider=vsphere']))
+  const ends = await held('cloud-controller-manager', 'cpi-1')
   return async () => {
     await cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system/daemonsets/cpi')
-    await cluster.request(
-      'DELETE',
-      '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
-    )
+    await ends()
   }
+}
+
+async function secondLeader() {
+  const at = new Date().toISOString()
+  return held('other', 'another-leader', withTroubles({}, { by: 'another-leader', at, troubles: [] }))
+}
+
+/** A Lease that somebody holds, until the function is called. */
+async function held(name: string, holderIdentity: string, annotations = {}) {
+  const renewTime = new Date().toISOString().replace('Z', '000Z')
+  await applyManifest(cluster, {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: 'kube-system', name, annotations },
+    spec: { holderIdentity, leaseDurationSeconds: 600, renewTime },
+  } as Manifest)
+  const path = `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/${name}`
+  return () => cluster.request('DELETE', path)
 }

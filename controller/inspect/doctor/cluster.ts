@@ -1,13 +1,14 @@
 import * as v from 'valibot'
 import { fail, fine, judgeClock, warn } from '../../../agent/shared/diagnosis.ts'
 import { API_GROUP, API_VERSION, KIND } from '../../../agent/shared/node-report.ts'
+import { attempt } from '../../../agent/shared/result.ts'
 import type { Config, IdentityConfig } from '../../config/config.ts'
 import type { CPIFindings } from '../../cpi/findings.ts'
 import type { Accounts } from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { troublesIn } from '../../kubernetes/leader-troubles.ts'
-import { createLeaseStore, type LeaseName } from '../../kubernetes/lease.ts'
+import { createLeaseStore, type LeaseName, readLeases } from '../../kubernetes/lease.ts'
 import { lookAtHolder } from '../../kubernetes/lease-holder.ts'
 import { listed } from '../../lib/listed.ts'
 import type { Basics } from '../../lib/tasks.ts'
@@ -104,14 +105,31 @@ export const CLUSTER = {
   lease: clusterCheck({
     name: 'Lease',
     async look({ client, lease: { namespace, name }, clock, apiServerTime }, signal) {
-      const store = createLeaseStore(client, namespace, name)
-      const { lease, ...seen } = await lookAtHolder(store, { ...clock, now: apiServerTime }, signal)
+      const theirs = { ...clock, now: apiServerTime }
+      const lookAt = (which: string) =>
+        lookAtHolder(createLeaseStore(client, namespace, which), theirs, signal)
+      const { lease, ...seen } = await lookAt(name)
+      // Whoever may not list them sees only the one that is asked for.
+      const all = await attempt(() => readLeases(client, namespace, signal))
+      const rivals: string[] = []
+      for (const [other, { record, annotations }] of all.ok ? all.value : []) {
+        // Only Rollcall's leaders write that.
+        const isOurs = troublesIn(annotations)?.by === record.holder
+        if (other !== name && isOurs && (await lookAt(other)).alive)
+          rivals.push(`${record.holder} leads by the Lease ${namespace}/${other}`)
+      }
       const written = lease && troublesIn(lease.annotations)
       const ofHolder = written?.by === lease?.record.holder ? written : undefined
       const troubles = ofHolder?.troubles.map(({ message }) => message) ?? []
-      return { name: `${namespace}/${name}`, record: lease?.record, troubles, ...seen }
+      return { name: `${namespace}/${name}`, record: lease?.record, troubles, rivals, ...seen }
     },
-    judge({ name, record: found, troubles, alive, skew }, { now }) {
+    judge({ name, record: found, troubles, rivals, alive, skew }, { now }) {
+      if (rivals.length > 0)
+        return fail(
+          alive
+            ? `${found?.holder} leads by the Lease ${name}, but ${listed(rivals)}: each writes the same Nodes; let all replicas compete for one Lease`
+            : `no replica holds the Lease ${name}, but ${listed(rivals)}: name that one with --lease-name`,
+        )
       const logs = "look at the controller's Pods and their logs"
       if (found === undefined || found.holder === '')
         return fail(`no replica holds the Lease ${name}; start the controller, or ${logs}`)

@@ -83,7 +83,7 @@ interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'accounts' | 'skew'
   readonly policies: SeenBy<'policies'>['policies']
   readonly controllerRights: NonNullable<Seen['controllerRights']>
   readonly agentRights: NonNullable<Seen['agentRights']>
-  readonly lease: Partial<Pick<SeenBy<'lease'>, 'alive' | 'skew' | 'troubles'>> & {
+  readonly lease: Partial<Pick<SeenBy<'lease'>, 'alive' | 'skew' | 'troubles' | 'rivals'>> & {
     readonly name: string
     readonly record: Looked<SeenBy<'lease'>['record']>
   }
@@ -131,7 +131,9 @@ function clusterOf(changes: ClusterChanges): ClusterFacts {
       version,
       policies: seen({ tried, policies, version: version.ok ? version.value : '' }),
       writes: more.nodes,
-      lease: record.ok ? seen({ name, alive: true, troubles: [], ...sight, record: record.value }) : record,
+      lease: record.ok
+        ? seen({ name, alive: true, troubles: [], rivals: [], ...sight, record: record.value })
+        : record,
       cpi: seen({
         interlock,
         remarks,
@@ -332,6 +334,18 @@ const ofCluster: readonly (readonly [Partial<ClusterChanges>, ...Row])[] = [
     'Lease',
     'warn',
     /^a leads, .* clock is 600 s behind that of the API/,
+  ],
+  [
+    { lease: { ...leased, rivals: ['b leads by the Lease kube-system/other'] } },
+    'Lease',
+    'fail',
+    /^a leads by the Lease kube-system\/rollcall-controller, but b leads by .*other: each writes the same Nodes/,
+  ],
+  [
+    { lease: { ...leased, alive: false, rivals: ['b leads by the Lease kube-system/other'] } },
+    'Lease',
+    'fail',
+    /^no replica holds the Lease .*, but b leads by .*other: name that one with --lease-name$/,
   ],
   [
     { lease: { ...leased, troubles: ['vCenter main: Unreachable', 'the configuration is refused'] } },

@@ -74,6 +74,9 @@ export function unsaid(leads: boolean | undefined, troubles: LeaderTroubles | un
     : []
 }
 
+/** One that was started with another Lease leads all the same. */
+const RUNS = 'check that rollcall-controller runs, and with this --lease-name'
+
 /** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */
 export function leaderText(
   record: LeaseRecord | undefined,
@@ -82,16 +85,16 @@ export function leaderText(
   leads: boolean = isHeld(record, now),
 ): string {
   const held = `the Lease ${lease.namespace}/${lease.name}`
-  if (record === undefined) return `no replica has ever held ${held}: check that rollcall-controller runs`
+  if (record === undefined) return `no replica has ever held ${held}: ${RUNS}`
   const { holder, renewTime } = record
   if (holder === '')
-    return `no replica holds ${held}, since ${age(renewTime, now)}: check that rollcall-controller runs; this is the state that the last leader left`
+    return `no replica holds ${held}, since ${age(renewTime, now)}: ${RUNS}; this is the state that the last leader left`
   if (!leads) {
     const since =
       Date.parse(renewTime) > now
         ? 'by its own clock, and does not renew it'
         : `and none has since, for ${age(renewTime, now)}`
-    return `${holder} held ${held} until ${renewTime}, ${since}: check that rollcall-controller runs; this is the state at that time`
+    return `${holder} held ${held} until ${renewTime}, ${since}: ${RUNS}; this is the state at that time`
   }
   return `${holder} leads, and holds ${held}`
 }
