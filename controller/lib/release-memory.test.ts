@@ -31,3 +31,24 @@ t.test('memory that has grown is given back, and only then', async (t) => {
   stop.abort()
   await running
 })
+
+t.test('it takes a small part of the time, however much there is', async (t) => {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  let resident = 100
+  let took = 0
+  const releases: number[] = []
+  const memory = {
+    // It grows all the time.
+    resident: () => (resident *= 2),
+    release() {
+      releases.push(clock.monotonic() / 1000)
+      took += 400
+    },
+  }
+  const running = releaseMemory(memory, { ...clock, monotonic: () => clock.monotonic() + took })(stop.signal)
+  await clock.turn(70_000)
+  t.same(releases, [5, 25, 45, 65])
+  stop.abort()
+  await running
+})

@@ -13,6 +13,11 @@ export interface ProcessMemory {
 const INTERVAL = 5_000
 /** The part by which memory may grow before it is given back. */
 const SLACK = 0.05
+/**
+ * How many times as long as the last release took nothing is released. It takes the longer the more there is: while 10,000
+ * Nodes are initialized, one every five seconds was a third of all the time.
+ */
+const PAUSE = 50
 
 /**
  * Gives memory back once it has grown by {@link SLACK} since the last time. V8 keeps pages that a collection has freed for
@@ -22,12 +27,16 @@ const SLACK = 0.05
 export function releaseMemory(memory: ProcessMemory, clock: Clock): Task {
   return async (signal) => {
     let released = 0
+    let pause = INTERVAL
     for (;;) {
-      await clock.sleep(INTERVAL, signal)
+      await clock.sleep(pause, signal)
       if (signal.aborted) return
+      pause = INTERVAL
       if (memory.resident() <= released * (1 + SLACK)) continue
+      const begun = clock.monotonic()
       memory.release()
       released = memory.resident()
+      pause = Math.max(INTERVAL, PAUSE * (clock.monotonic() - begun))
     }
   }
 }
