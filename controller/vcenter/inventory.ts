@@ -243,8 +243,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       if (store.follow(biosUUID)) triggers.locate.trigger()
     },
     unfollow(biosUUID) {
-      store.unfollow(biosUUID)
-      triggers.members.trigger()
+      if (store.unfollow(biosUUID)) triggers.members.trigger()
     },
     recheck(biosUUID) {
       const answer = store.lookup(biosUUID)

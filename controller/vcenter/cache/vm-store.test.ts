@@ -81,8 +81,9 @@ t.test('answers', (t) => {
   t.same(store.wanted(), ['u1'])
   store.answer(new Map([['u1', { vms: [machine('vm-2', 'u1')] }]]))
   t.same([...store.vms()], ['vm-2'])
-  store.unfollow('u1')
+  t.ok(store.unfollow('u1'))
   t.same([...store.vms()], [])
+  t.notOk(store.unfollow('u2'), 'no VM was followed by it')
   t.end()
 })
 

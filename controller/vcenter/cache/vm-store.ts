@@ -52,10 +52,13 @@ export class VMStore {
     return true
   }
 
-  unfollow(uuid: string): void {
-    for (const vm of this.#entries.get(uuid)?.vms ?? []) this.#rows.delete(vm)
+  /** Returns whether a VM was followed by it. */
+  unfollow(uuid: string): boolean {
+    const vms = this.vmsOf(uuid)
+    for (const vm of vms) this.#rows.delete(vm)
     this.#entries.delete(uuid)
     this.#wanted.delete(uuid)
+    return vms.length > 0
   }
 
   /** Marks a followed UUID to be searched for. Its answer stays until then, unless `doubted`. */
