@@ -43,13 +43,24 @@ const OBJECTS: Readonly<Record<string, readonly object[]>> = {
   [REQUESTS]: [request('right', '10.0.0.5'), request('wrong', '10.0.0.6')],
 }
 
-/** A new Node with its report and its VM, in a cluster where kubelets ask for certificates. */
-async function setUp(t: Test, initializes = true, settled = () => true) {
+const other = (_: unknown, i: number) => ({
+  metadata: {
+    name: `other-${i}`,
+    uid: `uid-${i}`,
+    resourceVersion: '1',
+    creationTimestamp: own.creationTimestamp,
+  },
+})
+
+/** A new Node with its report and its VM, and so many others, in a cluster where kubelets ask for certificates. */
+async function setUp(t: Test, initializes = true, settled = () => true, others = 0) {
   const clock = createHandClock()
   const sent: KubeRequest[] = []
   const client = copyCluster({
     async request({ path }) {
-      const items = OBJECTS[path]
+      const known = OBJECTS[path]
+      const items =
+        path === '/api/v1/nodes' ? [...(known ?? []), ...Array.from({ length: others }, other)] : known
       if (items === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
       return { metadata: { resourceVersion: '1' }, items }
     },
@@ -145,6 +156,14 @@ t.test('nothing is decided at the start before the vCenter has answered for what
 t.test('a vCenter that does not answer holds up the start of the loops for two seconds', async (t) => {
   const { clock, writes } = await setUp(t, true, () => false)
   await clock.turn(1_900)
+  t.same(writes(), [])
+  await clock.turn(200)
+  t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
+})
+
+t.test('the more Nodes there are, the longer the answers may take', async (t) => {
+  const { clock, writes } = await setUp(t, true, () => false, 2_500)
+  await clock.turn(4_900)
   t.same(writes(), [])
   await clock.turn(200)
   t.ok(writes().includes(`/api/v1/nodes/${own.name}`))

@@ -48,9 +48,9 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
 
 /**
  * How long the first decisions wait for what the vCenters answer, milliseconds. Without it each Node would be decided on three
- * times at a start: before its VM is known, before the VM's tags are, and then.
+ * times at a start: before its VM is known, before the VM's tags are, and then. Answers about many VMs take longer.
  */
-const FIRST_ANSWERS = 2_000
+const FIRST_ANSWERS = { least: 2_000, perNode: 2 }
 
 /** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends Omit<RunningLoop, 'remarks'> {
@@ -176,7 +176,8 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
       if (inventories.every((inventory) => inventory.settled())) answered.abort()
     }
     noteAnswer()
-    await clock.sleep(FIRST_ANSWERS, AbortSignal.any([signal, answered.signal]))
+    const atMost = Math.max(FIRST_ANSWERS.least, FIRST_ANSWERS.perNode * nodes.size)
+    await clock.sleep(atMost, AbortSignal.any([signal, answered.signal]))
     noteAnswer = () => undefined
   }
 
