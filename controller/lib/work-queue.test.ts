@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { createHandClock, type HandClock } from '../../test/fixtures/hand-clock.ts'
 import { createWorkQueue, type ReconcileResult, type WorkOutcome } from './work-queue.ts'
@@ -352,4 +353,32 @@ t.test('a slow key that fails waits for its backoff, whatever changes meanwhile'
   stop.abort()
   await clock.turn(100)
   await done
+})
+
+t.test('however many keys there are, whatever else is to be done has its turn', async (t) => {
+  const clock = createHandClock()
+  const stop = new AbortController()
+  let time = 0
+  const sleeps: number[] = []
+  const queue = createWorkQueue({
+    ...base,
+    clock: {
+      ...clock,
+      monotonic: () => time,
+      sleep: async (ms) => {
+        sleeps.push(ms)
+        await nextTurn()
+      },
+    },
+  })
+  for (let i = 0; i < 1_000; i++) queue.add(`${i}`)
+  const work = async (): Promise<ReconcileResult> => {
+    time++
+    if (time === 1_000) stop.abort()
+    return 'done'
+  }
+  await queue.run(work, stop.signal)
+  t.equal(time, 1_000)
+  t.same([...new Set(sleeps)], [0])
+  t.ok(sleeps.length >= 15, `${sleeps.length} times`)
 })

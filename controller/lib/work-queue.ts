@@ -31,6 +31,12 @@ const DEFAULT_BACKOFF = { base: 1_000, max: 300_000 }
 /** Initializing a Node takes some five reconciles, its own writes included; after that one a second will do. */
 export const DEFAULT_RATE: TokenBucketsOptions = { burst: 10, interval: 1_000 }
 
+/**
+ * Milliseconds of work at a stretch. Where nothing is to be written nothing is waited for, and 10,000 Nodes in one go would keep
+ * a leader from renewing its Lease.
+ */
+const STRETCH = 50
+
 type Process = (key: string, signal: AbortSignal) => Promise<ReconcileResult>
 
 /** A work queue: holds each key at most once, with a backoff and a rate limit for each key. */
@@ -185,7 +191,12 @@ export function createWorkQueue(options: {
     activeSince: () => [...active.values()].map(({ since }) => since),
     async run(process, signal) {
       void aborted(signal).then(() => wake())
+      let rested = clock.monotonic()
       while (!signal.aborted) {
+        if (clock.monotonic() - rested >= STRETCH) {
+          await clock.sleep(0, signal)
+          rested = clock.monotonic()
+        }
         for (let due = next(); due !== undefined; due = next()) {
           const { key, slow, addedAt } = due
           ready.delete(key)
