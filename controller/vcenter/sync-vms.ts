@@ -63,7 +63,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
       return [uuid, chooseCandidates(known, found)] as const
     }),
   )
-  const vms = new Set(Array.from(candidates.values(), ({ read }) => [...read]).flat())
+  const vms = new Set([...candidates.values()].flatMap(({ read }) => read))
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
   const lastKnown = (vm: string) => store.machine(vm)
   const { machines: read, ...unread } = await suspects.read([...vms], lastKnown, signal)

@@ -38,13 +38,17 @@ t.test('those from before are always read, those that were seen next, and of the
       { before: vmsCalled('before', before), seen: vmsCalled('seen', seen) },
       { vms: vmsCalled('found', found), fresh: true },
     )
-    t.same([chosen.read.size, chosen.omitted], expected, `${before} before, ${seen} seen, ${found} found`)
+    t.same([chosen.read.length, chosen.omitted], expected, `${before} before, ${seen} seen, ${found} found`)
   }
   const same = chooseCandidates({ before: ['a'], seen: ['a', 'b'] }, { vms: ['b', 'c', 'a'], fresh: true })
-  t.same([...same.read], ['a', 'b', 'c'], 'each once')
+  t.same(same.read, ['a', 'b', 'c'], 'each once')
   const known = { before: vmsCalled('before', 128), expected: ['v'], seen: ['seen'] }
   const chosen = chooseCandidates(known, { vms: ['v', 'seen', 'found'], fresh: true })
-  t.same([chosen.read.has('v'), chosen.read.size, chosen.omitted], [true, 129, 2], 'and one that is expected')
+  t.same(
+    [chosen.read.includes('v'), chosen.read.length, chosen.omitted],
+    [true, 129, 2],
+    'and one that is expected',
+  )
 })
 
 interface Scene {

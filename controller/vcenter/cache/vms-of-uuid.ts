@@ -95,14 +95,14 @@ export class Sightings {
   }
 }
 
-/** The VMs that may have a UUID. */
+/** The VMs that may have a UUID. Most UUIDs have one or none, and sets of them would be a kilobyte for each. */
 export interface VMCandidates {
   /** Those that have it, or had it when last seen. */
-  readonly before: ReadonlySet<string>
+  readonly before: readonly string[]
   /** Those that a search finds. */
-  readonly found: ReadonlySet<string>
+  readonly found: readonly string[]
   /** Those that are read, in this order. */
-  readonly read: ReadonlySet<string>
+  readonly read: readonly string[]
   /** How many others there are. */
   readonly omitted: number
   /** Whether the search was made just now. */
@@ -130,7 +130,7 @@ export function chooseCandidates(
   }
   choose(seen, MAX_READ)
   choose(found, MAX_FOUND)
-  return { before: new Set(before), found: new Set(found), read, omitted: omitted.size, fresh }
+  return { before, found, read: [...read], omitted: omitted.size, fresh }
 }
 
 /**
@@ -157,21 +157,24 @@ export function judgeCandidates(
     const machine = machines.get(vm)
     const matches = machine?.biosUUID === uuid
     // A VM that was only seen with the UUID counts if it still has it, and is not a reason to fail.
-    if (!matches && !before.has(vm) && !found.has(vm)) continue
+    if (!matches && !before.includes(vm) && !found.includes(vm)) continue
     const isLeft = left.has(key)
     let refusal = isLeft ? earlier.refusedBefore(vm) : denied.get(key)
     if (isLeft && refusal === undefined) return 'unread'
-    if (refusal === undefined && found.has(vm) && !matches) {
+    if (refusal === undefined && found.includes(vm) && !matches) {
       if (!fresh) return 'stale'
       if (machine === undefined && !gone.has(key)) refusal = notShown(vm, uuid)
     }
     if (refusal !== undefined) {
       someLeft ||= isLeft
       refused ??= refusal
-      const was = before.has(vm) ? earlier.lastKnown(vm) : undefined
+      const was = before.includes(vm) ? earlier.lastKnown(vm) : undefined
       if (was === undefined) unknown ??= refusal
       else hidden.push(was)
-    } else if (machine !== undefined && (matches || (machine.biosUUID === undefined && before.has(vm)))) {
+    } else if (
+      machine !== undefined &&
+      (matches || (machine.biosUUID === undefined && before.includes(vm)))
+    ) {
       // A known VM without a UUID has become inaccessible.
       having.push(machine)
     }
