@@ -61,7 +61,7 @@ t.test(
       {
         text: /^vCenter main: 4 of 8 datacenters .* the log names them$/,
         message:
-          /^vCenter main: .* see \(\/DC1, \/prod-1, \/europe\/DC2\), .*: typo, test-\*, \/asia.*; correct the names, or/,
+          /^vCenter main: no .* see \(\/DC1, \/prod-1, \/europe\/DC2\) fits typo, test-\*, \/asia.*; correct the names, or/,
       },
     ])
     seen = [...seen, { moref: 'datacenter-9', path: ['test-1'] }]

@@ -56,7 +56,7 @@ function unmatchedDatacenters({ vCenters, inventories }: VCenterRemarksOptions):
       key: JSON.stringify([name, lost]),
       text: `vCenter ${name}: ${lost.length} of ${datacenters.length} datacenters in the configuration match none that the account can see; the log names them`,
       facts: { vCenter: name, datacenters: lost, seen: seen?.map(pathOf) },
-      message: `vCenter ${name}: datacenters in the configuration match none that the account can see (${listed(seen?.map(pathOf) ?? [])}), and no VM in them is found: ${listed(lost)}; correct the names, or give the account Read-only there`,
+      message: `vCenter ${name}: no datacenter that the account can see (${listed(seen?.map(pathOf) ?? [])}) fits ${listed(lost)} under "datacenters", so no VM there is found; correct the names, or give the account Read-only there`,
     }
   })
 }
