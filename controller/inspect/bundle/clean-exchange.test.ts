@@ -63,6 +63,27 @@ t.test('a value stays only where such a value is expected', async (t) => {
   t.match(property('config', 'x'), '<name>config</name>')
 })
 
+t.test('labels, summaries and messages share no words with names', async (t) => {
+  const { text } = answered(
+    envelope(
+      '<objects><propSet><name>name</name><val>Running</val></propSet><deviceInfo><label>Running</label><summary>Running</summary></deviceInfo><localizedMessage>Running</localizedMessage></objects>',
+    ),
+  )
+  const [name, ...others] = [...text.matchAll(/<(?:val|label|summary|localizedMessage)>(\w+)</g)].map(
+    ([, word]) => word,
+  )
+  t.equal(others.length, 3)
+  t.equal(new Set(others).size, 1)
+  t.notOk(others.includes(name))
+  const rest = answered('{"name":"Running","messages":[{"default_message":"Running"}]}', {
+    method: 'GET',
+    path: '/rest/com/vmware/cis/session',
+    contentType: 'application/json',
+  })
+  t.equal(/"name": "(\w+)"/.exec(rest.text)?.[1], name)
+  t.equal(/"default_message": "(\w+)"/.exec(rest.text)?.[1], others[0])
+})
+
 t.test('cloud-init’s metadata stays readable, in its encoding', async (t) => {
   const inner = 'version: 2\nethernets: {secret0: {addresses: [10.1.2.3/24]}}\n'
   const metadata = `local-hostname: secret-7\nnetwork: ${gzipSync(inner).toString('base64')}\nnetwork.encoding: gzip+base64\n`

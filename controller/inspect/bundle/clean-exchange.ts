@@ -2,7 +2,7 @@
 import { VERSIONS_PATH } from '../../vcenter/wire/soap.ts'
 import { createCharacterReader } from '../../vcenter/wire/xml.ts'
 import { type CleaningOptions, cleanXML } from './clean-xml.ts'
-import { CONTENT_TYPES, isKind, KEYS, QUERY, SEGMENTS, URN } from './kept.ts'
+import { CONTENT_TYPES, isKind, KEYS, QUERY, SEGMENTS, SENTENCES, URN } from './kept.ts'
 import type { Pseudonyms } from './pseudonyms.ts'
 
 /** A call as it was made. */
@@ -119,7 +119,7 @@ function cleanValue(value: unknown, key: string, names: Pseudonyms): unknown {
   if (typeof value !== 'string') return value
   if (key === 'cardinality' && /^(?:SINGLE|MULTIPLE)$/.test(value)) return value
   if ((key === 'type' || key === 'associable_types') && isKind(value)) return value
-  return cleanID(value, names)
+  return SENTENCES.has(key) ? names.sentence(value) : cleanID(value, names)
 }
 
 /** A text, or the identifier of a tag or a category. */

@@ -15,6 +15,7 @@ import {
   NAME,
   NAMESPACES,
   PHRASES,
+  SENTENCES,
   TYPE,
   VERSION_WORDS,
   XSI,
@@ -128,12 +129,12 @@ function cleanText(
     if (Object.hasOwn(KEPT, key) && KEPT[key]?.test(text) === true) return text
   if (name === 'type' && isKind(text)) return text
   if (PHRASES.has(text)) return text
-  if (name === 'faultstring' && /unsupported version/i.test(text)) return names.text(text, VERSION_WORDS)
+  if (name === 'faultstring' && /unsupported version/i.test(text)) return names.sentence(text, VERSION_WORDS)
   const about = (key: string) => property.some((path) => path === key || path.includes(`"${key}"`))
   if (about(GUESTINFO_CLAIM)) return names.text(text, CLAIM_WORDS)
   if (about(GUESTINFO_METADATA_ENCODING) && ENCODINGS.has(text.toLowerCase())) return text
   if (about(GUESTINFO_METADATA)) return cleanMetadata(text, names)
-  return names.text(text)
+  return SENTENCES.has(name) ? names.sentence(text) : names.text(text)
 }
 
 function isPathOf({ name }: Open, parent: Open | undefined): boolean {

@@ -113,6 +113,16 @@ export const PHRASES: ReadonlySet<string> = new Set([
   'The operation is not supported on the object.',
 ])
 
+/** Elements and keys with texts that vCenter writes itself, though names may stand in them. */
+export const SENTENCES: ReadonlySet<string> = new Set([
+  'label',
+  'summary',
+  'faultstring',
+  'localizedMessage',
+  'message',
+  'default_message',
+])
+
 export const CLAIM_WORDS: ReadonlySet<string> = new Set(['v1', 'v2'])
 export const ENCODINGS: ReadonlySet<string> = new Set(['base64', 'b64', 'gzip+base64', 'gz+b64'])
 /** The words of cloud-init's metadata and of its network configuration. */

@@ -95,6 +95,17 @@ t.test('a reference keeps its kind, and what is the only one of its kind stays',
   )
 })
 
+t.test('what vCenter writes itself tells nothing of names with the same words', async (t) => {
+  const { text, sentence } = createPseudonyms(Math.random)
+  const known = sentence('Network adapter 471147114: no route to 10.1.2.3')
+  const [network, adapter, number] = known.toLowerCase().split(/[ :]+/)
+  const name = text('network-adapter-471147114')
+  t.match(name, /^[a-z]{7}-[a-z]{7}-\d{9}$/)
+  for (const word of [network, adapter, number]) t.notOk(name.includes(String(word)))
+  t.equal(sentence('NETWORK'), network?.toUpperCase(), 'of one another it tells which are the same')
+  t.ok(known.endsWith(text('10.1.2.3')), 'what identifies a machine is the same everywhere')
+})
+
 t.test('what is no ASCII is replaced as well', async (t) => {
   t.notMatch(text('Zürich 銀行 🏦'), /ü|銀|行|🏦/)
   t.equal(text('a%2fb').length, 5)

@@ -1,7 +1,8 @@
 /**
  * Replaces what identifies a site. A value is always replaced by the same other one, drawn at random, of its own kind, length
  * and spelling: a UUID by a UUID, an address by one of the same range and in the same subnet as its neighbors, a word by
- * a word. Separators and upper case stay. Only what is named here stays; nobody can compute the originals back.
+ * a word. Separators and upper case stay. Only what is named here stays. Nobody can compute the originals back; docs/bundle.md says
+ * what can be guessed.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import { canonicalUUID, swapUUID } from '../../types/uuid.ts'
@@ -10,11 +11,20 @@ import { dashed, groupsOf, inLayout, isUpper, likeCase, macOf, timeLike, undashe
 export interface Pseudonyms {
   /** Replaces every word, number, address and identifier of a text. `kept` are words in lower case that stay. */
   text(value: string, kept?: ReadonlySet<string>): string
+  /**
+   * The same for a text that vCenter itself has written, such as "Network adapter 1": its words and numbers have replacements of
+   * their own. Everybody can guess what stands there, and would recognize a name with the same word.
+   */
+  sentence(value: string, kept?: ReadonlySet<string>): string
   /** Replaces the number of a managed object reference; its prefix stays where it is one of vCenter's. */
   moref(value: string, type: string): string
   /** How many different values were replaced, by kind. */
   counts(): Readonly<Record<string, number>>
 }
+
+/** Whose words they are: the site's, or vCenter's own. */
+type Origin = '' | typeof OF_VCENTER
+const OF_VCENTER = ' of vCenter'
 
 const HEX = '0123456789abcdef'
 const DIGITS = '0123456789'
@@ -81,7 +91,7 @@ export function createPseudonyms(random: () => number): Pseudonyms {
     return drawn
   }
 
-  function word(text: string): string {
+  function word(text: string, origin: Origin): string {
     const lower = text.toLowerCase()
     const number = /^\d+$/.test(lower)
     const draw = () =>
@@ -91,7 +101,7 @@ export function createPseudonyms(random: () => number): Pseudonyms {
         if (/[a-z]/.test(character)) return pick(LETTERS)
         return /\p{Ll}/u.test(character) ? 'é' : /\p{L}/u.test(character) ? '字' : ''
       }).join('')
-    const drawn = replacement(number ? 'numbers' : 'words', lower, draw)
+    const drawn = replacement(`${number ? 'numbers' : 'words'}${origin}`, lower, draw)
     return likeCase(text, drawn)
   }
 
@@ -134,8 +144,8 @@ export function createPseudonyms(random: () => number): Pseudonyms {
     return replacement('IPv4 parts', `${before}.${value}`, draw, `IPv4 ${before}`)
   }
 
-  function ip4(text: string): string {
-    if (!isIPv4(text)) return text.replace(/\d+/g, word)
+  function ip4(text: string, origin: Origin): string {
+    if (!isIPv4(text)) return text.replace(/\d+/g, (each) => word(each, origin))
     const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
     if (a === 0 || a === 127 || a === 255) return text
     note('addresses', text)
@@ -162,8 +172,8 @@ export function createPseudonyms(random: () => number): Pseudonyms {
     return `${subnet}.${octet(`${a}.${b}.${c}`, d)}`
   }
 
-  function ip6(text: string): string {
-    if (!isIPv6(text)) return text.replace(/[\p{L}\p{N}]+/gu, word)
+  function ip6(text: string, origin: Origin): string {
+    if (!isIPv6(text)) return text.replace(/[\p{L}\p{N}]+/gu, (each) => word(each, origin))
     const parts = text.split(/(:+)/)
     const [head = '', tail = ''] = text.split('::')
     const fill = 8 - [head, tail].flatMap((half) => half.split(':').filter(Boolean)).length
@@ -174,7 +184,7 @@ export function createPseudonyms(random: () => number): Pseudonyms {
           ...tail.split(':').filter(Boolean),
         ]
       : text.split(':')
-    if (text.includes('.')) return text.replace(new RegExp(IP4), ip4)
+    if (text.includes('.')) return text.replace(new RegExp(IP4), (each) => ip4(each, origin))
     const values = groups.map((group) => Number.parseInt(group, 16))
     if (values.slice(0, 7).every((value) => value === 0)) return text
     note('addresses', text)
@@ -241,29 +251,32 @@ export function createPseudonyms(random: () => number): Pseudonyms {
     )
   }
 
-  function part(found: string, kind: (name: string) => boolean): string {
+  function part(found: string, kind: (name: string) => boolean, origin: Origin): string {
     if (kind('escape')) return found
     if (kind('time')) return timeLike(found)
     if (kind('hex')) return hex(found)
     if (kind('mac')) return anyMAC(found)
-    if (kind('ip6')) return ip6(found)
-    if (kind('ip4')) return ip4(found)
+    if (kind('ip6')) return ip6(found, origin)
+    if (kind('ip4')) return ip4(found, origin)
     if (kind('moref')) return numbered(found)
-    return kind('word') ? word(found) : '¤'
+    return kind('word') ? word(found, origin) : '¤'
   }
 
-  function text(value: string, kept?: ReadonlySet<string>): string {
+  function replaced(value: string, kept: ReadonlySet<string> | undefined, origin: Origin): string {
     let [done, at] = ['', 0]
     for (const { 0: found, index, groups = {} } of value.matchAll(PARTS)) {
       const stays = kept?.has(found.toLowerCase()) === true
-      done += value.slice(at, index) + (stays ? found : part(found, (name) => groups[name] !== undefined))
+      done +=
+        value.slice(at, index) + (stays ? found : part(found, (name) => groups[name] !== undefined, origin))
       at = index + found.length
     }
     return done + value.slice(at)
   }
 
+  const text: Pseudonyms['text'] = (value, kept) => replaced(value, kept, '')
   return {
     text,
+    sentence: (value, kept) => replaced(value, kept, OF_VCENTER),
     moref(value, type) {
       // vCenter's only ones of their kind, as SearchIndex.
       if (value.toLowerCase() === type.toLowerCase()) return value
