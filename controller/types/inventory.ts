@@ -49,12 +49,13 @@ export interface Inventory {
   recheck(biosUUID: string): void
   /**
    * Whether this VM was read after this doubt about it was first raised. The first call returns false and has the VM read
-   * again, in one call to vCenter for all VMs that are in doubt at that moment; the inventory's callback is called afterwards.
+   * again, in one call to vCenter for all VMs that are in doubt at that moment; the inventory's callback is called afterwards. A
+   * failure where vCenter has refused that; it is tried again.
    *
    * @param doubt what contradicts what is known of it
    * @param node whose report does
    */
-  readSince(moref: string, doubt: string, node: string): boolean
+  readSince(moref: string, doubt: string, node: string): boolean | VCenterFailure
   /**
    * @param expected the moref of a VM that must not be missing where more VMs have the UUID than are read: `pending` until it
    *   is read, too

@@ -67,6 +67,20 @@ t.test(
   },
 )
 
+t.test('of a VM that is to be read again and may not be, that is said until it may', async (t) => {
+  const { lab, victim, tenant } = await followed(t, { ...TIMINGS, failed: 300 })
+  await lab.vCenter.setState({ vm: tenant.ref, uuid: victim.uuid })
+  await answered(lab, victim.uuid, 2)
+  await lab.vCenter.revoke({ object: tenant.ref })
+  const again = () => lab.inventory.readSince(tenant.ref, 'another MAC', 'worker-1')
+  t.match(await until('a refusal', () => typeof again() === 'object' && again()), {
+    reason: 'NoPermission',
+    message: /may not read anything of the VM .*; give it the role Read-only/,
+  })
+  await lab.vCenter.restore()
+  await until('it is read', () => again() === true)
+})
+
 t.test('the UUIDs of all VMs are watched in the next session, too', async (t) => {
   const { lab, victim, tenant } = await followed(t)
   await until('watched', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)

@@ -253,8 +253,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     },
     readSince(moref, doubt, node) {
       const isRead = rereads.readSince(moref, doubt, node)
-      if (!isRead) triggers.locate.trigger()
-      return isRead
+      if (isRead === false) triggers.locate.trigger()
+      return typeof isRead === 'boolean' ? isRead : toFailure(vCenter, isRead)
     },
     lookup(biosUUID, expected): Lookup {
       const failure = health.failure()

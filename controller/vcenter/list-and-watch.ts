@@ -94,9 +94,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     stale.clear()
     const reread = again.length > 0 ? await readAgain(sync, again, signal) : undefined
     if (reread !== undefined) askAgain(reread)
-    const refused = reread?.refused ?? new Set()
-    doubted.done(refused)
-    store.tell(doubted.vms.filter((vm) => !refused.has(vm)))
+    store.tell(doubted.done(reread?.refused ?? new Map()))
     await locateWanted(sync, signal)
     endReads()
     triggers.tags.trigger()
@@ -227,7 +225,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function retryFailed(): Promise<void> {
-    if (store.wantFailed()) triggers.locate.trigger()
+    if (store.wantFailed() || rereads.due().vms.length > 0) triggers.locate.trigger()
   }
 
   async function readOverdue(): Promise<void> {

@@ -28,7 +28,7 @@ import {
   type VMProperties,
 } from './properties/resync-properties.ts'
 import type { VCenterError } from './wire/errors.ts'
-import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference, vmReference } from './wire/managed-object-reference.ts'
 
 export interface SyncVMsOptions {
   readonly store: VMStore
@@ -129,14 +129,15 @@ export async function readAgain(
   { store, locations, reader }: SyncVMsOptions,
   vms: readonly string[],
   signal: AbortSignal,
-): Promise<Changes & { readonly refused: ReadonlySet<string> }> {
+): Promise<Changes & { readonly refused: ReadonlyMap<string, VCenterError | undefined> }> {
   const before = new Map(vms.map((vm) => [vm, store.machine(vm)]))
-  const { machines } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
+  const { machines, denied } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
   await readAncestors(locations.tree, reader, [...machines.values()], signal)
   const updated = store.update([...withPushed(machines, before, store).values()])
   store.refresh()
   const refused = vms.filter((vm) => !machines.has(vm))
-  return { ...together(updated, store.leave(refused)), refused: new Set(refused) }
+  const why = new Map(refused.map((vm) => [vm, denied.get(keyOf(vmReference(vm)))] as const))
+  return { ...together(updated, store.leave(refused)), refused: why }
 }
 
 function together(one: Changes, other: Changes): Changes {

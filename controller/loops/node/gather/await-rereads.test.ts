@@ -19,7 +19,7 @@ function ask(
   reported: NodeReportSpec | undefined,
   bound: BoundVM | undefined,
   vms: readonly VirtualMachine[],
-  isRead = false,
+  isRead: ReturnType<Inventory['readSince']> = false,
 ) {
   const asked: string[] = []
   const inventory: Pick<Inventory, 'vCenter' | 'readSince'> = {
@@ -32,8 +32,17 @@ function ask(
   const lookups = [{ vCenter: 'vc1', uuid: 'u', lookup: { state: 'answered' as const, vms } }]
   const previous = bound === undefined ? {} : { vm: bound }
   const [one] = awaitRereads(lookups, reported, { node: { name: 'worker-1' }, previous }, [inventory])
-  return { asked, state: one?.lookup.state }
+  return { asked, state: one?.lookup.state, ...(typeof isRead === 'object' ? { lookup: one?.lookup } : {}) }
 }
+
+t.test('where vCenter refuses to read it again, that is what is known', async (t) => {
+  const failure = { vCenter: 'vc1', reason: 'NoPermission', message: 'may not read it' } as const
+  const copies = [vm({ nics: [] }), vm({ moref: 'vm-43', nics: [] })]
+  for (const bound of [undefined, boundVM()])
+    t.match(ask(withMACs(NEW), bound, copies, failure), {
+      lookup: { state: 'unknown', failure, alone: true },
+    })
+})
 
 t.test('a VM whose guest has a NIC that it did not have is read once more', async (t) => {
   const bound = boundVM()

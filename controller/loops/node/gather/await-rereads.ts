@@ -17,6 +17,9 @@ import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
  *   the guest has a NIC that is not known there, and to the VMs of a new Node if none of them has a NIC of the guest.
  * - Another VM shows the claim of the report and the bound VM does not: it may show it too, and vCenter may not have pushed
  *   that, while somebody has copied it.
+ *
+ * Where vCenter refuses to read it, nothing is known, and that is said: whoever may take the right to read a VM away would
+ * otherwise keep a Node waiting without a word.
  */
 export function awaitRereads(
   lookups: readonly NodeLookup[],
@@ -35,15 +38,18 @@ export function awaitRereads(
   })
   if (doubts.length === 0) return lookups
   // All of them are asked about, so that one call reads them all.
-  const unread = doubts.filter(({ vm, doubt }) => {
-    const inventory = inventories.find(({ vCenter }) => vCenter === vm.vCenter.name)
-    return inventory?.readSince(vm.moref, doubt, node.name) === false
-  })
-  return lookups.map((one) =>
-    vmsOf(one.lookup).some((vm) => unread.some((each) => each.vm === vm))
-      ? { ...one, lookup: { state: 'pending' } }
-      : one,
+  const rereads = new Map(
+    doubts.map(({ vm, doubt }) => {
+      const inventory = inventories.find(({ vCenter }) => vCenter === vm.vCenter.name)
+      return [vm, inventory?.readSince(vm.moref, doubt, node.name)] as const
+    }),
   )
+  return lookups.map((one): NodeLookup => {
+    const its = vmsOf(one.lookup).map((vm) => rereads.get(vm))
+    if (its.includes(false)) return { ...one, lookup: { state: 'pending' } }
+    const failure = its.find((each) => typeof each === 'object')
+    return failure === undefined ? one : { ...one, lookup: { state: 'unknown', failure, alone: true } }
+  })
 }
 
 /** What the report says that is not known of a VM which may be the Node's; empty where there is nothing. */
