@@ -44,6 +44,22 @@ t.test('types are found by namespace, whatever the prefix', async (t) => {
   t.match(child(read, 'b'), { name: 'b', type: 'Ref', kind: 'Folder', text: 'g-1' })
 })
 
+t.test(
+  'a prefix counts in the element that declares it, wherever its declaration stands, and nowhere else',
+  async (t) => {
+    const read = await readXML(
+      bytes(
+        `<a xmlns:p="urn:other"><b p:type="inner" xmlns:p="${XSI}"><p:c type="K" p:type="C"/></b><d p:type="no"/><e xml:lang="en"/></a>`,
+      ),
+      'a',
+    )
+    t.match(child(read, 'b'), { type: 'inner', kind: undefined })
+    t.match(child(child(read, 'b'), 'c'), { type: 'C', kind: 'K' })
+    t.match(child(read, 'd'), { type: undefined, kind: undefined })
+    t.ok(child(read, 'e'))
+  },
+)
+
 t.test('values stay text', async (t) => {
   const values = ['1e100000-0000-4000-8000-000000000000', '0x10', '007', 'true', ' spaced ', 'ü&<>"']
   const written = values.map((value) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;'))
@@ -97,6 +113,11 @@ t.test('what cannot be read is refused by kind', async (t) => {
     ['entities', '<!DOCTYPE a [<!ENTITY x "boom">]><a>&x;</a>', 'MalformedAnswer', /DOCTYPE/],
     ['undefined entity', '<a>&x;</a>', 'MalformedAnswer', /well-formed/],
     ['unbound prefix', '<a><z:b/></a>', 'MalformedAnswer', /well-formed/],
+    ['unbound prefix of an attribute', '<a><b z:c=""/></a>', 'MalformedAnswer', /well-formed/],
+    ['a prefix of an element before', '<a><b xmlns:z="urn:z"/><z:b/></a>', 'MalformedAnswer', /well-formed/],
+    ['two prefixes', '<a xmlns:z="urn:z"><z:z:b/></a>', 'MalformedAnswer', /well-formed/],
+    ['no name behind a prefix', '<a xmlns:z="urn:z"><z:/></a>', 'MalformedAnswer', /well-formed/],
+    ['no prefix', '<a><:b/></a>', 'MalformedAnswer', /well-formed/],
     ['deep nesting', deep, 'MalformedAnswer', /64 levels/],
     ['HTML', '<!DOCTYPE html><html><br></html>', 'NotVCenter', /HTML/],
     ['HTML without DOCTYPE', '<html><body></body></html>', 'NotVCenter', /HTML/],
