@@ -229,10 +229,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   }
 
   function allKnown(): boolean {
-    if (!store.isAnswered(store.followed())) return false
-    for (const machine of store.machines())
-      if (!locations.tagged(machine).every(locations.hasTags)) return false
-    return true
+    return store.isAnswered(store.followed()) && locations.tagged(store.machines()).every(locations.hasTags)
   }
 
   return {

@@ -37,18 +37,15 @@ export async function keepTagsRead(
   const backoff = createBackoff({ ...RETRY, random })
   /** Separate from the trigger, so that objects which are new while the service hangs are not held up. */
   const reading = createDebounce({ quiet: 0, max: 0, spacing: 0 }, clock)
+  const tagged = () => locations.tagged(store.machines())
   /** Objects whose tags are unknown because nobody answered, including those of an earlier loop. */
-  const failed = new Set(
-    taggedObjects(store, locations)
-      .filter((object) => locations.hasProblems(object))
-      .map(keyOf),
-  )
+  const failed = new Set(tagged().filter(locations.hasProblems).map(keyOf))
   let all = false
   /** Why tags cannot be read now. */
   let outage: VCenterError | undefined
 
   async function note(): Promise<RunOutcome> {
-    const unread = unreadOf(taggedObjects(store, locations))
+    const unread = unreadOf(tagged())
     if (unread.length === 0) return 'idle'
     if (outage !== undefined) giveUp(unread, outage)
     reading.trigger()
@@ -58,7 +55,7 @@ export async function keepTagsRead(
   async function read(signal: AbortSignal): Promise<RunOutcome> {
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
     if (signal.aborted) return 'idle'
-    const objects = taggedObjects(store, locations)
+    const objects = tagged()
     const ended = new AbortController()
     const overdue = waitForSilence(AbortSignal.any([ended.signal, signal])).then((silent) => {
       if (silent) suffer(slow(timings.callDeadline))
@@ -108,7 +105,7 @@ export async function keepTagsRead(
   function suffer(error: VCenterError): void {
     logger.warn({ reason: error.reason, error: error.message }, 'tags cannot be read')
     outage = error
-    giveUp(taggedObjects(store, locations), error)
+    giveUp(tagged(), error)
   }
 
   /** Marks objects with unknown tags as unreadable for now. */
@@ -134,14 +131,6 @@ export async function keepTagsRead(
     ],
     signal,
   )
-}
-
-function taggedObjects(store: VMStore, locations: VMLocations): ManagedObjectReference[] {
-  const objects = new Map<string, ManagedObjectReference>()
-  for (const machine of store.machines()) {
-    for (const object of locations.tagged(machine)) objects.set(keyOf(object), object)
-  }
-  return [...objects.values()]
 }
 
 function unreadable(error: VCenterError): ObjectTags {

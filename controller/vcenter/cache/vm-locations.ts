@@ -115,8 +115,8 @@ export interface VMLocations {
   hasTags(object: ManagedObjectReference): boolean
   /** Whether some of its tags could not be read. */
   hasProblems(object: ManagedObjectReference): boolean
-  /** The objects whose tags count: the VM itself and all readable objects above it. */
-  tagged(machine: VMProperties): ManagedObjectReference[]
+  /** The objects whose tags count: these VMs and all readable objects above them. */
+  tagged(machines: readonly VMProperties[]): ManagedObjectReference[]
   place(machine: VMProperties): Pick<VirtualMachine, 'host' | 'cluster' | 'datacenter' | 'ancestry'>
 }
 
@@ -170,11 +170,16 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
     },
     hasTags: (object) => tagsOf(object) !== undefined,
     hasProblems: (object) => (tagsOf(object)?.problems ?? []).length > 0,
-    tagged(machine) {
-      const objects = new Map([[machine.moref, self(machine).reference]])
-      for (const start of startsOf(machine)) {
-        for (const { reference, readable } of tree.chain(start))
-          if (readable) objects.set(keyOf(reference), reference)
+    tagged(machines) {
+      const objects = new Map<string, ManagedObjectReference>()
+      for (const machine of machines) {
+        objects.set(machine.moref, vmReference(machine.moref))
+        for (const start of startsOf(machine)) {
+          // Whatever is above it came with it.
+          if (objects.has(keyOf(start))) continue
+          for (const { reference, readable } of tree.chain(start))
+            if (readable) objects.set(keyOf(reference), reference)
+        }
       }
       return [...objects.values()]
     },
