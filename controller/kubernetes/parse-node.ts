@@ -217,6 +217,8 @@ function parseStatus(value: unknown): NodeReportStatus {
   const given = v.safeParse(v.record(v.string(), v.unknown()), value)
   if (!given.success) return {}
   const readable = Object.entries(fields).flatMap(([name, schema]) => {
+    // Most Nodes have few of them, and what is absent would be a problem with a text to drop.
+    if (given.output[name] === undefined) return []
     const field = v.safeParse(schema, given.output[name])
     return field.success ? [[name, field.output] as const] : []
   })
