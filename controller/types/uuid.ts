@@ -13,14 +13,11 @@ export function canonicalUUID(text: string): string | undefined {
  * @param uuid canonical
  */
 export function swapUUID(uuid: string): string {
-  let swapped = ''
-  // Asked for several times at each change of a Node, so nothing is made but the text.
-  for (const byte of SWAPPED_BYTES) swapped += uuid.slice(byte, byte + 2)
-  return `${swapped.slice(0, 8)}-${swapped.slice(8, 12)}-${swapped.slice(12)}${uuid.slice(18)}`
+  return uuid.replace(FIRST_GROUPS, '$4$3$2$1-$6$5-$8$7')
 }
 
-/** Where the bytes of the first three groups are in a canonical UUID, in the other order. */
-const SWAPPED_BYTES = [6, 4, 2, 0, 11, 9, 16, 14]
+/** The bytes of the first three groups of a canonical UUID. */
+const FIRST_GROUPS = /^(..)(..)(..)(..)-(..)(..)-(..)(..)/
 
 /** Whether two canonical UUIDs are the same up to byte order. */
 export function sameMachineUUID(a: string, b: string): boolean {

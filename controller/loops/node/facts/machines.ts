@@ -1,7 +1,7 @@
 import type { BoundVM, IdentityLevel } from '../../../../agent/shared/node-report.ts'
 import { type DecisionConfig, requiredLevel } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { canonicalUUID, sameMachineUUID, swapUUID } from '../../../types/uuid.ts'
+import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { hasUninitializedTaint } from './needs-initialization.ts'
 import { previousStatus, specOf } from './previous-status.ts'
 import { judgeProviderID, providerUUIDs } from './provider-id.ts'
@@ -30,13 +30,14 @@ export function machinesOf(
   node: Pick<Node, 'uid' | 'systemUUID' | 'providerID' | 'taints'>,
   report: NodeReport | undefined,
 ): NodeMachines | undefined {
-  if (judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
+  const [provided] = providerUUIDs(node)
+  if (provided === undefined && judgeProviderID(node.providerID, undefined) === 'foreign') return undefined
   const { vm, formerVMs = [], namedVM } = previousStatus(report, node)
   const known = [vm, ...formerVMs, namedVM].filter((each) => each !== undefined).filter(isFirstRecord)
-  const unseen = unseenUUIDs(node, report, known).map(unseenMachine)
+  const unseen = unseenUUIDs(node, report, { provided, known }).map(unseenMachine)
   // Without any of these nobody has ever matched the Node with a VM, nor does it wait for that: it may be anything.
   const awaits = hasUninitializedTaint(node) && specOf(report, node) !== undefined
-  if (known.length === 0 && providerUUIDs(node).length === 0 && !awaits) return undefined
+  if (known.length === 0 && provided === undefined && !awaits) return undefined
   const [first, ...others] = [...known, ...unseen]
   return first === undefined ? undefined : { machines: [first, ...others], bound: vm !== undefined }
 }
@@ -57,26 +58,23 @@ function isSameRecord(one: BoundVM, other: BoundVM): boolean {
 
 /** UUIDs of machines that no vCenter has shown for this Node. */
 function unseenUUIDs(
-  node: Pick<Node, 'uid' | 'systemUUID' | 'providerID'>,
+  node: Pick<Node, 'uid' | 'systemUUID'>,
   report: NodeReport | undefined,
-  known: readonly BoundVM[],
+  { provided, known }: { readonly provided: string | undefined; readonly known: readonly BoundVM[] },
 ): readonly string[] {
-  const spec = specOf(report, node)
-  const told = known.map(({ biosUUID }) => biosUUID)
-  const add = (uuid: string | undefined, orders: (uuid: string) => readonly string[]): readonly string[] =>
-    uuid === undefined || isBlankUUID(uuid) || told.some((each) => sameMachineUUID(each, uuid))
-      ? []
-      : orders(uuid)
+  const told = new Set(known.flatMap(({ biosUUID }) => [biosUUID, swapUUID(biosUUID)]))
   const found: string[] = []
-  const take = (uuids: readonly string[]): void => {
-    found.push(...uuids)
-    told.push(...uuids)
+  const take = (uuid: string | undefined, isInEitherOrder = true): void => {
+    if (uuid === undefined || told.has(uuid) || isBlankUUID(uuid)) return
+    const swapped = swapUUID(uuid)
+    told.add(uuid).add(swapped)
+    found.push(uuid)
+    if (isInEitherOrder && swapped !== uuid) found.push(swapped)
   }
-  const both = (uuid: string): readonly string[] => [...new Set([uuid, swapUUID(uuid)])]
-  take(add(providerUUIDs(node)[0], both))
+  take(provided)
   // The report has vCenter's byte order. It is added later, so that the provider ID is still tried in both orders.
-  take(add(spec?.machine.serialUUID, (uuid) => [uuid]))
-  take(add(canonicalUUID(node.systemUUID), both))
+  take(specOf(report, node)?.machine.serialUUID, false)
+  take(canonicalUUID(node.systemUUID))
   return found
 }
 
@@ -131,5 +129,5 @@ export function machineUUID(
 
 /** What firmware reports if it was given no UUID. */
 function isBlankUUID(uuid: string): boolean {
-  return /^(0+|f+)$/.test(uuid.replaceAll('-', ''))
+  return /^([0-]+|[f-]+)$/.test(uuid)
 }

@@ -100,10 +100,6 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     else latched.set(name, held)
     const gone = node === undefined && report === undefined
     const now = gone ? NO_KEYS : keysOf(entry, known, identity)
-    for (const kind of KEY_KINDS) {
-      for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
-      for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
-    }
     if (gone) {
       entries.delete(name)
       keys.delete(name)
@@ -111,12 +107,18 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
       entries.set(name, entry)
       keys.set(name, now)
     }
+    if (node?.uid === uidBefore && KEY_KINDS.every((kind) => isSame(now[kind], before[kind])))
+      return NO_CHANGE
+    for (const kind of KEY_KINDS) {
+      for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
+      for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
+    }
     const [looked, lookedBefore] = [lookedFor(now), lookedFor(before)]
     const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
     const removed = lookedBefore.filter((uuid) => !looked.includes(uuid))
     // Another Node of this name, or one that names another machine: all that point to the same machines are judged anew.
     const arrived = now.addresses.filter((address) => !before.addresses.includes(address))
-    const another = node?.uid !== uidBefore || String(now.given) !== String(before.given)
+    const another = node?.uid !== uidBefore || !isSame(now.given, before.given)
     const concerned = concernedBy([
       ...added,
       ...removed,
@@ -153,6 +155,12 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     addressHolders: (address) => [...maps.addresses.get(address)],
     addressesOf: (name) => keys.get(name)?.addresses ?? [],
   }
+}
+
+const NO_CHANGE: IndexChange = { added: [], unused: [], concerned: new Set() }
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((key, index) => key === other[index])
 }
 
 /** BIOS UUIDs by which the inventories follow a Node's machines. */

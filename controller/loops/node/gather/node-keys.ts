@@ -96,12 +96,14 @@ export function latchedNode(
  */
 export function addressesOf(node: Node, { previous }: Pick<KnownNode, 'previous'>): readonly string[] {
   const { identityLevel, addresses = [] } = previous
-  const shown = needsInitialization(node) ? [] : firstOfEachKind(node.addresses)
-  const counted = identityLevel === undefined ? shown : addresses
+  const shown = () => (needsInitialization(node) ? [] : firstOfEachKind(node.addresses))
+  const counted = identityLevel === undefined ? shown() : addresses
   // A name that looks like an address is not one: the Node of that name need not have it.
-  const names = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [address.toLowerCase()] : []))
-  const seen = counted.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address.toLowerCase()]))
-  return [...new Set([...[node.name, ...names].filter((name) => !isIPv4(name)), ...seen])]
+  const held = new Set(isIPv4(node.name) ? [] : [node.name])
+  for (const { type, address } of counted)
+    if (type === 'Hostname' && !isIPv4(address)) held.add(address.toLowerCase())
+  for (const { type, address } of counted) if (type !== 'Hostname') held.add(address.toLowerCase())
+  return [...held]
 }
 
 /** A provider writes one of each kind. A kubelet may write any number, and could block a whole subnet for others. */
@@ -121,5 +123,7 @@ const PROVIDED: ReadonlySet<string> = new Set(['InternalIP', 'ExternalIP', 'Host
 /** BIOS UUIDs by which the Node object points to a VM, in both byte orders, whoever wrote them. */
 function givenUUIDs(node: Node): readonly string[] {
   const system = canonicalUUID(node.systemUUID)
-  return [...new Set([...providerUUIDs(node), ...(system === undefined ? [] : [system, swapUUID(system)])])]
+  const provided = providerUUIDs(node)
+  if (system === undefined || provided.includes(system)) return provided
+  return [...new Set([...provided, system, swapUUID(system)])]
 }
