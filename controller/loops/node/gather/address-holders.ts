@@ -14,7 +14,9 @@ import type { Sources } from './sources.ts'
 export function addressHolder(address: string, except: string, sources: Sources): AddressHolder | undefined {
   const { index, reservedBy } = sources
   const names = new Set([
-    ...index.addressHolders(address).filter((name) => heldBy(name, sources).includes(address)),
+    ...index
+      .addressHolders(address)
+      .filter((name) => name !== except && heldBy(name, sources).includes(address)),
     ...reservedBy(address),
   ])
   names.delete(except)

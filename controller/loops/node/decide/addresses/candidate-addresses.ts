@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { InterfaceAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import { failed, ok, type Result } from '../../../../../agent/shared/result.ts'
@@ -131,8 +132,7 @@ function looksVirtual(entry: InterfaceAddress, family: Family): boolean {
 /** Canonical text and family; undefined for anything that is not an address that other machines could reach. */
 export function parseAddress(text: string): { address: string; family: Family } | undefined {
   // Neither octal nor decimal spellings, which programs read differently, nor zones, which mean nothing elsewhere.
-  const usual = ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && !text.includes('%'))
-  if (!usual) return undefined
+  if (!isIPv4(text) && (!isIPv6(text) || text.includes('%'))) return undefined
   const parsed = ipaddr.process(text)
   if (UNREACHABLE.has(parsed.range())) return undefined
   return { address: parsed.toString(), family: parsed.kind() }

@@ -268,6 +268,5 @@ function putFirst({ addresses: wanted }: NodeIPs, addresses: readonly NodeAddres
 
 /** As those stand that the CPI writes: the API server puts what is of one type together when it applies such a patch. */
 function byType(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
-  const types = [...new Set(addresses.map(({ type }) => type))]
-  return types.flatMap((wanted) => addresses.filter(({ type }) => type === wanted))
+  return Object.values(Object.groupBy(addresses, ({ type }) => type)).flat()
 }
