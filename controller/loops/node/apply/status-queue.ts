@@ -88,7 +88,8 @@ export function createStatusQueue(options: {
       const since = waiting.get(name)?.since
       if (since === undefined) lastPut = clock.monotonic()
       waiting.set(name, { pending, since: since ?? lastPut })
-      wake()
+      // The others wait behind one that is waited for already.
+      if (next()?.name === name) wake()
     },
     delete(name: string): void {
       waiting.delete(name)
