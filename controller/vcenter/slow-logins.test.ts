@@ -78,3 +78,21 @@ for (const [how, fault, timings = QUICK] of LOST) {
     t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
   })
 }
+
+t.test('the answer to a REST login is lost in its middle: its session is found again', async (t) => {
+  const lab = await openLab(t, {
+    async before(vCenter) {
+      await vCenter.tag(ZONE)
+      await vCenter.fault({ operation: REST_LOGIN, kind: 'truncate', times: 1 })
+    },
+  })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await until('its zone', () => {
+    const ancestry = vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry
+    return ancestry?.compute.some(({ tags }) => tags[0]?.name === 'z')
+  })
+  t.equal((await lab.vCenter.calls()).operations[REST_LOGIN], 1)
+  await lab.stop()
+  t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
+})

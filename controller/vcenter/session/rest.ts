@@ -62,7 +62,10 @@ export function createRESTClient(options: {
       const json = body === undefined ? {} : { body: JSON.stringify(body) }
       const document = await connection.request(
         { method, path: path(resource, id, action), headers, deadline, signal, ...json },
-        (answer) => readAnswer(connection.server, resource, answer),
+        (answer) => {
+          if (method === 'POST' && resource === 'session') session = sessionIn(answer) ?? session
+          return readAnswer(connection.server, resource, answer)
+        },
       )
       done('ok')
       return value(document)
@@ -210,6 +213,13 @@ export function createRESTClient(options: {
       await send('DELETE', 'session', { headers, signal })
     },
   }
+}
+
+/** The session that a login's cookie names: it exists, and is used or ended, also where the rest of the answer is lost. */
+function sessionIn({ status, cookies }: HTTPAnswer): string | undefined {
+  if (status < 200 || status > 299) return undefined
+  const values = cookies.map((each) => /^vmware-api-session-id="?([^;"]*)/.exec(each)?.[1] ?? '')
+  return values.find((value) => SESSION_ID.test(value))
 }
 
 function refusesSoapSession(server: string): VCenterError {
