@@ -98,6 +98,24 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
+/** A signal that aborts `grace` milliseconds after another, for what must still be ended then; the caller ends it. */
+export function outlive(grace: number, clock: Clock, signal: AbortSignal) {
+  const [last, over] = [new AbortController(), new AbortController()]
+  async function wait(): Promise<void> {
+    await aborted(AbortSignal.any([signal, over.signal]))
+    await clock.sleep(grace, over.signal)
+    last.abort()
+  }
+  const waiting = wait()
+  return {
+    signal: last.signal,
+    async end(): Promise<void> {
+      over.abort()
+      await waiting
+    },
+  }
+}
+
 /** Repeats the work every `interval` milliseconds; with `random`, give or take a tenth, so that several do not coincide. */
 export function every(interval: number, work: Task, clock: Clock, random: () => number = () => 0.5): Task {
   return async (signal) => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
-import { aborted } from '../lib/tasks.ts'
+import { outlive } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
 import { createRereads } from './cache/rereads.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
@@ -103,9 +103,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   })
 
   async function run(signal: AbortSignal): Promise<void> {
-    const last = new AbortController()
-    const ended = new AbortController()
-    const lastCall = endAfter(signal, ended.signal, last)
+    const last = outlive(timings.logout, clock, signal)
     const onCertificate = (expiresAt: number) => {
       certificateExpiry = expiresAt
     }
@@ -116,10 +114,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       logger.warn({ reason: failure.reason, error: failure.message }, 'vCenter is slow to answer a login')
       health.failed(failure, true)
     }
-    const userAgent = `${options.userAgent} (${Math.floor(random() * 2 ** 32).toString(16)})`
     const { connection, soap, session, rest } = openClients({
       ...options,
-      userAgent,
       loginSignal: last.signal,
       timings,
       logger,
@@ -216,16 +212,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       }
     } finally {
       await logout()
-      ended.abort()
-      await Promise.all([lastCall, health.close(), connection.close()])
+      await Promise.all([last.end(), health.close(), connection.close()])
     }
-  }
-
-  /** Gives calls under way some time after the signal. */
-  async function endAfter(signal: AbortSignal, ended: AbortSignal, last: AbortController): Promise<void> {
-    await aborted(AbortSignal.any([signal, ended]))
-    await clock.sleep(timings.logout, ended)
-    last.abort()
   }
 
   function allKnown(): boolean {

@@ -2,7 +2,6 @@
  * Records what a vCenter answers to the calls that Rollcall makes, by Rollcall's own code: the checks of `doctor`, a sweep of
  * all VMs, and an inventory that follows a few. Nothing is changed in vCenter but sessions and what lives in them.
  */
-import { attempt } from '../../../agent/shared/result.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
 import { runTogether } from '../../lib/tasks.ts'
@@ -13,11 +12,9 @@ import { vmsOf } from '../../types/inventory.ts'
 import { canonicalUUID, swapUUID } from '../../types/uuid.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { createAllVMs, createLocator } from '../../vcenter/collect/locate.ts'
-import { createPropertyReader } from '../../vcenter/collect/retrieve-properties.ts'
-import { createCollectors } from '../../vcenter/collect/session-objects.ts'
 import { openInventory } from '../../vcenter/inventory.ts'
 import type { RunningInventory } from '../../vcenter/running-inventory.ts'
-import { openClients } from '../../vcenter/session/open-clients.ts'
+import { visitVCenter } from '../../vcenter/session/visit.ts'
 import type { openConnection } from '../../vcenter/wire/connection.ts'
 import type { nodesAndReports, prepareToAsk } from '../doctor/prepare.ts'
 import { judgeVCenter, lookAtVCenter, NO_METRICS } from '../doctor/vcenter.ts'
@@ -156,20 +153,14 @@ type Recorded = Prepared['around'] &
 /** The BIOS UUIDs of all VMs; undefined where vCenter refuses to list them. */
 async function sweep(options: Recorded, signal: AbortSignal): Promise<readonly string[] | undefined> {
   const { timings, clock } = options
-  const { connection, soap, session } = openClients({ ...options, loginSignal: signal, metrics: NO_METRICS })
+  const { soap, content, reader, leave } = await visitVCenter({ ...options, metrics: NO_METRICS }, signal)
   try {
-    const content = await session.ensure(signal)
-    const collectors = createCollectors({ soap, propertyCollector: content.propertyCollector, timings })
-    const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
     const allVMs = createAllVMs({ soap, content, timings })
     const index = await createLocator({ soap, reader, allVMs, content, timings, clock }).sweep(signal)
     await allVMs.destroy(signal)
-    await collectors.destroy(signal)
     return index && [...index.keys()]
   } finally {
-    // It would last for half an hour.
-    await attempt(() => session.logout(signal))
-    await connection.close()
+    await leave()
   }
 }
 

@@ -1,21 +1,19 @@
 import * as v from 'valibot'
 import { fail, fine, judgeClock, type Line, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
-import { attempt } from '../../../agent/shared/result.ts'
+import { attempt, messageOf } from '../../../agent/shared/result.ts'
 import { type Config, serverKey, type VCenterConfig } from '../../config/config.ts'
 import { isNameOf, isPath, matchesDatacenter, pathOf } from '../../config/datacenter-pattern.ts'
 import { count, listed } from '../../lib/listed.ts'
 import type { Basics } from '../../lib/tasks.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
-import { createPropertyReader } from '../../vcenter/collect/retrieve-properties.ts'
-import { createCollectors } from '../../vcenter/collect/session-objects.ts'
 import { createTagNames } from '../../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
 import { serverOf } from '../../vcenter/session/login-accounts.ts'
 import type { LoginLimiter } from '../../vcenter/session/login-limiter.ts'
 import { readSessions } from '../../vcenter/session/lost-sessions.ts'
-import { openClients } from '../../vcenter/session/open-clients.ts'
 import { SERVICE_INSTANCE } from '../../vcenter/session/session.ts'
+import { visitVCenter } from '../../vcenter/session/visit.ts'
 import type { Timings } from '../../vcenter/timings.ts'
 import { askPrivileges } from '../../vcenter/vm-probe/privileges.ts'
 import { createProbeClient } from '../../vcenter/vm-probe/probe-client.ts'
@@ -52,31 +50,10 @@ export const NO_METRICS: InventoryMetrics = {
   resynced: () => undefined,
 }
 
-/** What is said in one session with a vCenter. It logs in when it is first needed: at most once by SOAP, and once by REST. */
+/** What is said in one session with a vCenter. It logs in when it is first needed, once by SOAP, and once by REST. */
 function visit(options: VCenterOptions, signal: AbortSignal) {
-  const { config, timings, clock, labels } = options
-  const enter = once(async () => {
-    const { connection, soap, session, rest } = openClients({
-      ...options,
-      loginSignal: signal,
-      metrics: NO_METRICS,
-    })
-    try {
-      const content = await session.ensure(signal)
-      const collectors = createCollectors({ soap, propertyCollector: content.propertyCollector, timings })
-      const reader = createPropertyReader({ soap, collectors, alive: session.keepAlive, timings, clock })
-      async function leave(): Promise<void> {
-        await collectors.destroy(signal).catch(() => undefined)
-        const last = signal.aborted ? AbortSignal.abort() : signal
-        await Promise.allSettled([session.logout(last), rest.logout(last)])
-        await connection.close()
-      }
-      return { soap, rest, content, login: session.lastLogin(), reader, leave }
-    } catch (error) {
-      await connection.close()
-      throw error
-    }
-  })
+  const { config, labels } = options
+  const enter = once(() => visitVCenter({ ...options, metrics: NO_METRICS }, signal))
   const datacenters = once(async () => {
     const { reader, content } = await enter()
     return { wanted: config.datacenters, seen: await readDatacenters(reader, content.rootFolder, signal) }
@@ -98,14 +75,18 @@ const VCENTER = {
     name: 'login',
     after: 'credential',
     async look({ enter, alone, config }) {
-      const { instanceUUID } = (await enter()).content
+      const { content, lost } = await enter()
       // Its own name for itself, and the server.
-      return { alone: alone(), identity: { instanceUUID, server: serverKey(config) } }
+      const identity = { instanceUUID: content.instanceUUID, server: serverKey(config) }
+      const seen: { readonly lost?: string } = lost === undefined ? {} : { lost: messageOf(lost) }
+      return { alone: alone(), identity, ...seen }
     },
-    judge: ({ alone }) =>
-      fine(
-        `user and password are accepted${alone === undefined ? '' : `; not counted with the leader's attempts, because ${alone}`}`,
-      ),
+    judge({ alone, lost }) {
+      const counted = alone === undefined ? '' : `; not counted with the leader's attempts, because ${alone}`
+      return lost === undefined
+        ? fine(`user and password are accepted${counted}`)
+        : warn(`only the second login was answered; the first: ${lost}${counted}`)
+    },
   }),
   sessions: check({
     name: 'sessions',

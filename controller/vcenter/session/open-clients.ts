@@ -10,7 +10,10 @@ import type { LoginLimiter } from './login-limiter.ts'
 import { createRESTClient } from './rest.ts'
 import { createSession } from './session.ts'
 
-/** Opens a connection, which the caller closes. Nothing is sent before a client is used. */
+/**
+ * Opens a connection, which the caller closes. Nothing is sent before a client is used. To the user agent it adds a number, by
+ * which vCenter's list tells its sessions from all others.
+ */
 export function openClients(
   options: Basics &
     Pick<ConnectionOptions, 'userAgent' | 'onCertificate'> & {
@@ -25,9 +28,10 @@ export function openClients(
       readonly openConnection?: typeof openHTTPSConnection
     },
 ) {
-  const { config, userAgent, logins, loginSignal, metrics, timings, clock, random, logger } = options
+  const { config, logins, loginSignal, metrics, timings, clock, random, logger } = options
   const { openConnection = openHTTPSConnection } = options
   const { onCertificate = () => undefined, onSlowLogin = () => undefined } = options
+  const userAgent = `${options.userAgent} (${Math.floor(random() * 2 ** 32).toString(16)})`
   const connection = openConnection({ ...config, userAgent, clock, onCertificate })
   const soap = createSoapClient({ connection, clock, random, metrics })
   const { trust } = config

@@ -58,6 +58,8 @@ export interface Session {
    * vCenter does not answer.
    */
   endLost(reader: PropertyReader, signal: AbortSignal): Promise<void>
+  /** Whether an unanswered login may have left a session that {@link endLost} ends. */
+  mayHaveLost(): boolean
   /** Ends the session, if there is one. */
   logout(signal: AbortSignal): Promise<void>
 }
@@ -229,6 +231,7 @@ export function createSession(options: {
         )
       }
     },
+    mayHaveLost: () => unanswered !== undefined,
     async logout(signal) {
       if (content === undefined || soap.sessionID() === undefined) return
       await end(content, signal)
