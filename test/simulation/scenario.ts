@@ -12,6 +12,8 @@ export interface Setting<Name extends string> {
   readonly nodes: readonly Name[]
   /** What differs from the defaults. */
   readonly lifecycle?: Partial<LifecycleConfig>
+  /** Tag categories of zone and region; none by default. */
+  readonly labels?: DecisionConfig['labels']
   /** What the second vCenter has; there is none by default. */
   readonly second?: Population['second']
   /** Milliseconds between the reports of an agent that has nothing new to say. */
@@ -24,6 +26,7 @@ const SEED = 1
 const BEGINS = 180_000
 /** The default of `--node-monitor-grace-period` before Kubernetes 1.32, milliseconds. */
 const GRACE_PERIOD = 40_000
+const NO_LABELS = { zone: undefined, region: undefined }
 
 /**
  * A test of one scene. The script begins when all Nodes are initialized and watched; it lets the model's time pass, and it
@@ -31,12 +34,12 @@ const GRACE_PERIOD = 40_000
  */
 export function scenario<const Name extends string>(
   name: string,
-  { nodes, lifecycle, second = 'none', refresh = 600_000 }: Setting<Name>,
+  { nodes, lifecycle, labels = NO_LABELS, second = 'none', refresh = 600_000 }: Setting<Name>,
   script: (scene: FixedScene<Name>, t: Test) => Promise<void>,
 ): void {
   const settings: DecisionConfig = {
     ...SETTINGS,
-    labels: { zone: undefined, region: undefined },
+    labels,
     ipFamilies: {},
     lifecycle: { ...SETTINGS.lifecycle, ...lifecycle },
   }

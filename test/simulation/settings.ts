@@ -25,7 +25,10 @@ export function drawSettings(random: Random): DecisionConfig {
       outOfServiceAfter: random.chance(0.4) ? 1000 * (20 + random.below(40)) : undefined,
       outOfServiceControlPlane: false,
     },
-    topology: { required: false, onChange: 'report' },
+    topology: {
+      required: false,
+      onChange: random.derive('on change').pick(['report', 'report', 'relabel', 'ignore']),
+    },
     initialization: { on: true, labels: {} },
     nodes: SETTINGS.nodes,
     ipFamilies: {},

@@ -433,6 +433,20 @@ export const MACHINE_FAULTS: Faults = {
     })
     return () => machines.destroy(second)
   },
+  /** A new worker takes an address that another is to have, as its own agent says; it has one of its own, as Tools say. */
+  'address-squatted'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
+    const folder = random.pick(vCenter.folders)
+    const name = `${nodeName}-${machines.all.length}`
+    const address = `10.9.${machines.all.length}.1`
+    const squatter = machines.create(name, vCenter, folder, { squats: address, tools: true })
+    timeline.after(random.between(5_000, 40_000), `the owner of ${address} joins`, () =>
+      machines.create(`${name}-owner`, vCenter, folder, { address, tools: true }),
+    )
+    return () => {
+      squatter.squats = undefined
+      machines.report(squatter)
+    }
+  },
   'kubelet-dead': silence((machine, on) => {
     machine.kubelet = !on
   }),

@@ -1,4 +1,10 @@
 /** What is wrong with a Node object itself: finalizers that nobody removes, and what it costs the API server to write it. */
+import {
+  BETA_LABELS,
+  LABEL_INSTANCE_TYPE,
+  LABEL_REGION,
+  LABEL_ZONE,
+} from '../../../controller/types/well-known.ts'
 import type { Burden } from '../model/api-server.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
@@ -60,7 +66,47 @@ const slow = ({ random }: World): Burden => ({
 })
 const denied = (): Burden => ({ slow: 0, lost: false, denied: true })
 
+/** What somebody may write as a provider ID that names no VM. */
+const MALFORMED = (biosUUID: string): readonly string[] => [
+  'vsphere://',
+  'vsphere://$UUID',
+  `vsphere://${biosUUID.replaceAll('-', '')}`,
+  biosUUID,
+]
+
 export const NODE_FAULTS: Faults = {
+  /** An older provider, or a person, has written a label by its former name alone, or another value by that one. */
+  'beta-label-otherwise'({ api, random }, { machine: { nodeName } }) {
+    const label = random.pick([LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE])
+    const beta = BETA_LABELS[label] ?? label
+    const write = (value: string | undefined, keeps: boolean): void => {
+      const node = api.nodes.get(nodeName)
+      if (node === undefined) return
+      const { [label]: own = '', [beta]: _, ...others } = node.metadata.labels
+      const labels = {
+        ...others,
+        ...(keeps && own !== '' ? { [label]: own } : {}),
+        ...(value === undefined ? {} : { [beta]: value }),
+      }
+      api.putNode(nodeName, { ...node, metadata: { ...node.metadata, labels } })
+    }
+    write('elsewhere', random.chance(0.2))
+    return () => {
+      if (random.chance(0.5)) write(undefined, true)
+    }
+  },
+  /** A new machine whose kubelet gives its Node a provider ID that names no VM; a person corrects it, and starts it anew. */
+  'provider-id-malformed'({ machines, api, random }, { machine: { nodeName }, vCenter }) {
+    const name = `${nodeName}-${machines.all.length}`
+    const made = machines.create(name, vCenter, random.pick(vCenter.folders))
+    made.providerID = random.pick(MALFORMED(made.biosUUID))
+    return () => {
+      made.providerID = undefined
+      api.putNode(name, undefined)
+      machines.kubelets.start(made)
+      machines.report(made)
+    }
+  },
   'node-has-finalizer': finalizer(() => undefined),
   'node-deleted-with-finalizer': finalizer(({ api }, { machine: { nodeName } }) =>
     api.putNode(nodeName, undefined),

@@ -313,6 +313,25 @@ const ENTRIES: readonly (readonly Ingredient[])[] = [
   [{ kind: 'tenant-has-uuid' }, { kind: 'nic-replaced', at: 0.1 }],
 ]
 
+/** One object of a shared vCenter that is not as the others, while all else has to go on. */
+const SHARED: readonly (readonly Ingredient[])[] = [
+  [{ kind: 'vm-faulty' }, { kind: 'rolling-replacement', at: 0.1 }],
+  [{ kind: 'vm-faulty' }, { kind: 'replica-killed', at: 0.1 }, { kind: 'rolling-replacement', at: 0.2 }],
+  [{ kind: 'vm-faulty', who: 'beside' }, gone],
+  [{ kind: 'vm-faulty', who: 'beside', until: 0.8 }, gone, { kind: 'replica-killed', at: 0.2 }],
+  [{ kind: 'vm-faulty', until: 0.8 }, silent],
+  [{ kind: 'vm-faulty', until: 0.8 }, silent, { kind: 'vm-registered-again', at: 0.2 }],
+  [{ kind: 'tag-denied' }, { kind: 'replica-killed', at: 0.1 }, { kind: 'rolling-replacement', at: 0.2 }],
+  [{ kind: 'foreign-categories-denied' }, { kind: 'replica-killed', at: 0.1 }],
+  [{ kind: 'address-squatted' }],
+  [{ kind: 'address-squatted' }, { kind: 'replica-killed', at: 0.3 }],
+  [{ kind: 'beta-label-otherwise' }],
+  [{ kind: 'beta-label-otherwise' }, { kind: 'vm-moved', at: 0.2 }],
+  [{ kind: 'provider-id-malformed' }],
+  [{ kind: 'provider-id-malformed' }, { kind: 'replica-killed', at: 0.3 }],
+  [{ kind: 'provider-id-malformed' }, gone],
+]
+
 /** What people do to machines that makes a Node another VM, each alone: it needs nobody. */
 const MOVES: readonly (readonly Ingredient[])[] = [
   [{ kind: 'failed-over' }],
@@ -384,9 +403,11 @@ const LONELY: readonly (readonly Ingredient[])[] = [
 
 /** Those for small vCenters as often as all others of some kind. */
 const ALL: readonly Recipe[] = [
-  ...[...ANYWHERE, ...TENANTS, ...MOVES, ...CLONES, ...NODES, ...NAMES, ...ENTRIES].map((faults) => ({
-    faults,
-  })),
+  ...[...ANYWHERE, ...TENANTS, ...MOVES, ...CLONES, ...NODES, ...NAMES, ...ENTRIES, ...SHARED].map(
+    (faults) => ({
+      faults,
+    }),
+  ),
   ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },

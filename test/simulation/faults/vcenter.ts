@@ -1,4 +1,5 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
+import { FOREIGN_CATEGORIES, zoneOf } from '../model/rest.ts'
 import { hostOf, ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
@@ -173,6 +174,30 @@ export const VCENTER_FAULTS: Faults = {
     vCenter.tagsDenied.add(host)
     return () => {
       vCenter.tagsDenied.delete(host)
+    }
+  },
+  /** The tag has a name that nobody may read, on the object that is nearest to the VM. */
+  'tag-denied'(_, { vCenter, machine }) {
+    const vm = machine.vm ?? machine.lastVM
+    if (vm === undefined) return undefined
+    const tag = zoneOf(vm.host)
+    vCenter.tagsDenied.add(tag)
+    return () => {
+      vCenter.tagsDenied.delete(tag)
+    }
+  },
+  /** Other people share the vCenter, and nobody else may read their categories; it stays so. */
+  'foreign-categories-denied'(_, { vCenter }) {
+    for (const category of FOREIGN_CATEGORIES) vCenter.tagsDenied.add(category)
+    return undefined
+  },
+  /** Calls about one VM fail, and with it all others in them. */
+  'vm-faulty'({ random }, { vCenter, machine }) {
+    const moref = machine.vm?.moref
+    if (moref === undefined) return undefined
+    vCenter.faults.set(moref, random.pick(['read', 'search', 'session']))
+    return () => {
+      vCenter.faults.delete(moref)
     }
   },
   'root-denied': (_, { vCenter }) => denyRoot([vCenter]),

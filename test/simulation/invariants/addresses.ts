@@ -3,40 +3,48 @@ import type { Machine } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasCopy, isLeftBehind } from './binding.ts'
-import { isLeaderWell } from './leader.ts'
-
-/** Longer than it takes to tell who waits, and to initialize it, while nothing else is wrong; milliseconds. */
-const TOLD = 45_000
+import { createStopwatch } from './stopwatch.ts'
 
 /**
- * Who waits for an address is initialized soon after the machine that has held it is proven gone; and no two Nodes whose machines
- * are there are both said to have one.
+ * Who waits for an address is initialized soon after the machine that has held it is proven gone; no two Nodes whose machines
+ * are there are both said to have one; and who is where vCenter shows it waits for nobody who is not.
  */
 export function createAddressJudge(): { look(world: World): void } {
   const inVain = createStopwatch('who waits for an address is told', waitsInVain)
   const shared = createStopwatch('no address is on two Nodes', sharedAddresses)
+  const squatted = createStopwatch('whom vCenter shows at an address gets it', squattedAddresses)
   return {
     look(world) {
       inVain(world)
       shared(world)
+      squatted(world)
     },
   }
 }
 
-/** Violates the promise for what is found, by keys, and still is after {@link TOLD}. */
-function createStopwatch(promise: string, find: (world: World) => readonly string[]): (world: World) => void {
-  /** Since when each is. */
-  const since = new Map<string, number>()
-  return (world) => {
-    const { api, timeline, judge } = world
-    const found = new Set(isCalm(world) ? find(world) : [])
-    for (const key of since.keys()) if (!found.has(key)) since.delete(key)
-    for (const key of found) {
-      const from = since.get(key) ?? timeline.now
-      since.set(key, from)
-      if (timeline.now - from > TOLD) judge.violate(promise, `${key} (${api.holder.identity} leads)`)
-    }
-  }
+/** Nodes that wait for an address at which vCenter shows them, while it shows elsewhere whoever has said that it is theirs. */
+function squattedAddresses(world: World): readonly string[] {
+  const { api, machines } = world
+  return [...api.nodes.values()].flatMap(({ metadata: { name, uid } }) => {
+    const status = api.reports.get(name)?.status
+    const [machine, ...others] = machinesOf(world, uid)
+    if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
+    const said = status.conditions.find(({ type }) => type === 'AddressesResolved')
+    if (said?.reason !== 'AddressOfAnotherNode' || machine.squats !== undefined) return []
+    const rivals = machines.all.filter(
+      (each) => each !== machine && [each.address, each.squats].includes(machine.address),
+    )
+    return rivals.every((each) => each.address !== machine.address && isToldOf(each))
+      ? [`${name} ${machine.address} ${api.holder.identity}`]
+      : []
+  })
+}
+
+/** Whether vCenter shows a machine, its addresses with it. */
+function isToldOf({ vm, tools, power, address }: Machine): boolean {
+  const shown =
+    vm?.connectionState === 'connected' && vm.vCenter.isVisible(vm) && vm.vCenter.faults.size === 0
+  return shown && tools && power === 'poweredOn' && address !== undefined
 }
 
 function sharedAddresses(world: World): readonly string[] {
@@ -57,21 +65,6 @@ function sharedAddresses(world: World): readonly string[] {
   }
   return [...names].flatMap(([address, each]) =>
     each.length > 1 ? [`${address} ${each.join(' ')} ${api.holder.identity}`] : [],
-  )
-}
-
-/**
- * Whether a leader hears and says everything at once, nothing has just healed, and each vCenter lets it in and is the one
- * that it is taken for.
- */
-function isCalm(world: World): boolean {
-  return (
-    isLeaderWell(world) &&
-    world.timeline.now >= world.healing.until &&
-    world.vCenters.every(
-      ({ reach, slow, resolving, impostor, passwordWrong }) =>
-        reach === 'works' && slow === 0 && resolving === 0 && impostor === undefined && !passwordWrong,
-    )
   )
 }
 

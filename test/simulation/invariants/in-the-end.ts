@@ -7,6 +7,7 @@ import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood } from './addresses.ts'
 import { isLeftBehind, judgeBound } from './binding.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
+import { judgeToldTopology } from './topology.ts'
 
 /** Milliseconds after which that is. */
 export function patience({ settings, machines, timeline, healing }: World): number {
@@ -104,7 +105,8 @@ function judgeInitialized(world: World, node: StoredNode, machine: Machine): voi
   const copies = vCenters.flatMap(({ vms }) =>
     [...vms.values()].filter(({ biosUUID }) => biosUUID === vm.biosUUID),
   )
-  if (vm.biosUUID !== machine.biosUUID || copies.length > 1) return
+  if (vm.biosUUID !== machine.biosUUID || copies.length > 1 || machine.providerID !== undefined) return
+  judgeToldTopology(world, node, world.api.reports.get(node.metadata.name)?.status)
   if (isHeldForGood(world, node, machine)) return
   // A machine without a nonce that was restored as another VM takes a person's word.
   if (machine.claims !== 'with-nonce' && isLeftBehind(world, node.metadata.name)) return

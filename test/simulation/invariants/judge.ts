@@ -10,6 +10,7 @@ import type { World } from '../world.ts'
 import { createAddressJudge } from './addresses.ts'
 import { entryOf } from './binding.ts'
 import { isMeant } from './brake.ts'
+import { createBystanderJudge } from './bystanders.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { createHearing } from './hearing.ts'
 import { noteUndecided } from './latch.ts'
@@ -48,6 +49,7 @@ export function createJudge(world: () => World): Judge {
   const hearing = createHearing(world)
   const awaySince = new Map<VCenterModel, number>()
   const waits = createAddressJudge()
+  const bystanders = createBystanderJudge()
   const service = createServiceJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
@@ -185,6 +187,7 @@ export function createJudge(world: () => World): Judge {
       hearing.look()
       noteUndecided(world())
       waits.look(world())
+      bystanders(world())
       service.look(world())
     },
     asked(process, nodeName) {

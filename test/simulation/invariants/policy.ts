@@ -12,6 +12,7 @@ import {
 import type { StoredNode, TaintObject } from '../model/objects.ts'
 import type { World } from '../world.ts'
 
+const NAMES_VM = /^vsphere:\/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const STANDARD = [LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE]
 const LABELS = new Set([LABEL_IDENTITY_LEVEL, ...STANDARD, ...Object.values(BETA_LABELS)])
 
@@ -26,6 +27,12 @@ export function judgeByPolicy(world: World, by: string, before: StoredNode, afte
   const waits = taints.some(({ key }) => key === TAINT_UNINITIALIZED)
   if (!provider.startsWith('vsphere://') && !(provider === '' && waits)) says('no Node of vSphere')
   if (provider !== '' && after.spec.providerID !== provider) says('another provider ID')
+  if (
+    waits &&
+    after.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED) &&
+    !NAMES_VM.test(after.spec.providerID ?? '')
+  )
+    says(`initializes it by the provider ID ${after.spec.providerID}`)
   for (const taint of missingIn(after.spec.taints, taints)) if (!isOwn(taint)) says(`takes ${taint.key} away`)
   for (const taint of missingIn(taints, after.spec.taints))
     if (!isOwn(taint) || taint.key === TAINT_UNINITIALIZED) says(`sets ${taint.key}`)

@@ -23,24 +23,25 @@ export function faultXML({ fault, object }: SoapFault): string {
   return `<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring/><detail>${detail}</detail></soapenv:Fault>`
 }
 
-/** An ObjectContent: what is set, and which paths may not be read. */
+/** An ObjectContent: what is set, and which paths may not be read, by which fault. */
 export function contentXML(
   object: ManagedObjectReference,
   values: Values,
   refused: readonly string[],
+  fault?: string,
 ): string {
   let sets = ''
   for (const [path, value] of values) {
     if (value !== undefined) sets += `<propSet>${element('name', path)}${value}</propSet>`
   }
-  return `<objects>${reference('obj', object)}${sets}${missingXML(refused)}</objects>`
+  return `<objects>${reference('obj', object)}${sets}${missingXML(refused, fault)}</objects>`
 }
 
-/** MissingProperty elements: the account may not read these. */
-export function missingXML(paths: readonly string[]): string {
+/** MissingProperty elements: the account may not read these, or they fail otherwise. */
+export function missingXML(paths: readonly string[], why = 'NoPermission'): string {
   return paths
     .map((path) => {
-      const fault = '<fault xsi:type="NoPermission"/><localizedMessage/>'
+      const fault = `<fault xsi:type="${why}"/><localizedMessage/>`
       return `<missingSet>${element('path', path)}<fault>${fault}</fault></missingSet>`
     })
     .join('')

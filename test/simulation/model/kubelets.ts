@@ -46,7 +46,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
 
   function start(machine: Machine): void {
     if (!machine.kubelet || !canSpeak(machine) || api.away) return
-    const { nodeName, biosUUID, migrated, swapped } = machine
+    const { nodeName, biosUUID, migrated, swapped, providerID } = machine
     const found = api.nodes.get(nodeName)
     if (found === undefined) {
       machine.nodeUID = machine.random.uuid()
@@ -61,7 +61,7 @@ export function createKubelets(options: KubeletsOptions): Kubelets {
         },
         spec: migrated
           ? { taints: [], providerID: `vsphere://${swapped ? swapBytes(biosUUID) : biosUUID}` }
-          : { taints: [{ key: TAINT_UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] },
+          : { taints: [{ key: TAINT_UNINITIALIZED, value: 'true', effect: 'NoSchedule' }], providerID },
         status: {
           addresses: [{ type: 'Hostname', address: nodeName }],
           conditions: [

@@ -55,6 +55,12 @@ export interface Machine {
   mac: string
   /** Undefined for one that has none yet. */
   address: string | undefined
+  /** Whether VMware Tools tell vCenter of it. */
+  readonly tools: boolean
+  /** The address of another that its agent reports instead. */
+  squats: string | undefined
+  /** What its kubelet gives its Node as provider ID (`--provider-id`). */
+  providerID: string | undefined
   readonly random: Random
   power: PowerState
   /** As the guest has read it at boot. */

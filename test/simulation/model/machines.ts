@@ -22,6 +22,9 @@ export interface Machines {
       readonly migrated?: boolean
       readonly swapped?: boolean
       readonly address?: string | undefined
+      readonly squats?: string
+      readonly tools?: boolean
+      readonly providerID?: string
     },
   ): Machine
   boot(machine: Machine): void
@@ -156,7 +159,8 @@ export function createMachines(options: MachinesOptions): Machines {
   return {
     all,
     kubelets,
-    create(nodeName, vCenter, folder, { migrated = false, swapped, address } = {}) {
+    create(nodeName, vCenter, folder, as = {}) {
+      const { migrated = false, swapped, address, squats, tools, providerID } = as
       const number = ++made
       const namesakes = all.filter((each) => each.nodeName === nodeName)
       const random = options.random.derive(`${nodeName} ${namesakes.length}`)
@@ -165,6 +169,9 @@ export function createMachines(options: MachinesOptions): Machines {
         nodeName,
         mac,
         address: address ?? `10.0.${number >> 8}.${number & 255}`,
+        tools: tools ?? random.derive('tools').chance(0.7),
+        squats,
+        providerID,
         random,
         power: 'poweredOff',
         biosUUID: random.uuid(),

@@ -3,7 +3,16 @@ import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
 import { contentXML } from './elements.ts'
 import type { SessionModel } from './session.ts'
-import { ROOT, SESSIONS, type Shown, showAbove, showSessions, showVM, startsAbove } from './values.ts'
+import {
+  ROOT,
+  SESSIONS,
+  type Shown,
+  showAbove,
+  showSessions,
+  showVM,
+  startsAbove,
+  vmReference,
+} from './values.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 /** One PropertyFilterSpec. */
@@ -43,7 +52,7 @@ export function readProperties(
   const [, ...specSets] = parameters.split('<specSet>')
   return specSets
     .flatMap((xml) => select(vCenter, session, parseSpecs(xml)))
-    .map(({ object, values, refused }) => contentXML(object, values, refused))
+    .map(({ object, values, refused, fault }) => contentXML(object, values, refused, fault))
 }
 
 function select(vCenter: VCenterModel, session: SessionModel, specs: Specs): readonly Shown[] {
@@ -68,12 +77,18 @@ function selectFrom(
   specs: Specs,
 ): readonly Shown[] {
   const { type, value } = start
-  if (type === 'VirtualMachine') return [showVM(vCenter.read(value), specs.paths)]
+  if (type === 'VirtualMachine') return [readVM(vCenter, value, specs.paths)]
   if (value === SESSIONS) return [showSessions(vCenter, start)]
   if (type === 'ListView' || type === 'ContainerView') return readView(vCenter, session, value, specs)
   // All folders and what is in them.
   if (value === ROOT && specs.paths.length > 0) return readView(vCenter, session, undefined, specs)
   return showAbove(vCenter, start)
+}
+
+function readVM(vCenter: VCenterModel, moref: string, paths: readonly string[]): Shown {
+  const vm = vCenter.read(moref)
+  if (vCenter.faults.get(moref) !== 'session') return showVM(vm, paths)
+  return { object: vmReference(moref), values: new Map(), refused: paths, fault: 'NotAuthenticated' }
 }
 
 /** The VMs of a view that the account may see; of all without one. */
@@ -87,7 +102,7 @@ function readView(
   const vms = [...vCenter.vms.values()].filter(
     (vm) => members?.has(vm.moref) !== false && vCenter.isVisible(vm),
   )
-  const shown = vms.map((vm) => showVM(vm, paths))
+  const shown = vms.map(({ moref }) => readVM(vCenter, moref, paths))
   if (!above) return shown
   const objects = new Map<string, Shown>()
   for (const start of vms.flatMap(startsAbove)) {

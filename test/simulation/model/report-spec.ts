@@ -22,7 +22,8 @@ function written({ nodeUID = '', bootID, nonce, claims }: Claimant): Claim {
 
 /** What the agent of a machine reports. */
 export function specOf(machine: Machine): NodeReportSpec {
-  const { nodeUID = '', bootID, biosUUID, mac, address, nodeName, forged, claims } = machine
+  const { nodeUID = '', bootID, biosUUID, mac, address, squats, nodeName, forged, claims } = machine
+  const said = squats ?? address
   return {
     nodeUID,
     bootID,
@@ -34,7 +35,7 @@ export function specOf(machine: Machine): NodeReportSpec {
         name: 'ens192',
         mac: forged ? FORGED_MAC : mac,
         defaultRoute: true,
-        addresses: address === undefined ? [] : [{ address, prefixLength: 24 }],
+        addresses: said === undefined ? [] : [{ address: said, prefixLength: 24 }],
       },
     ],
     tools: { guestinfoReadable: true, guestinfoWritable: claims !== 'nothing' },

@@ -9,13 +9,15 @@ import type { VCenterModel } from './vcenter.ts'
 export const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' } as const
 
 const PREFIX = '/rest/com/vmware/cis/'
-/** Tags by ID, with their categories; IDs are names here. Nobody asks for `backup`. */
+/** Those of somebody else. vCenter lists them first. */
+export const FOREIGN_CATEGORIES = ['backup', 'billing', 'owner', 'patching', 'tier'] as const
+/** Tags by ID, with their categories; IDs are names here. */
 const CATEGORY_OF: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(FOREIGN_CATEGORIES.map((name) => [`some-${name}`, name])),
   ...Object.fromEntries([0, 1, 2, 3].map((number) => [zoneOf(`host-${number}`), CATEGORIES.zone])),
   ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [regionOf(name), CATEGORIES.region])),
   // The zone of what has none of its own: no host is in it.
   ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [zoneOf(name), CATEGORIES.zone])),
-  nightly: 'backup',
 }
 
 const Objects = v.object({ object_ids: v.array(v.object({ type: v.string(), id: v.string() })) })
@@ -57,8 +59,11 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
   }
   // The tag service starts late.
   if (vCenter.loaded !== undefined) return { status: 503 }
-  const isDenied = ({ id }: { readonly id: string }) => vCenter.tagsDenied.has(id)
-  if (resource === 'tagging/tag-association' && objectsOf(body).some(isDenied)) return { status: 403 }
+  const named =
+    resource === 'tagging/tag-association'
+      ? objectsOf(body).map(({ id }) => id)
+      : resource.split('/id:').slice(1)
+  if (named.some((id) => vCenter.tagsDenied.has(id))) return { status: 403 }
   return { status: 200, value: tagAnswer(resource, query, body) }
 }
 
@@ -85,6 +90,6 @@ function objectsOf(body = '') {
 }
 
 function tagsOf({ type, id }: { readonly type: string; readonly id: string }): readonly string[] {
-  if (type === 'HostSystem') return [zoneOf(id.split('.')[0] ?? ''), 'nightly']
+  if (type === 'HostSystem') return [zoneOf(id.split('.')[0] ?? ''), 'some-backup']
   return type === 'Datacenter' ? [regionOf(id), zoneOf(id)] : []
 }

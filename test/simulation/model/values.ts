@@ -32,6 +32,8 @@ export interface Shown {
   readonly values: Values
   /** Paths that the account may not read. */
   readonly refused: readonly string[]
+  /** Why; NoPermission where it is not named. */
+  readonly fault?: string
 }
 
 export function vmReference(value: string): ManagedObjectReference {
@@ -92,6 +94,14 @@ const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
   [CLAIM_PATH]: configured(({ claim }) =>
     claim === undefined ? undefined : `<val>${element('value', claim)}</val>`,
   ),
+  'guest.net': (vm) => {
+    const { machine, mac } = vm
+    if (machine?.tools !== true || machine.vm !== vm || machine.power !== 'poweredOn') return undefined
+    const { address } = machine
+    const named = address === undefined ? '' : element('ipAddress', address)
+    const nic = named + element('macAddress', mac) + element('deviceConfigId', 4000)
+    return `<val><GuestNicInfo>${nic}</GuestNicInfo></val>`
+  },
   'config.ftInfo': configured(({ faultTolerance }) => {
     if (faultTolerance === undefined) return undefined
     const uuids = faultTolerance.instanceUUIDs.map((uuid) => element('instanceUuids', uuid)).join('')

@@ -51,7 +51,12 @@ export interface VCenterModel {
   readonly denied: Set<string>
   /** VMs, by reference, of which the account may read everything but what is essential. */
   readonly reticent: Set<string>
-  /** Hosts, by reference, whose tags the account may not read. */
+  /**
+   * VMs, by reference, of which one fails: to read it, with all others in the call; to search for it; or to read it alone, as if
+   * there were no session.
+   */
+  readonly faults: Map<string, 'read' | 'search' | 'session'>
+  /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */
   readonly tagsDenied: Set<string>
   /** Share of updates that are not pushed. */
   pushLost: number
@@ -215,6 +220,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     withoutPropagation: false,
     denied: new Set(),
     reticent: new Set(),
+    faults: new Map(),
     tagsDenied: new Set(),
     pushLost: 0,
     impostor: undefined,
@@ -298,16 +304,20 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       if (vm === undefined || self.loaded?.has(moref) === false)
         throw new SoapFault('ManagedObjectNotFound', '', object)
       if (!self.isVisible(vm)) throw new SoapFault('NoPermission', '', object)
+      if (self.faults.get(moref) === 'read') throw new SoapFault('SystemError', '')
       return vm
     },
     search(uuid, kind) {
       if (self.searchBroken) return []
-      return [...vms.values()].filter(
+      const found = [...vms.values()].filter(
         (vm) =>
           (kind === 'bios' ? vm.biosUUID : vm.instanceUUID) === uuid &&
           vm.connectionState !== 'inaccessible' &&
           self.isVisible(vm),
       )
+      if (found.some(({ moref }) => self.faults.get(moref) === 'search'))
+        throw new SoapFault('RuntimeFault', '')
+      return found
     },
   }
   return self

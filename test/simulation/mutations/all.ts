@@ -6,6 +6,7 @@ import { MACHINE_MUTATIONS } from './machines.ts'
 import type { Mutation } from './mutation.ts'
 import { NODE_MUTATIONS } from './nodes.ts'
 import { PROOF_MUTATIONS } from './proofs.ts'
+import { VCENTER_MUTATIONS } from './vcenter.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
   ...PROOF_MUTATIONS,
@@ -15,4 +16,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...NODE_MUTATIONS,
   ...EFFECT_MUTATIONS,
   ...CONFIGURATION_MUTATIONS,
+  ...VCENTER_MUTATIONS,
 ]

@@ -120,6 +120,17 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [edit('controller/loops/node/reconcile.ts', 'addresses.waits(name, decision.waitsFor ?? [])', '')],
   },
   {
+    name: 'addresses: vCenter decides for whom it shows there',
+    about: ['address-squatted'],
+    edits: [
+      edit(
+        'controller/loops/node/decide/addresses/address-witness.ts',
+        "const byTools = decided(witness.tools, holder.witness.tools, { pro: 'shown', con: 'denied' })",
+        'const byTools = undefined',
+      ),
+    ],
+  },
+  {
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(

@@ -1,6 +1,8 @@
 /** Cloned vCenters, and Nodes that cannot go or can hardly be written. */
 import { edit, type Mutation } from './mutation.ts'
 
+const DECIDE = 'controller/loops/node/decide'
+
 export const NODE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'clones: what one of two vCenters alone says is not believed',
@@ -37,6 +39,55 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
         'controller/loops/node/decide/addresses/address-witness.ts',
         '(hadIt && (!holder.verified || isOlder(node, holder)))',
         'hadIt',
+      ),
+    ],
+  },
+  {
+    name: 'labels: those of a running Node stay, whatever its former names say',
+    about: ['beta-label-otherwise'],
+    edits: [
+      edit(
+        `${DECIDE}/node-patch.ts`,
+        'const contradicted = names.some(',
+        'const contradicted = [label].some(',
+      ),
+    ],
+  },
+  {
+    name: 'labels: none is written beside its former name with another value',
+    about: ['beta-label-otherwise'],
+    edits: [
+      edit(
+        `${DECIDE}/node-patch.ts`,
+        'const contradicted = names.some(',
+        'const contradicted = [label].some(',
+      ),
+      edit(
+        `${DECIDE}/node-patch.ts`,
+        'for (const name of names) if (node.labels[name] !== value)',
+        'for (const name of names) if (node.labels[name] === undefined)',
+      ),
+    ],
+  },
+  {
+    name: 'labels: one that is not written for the sake of its former name is told of',
+    about: ['beta-label-otherwise'],
+    edits: [
+      edit(
+        `${DECIDE}/topology/label-changes.ts`,
+        'for (const label of [standard, BETA_LABELS[standard] ?? standard]) {',
+        'for (const label of [standard]) {',
+      ),
+    ],
+  },
+  {
+    name: 'provider ID: one that names no VM lets nothing be initialized',
+    about: ['provider-id-malformed'],
+    edits: [
+      edit(
+        `${DECIDE}/ownership.ts`,
+        "if (scheme === 'malformed') return refused(report, malformedProviderID(node), { ends: true })",
+        '',
       ),
     ],
   },

@@ -55,6 +55,16 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'identity: an entry whose host is away is no VM beside one that runs',
     ],
   },
+  kubelets: {
+    'a running Node has another zone by its former name alone': [
+      'labels: those of a running Node stay, whatever its former names say',
+      'labels: none is written beside its former name with another value',
+      'labels: one that is not written for the sake of its former name is told of',
+    ],
+    'a kubelet gives a provider ID that names no VM': [
+      'provider ID: one that names no VM lets nothing be initialized',
+    ],
+  },
   living: {
     'those that live are kept, as long as they live': [
       'evidence: a sign of life begins the count anew',
@@ -68,6 +78,23 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     "vCenter is restored from last month's backup": [
       'brake: a vCenter that is wrong about many is not believed about any',
       'identity: a binding moves: RegisteredAgain',
+    ],
+  },
+  'one-bad-object': {
+    'a call about one VM fails: read': [
+      'one object: a call that fails for it is made for the others',
+      'one object: where it makes a read of all fail, each is read by itself',
+    ],
+    'a call about one VM fails: search': ['one object: a search that fails fails for its UUID alone'],
+    'a call about one VM fails: session': [
+      'one object: NotAuthenticated about it ends no session that lives',
+    ],
+    'categories of somebody else may not be read': ['tags: a category that nobody needs may be unreadable'],
+    'the tags of a nearer object may not be read: host': [
+      'topology: a farther tag does not count where a nearer one may be unread',
+    ],
+    'the tags of a nearer object may not be read: tag': [
+      'tags: one whose name may not be read may be the nearest',
     ],
   },
   possible: {
@@ -98,6 +125,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
   },
   'static-address': {
+    'somebody has said that it is his, and vCenter shows him elsewhere': [
+      'addresses: vCenter decides for whom it shows there',
+    ],
     'who came first is woken by the proof': ['addresses: who waits for one is woken when its holder goes'],
     'whose VM is proven gone: the new Node is initialized, though the old one stays': [
       'addresses: a machine that is proven gone holds none',

@@ -109,3 +109,18 @@ scenario(
     t.notOk(scene.isInitialized('thief'))
   },
 )
+
+scenario(
+  'somebody has said that it is his, and vCenter shows him elsewhere',
+  { nodes: ['canary'] },
+  async (scene, t) => {
+    const address = '10.9.0.1'
+    scene.joins('squatter', { squats: address, tools: true })
+    await scene.settled('squatter')
+    t.equal(addressOf(scene, 'squatter'), address, 'nobody else is there yet')
+    scene.joins('owner', { address, tools: true })
+    await scene.settled('owner')
+    t.equal(addressOf(scene, 'owner'), address)
+    await refused(scene, 'squatter', 'owner')
+  },
+)

@@ -122,7 +122,8 @@ scenario(
   'machines that go before their Nodes are initialized',
   { nodes: ['canary'], lifecycle: NO_BRAKE },
   async (scene, t) => {
-    const [bound, unbound, silent] = [scene.joins('bound'), scene.joins('unbound'), scene.joins('silent')]
+    const bound = scene.joins('bound', { tools: false })
+    const [unbound, silent] = [scene.joins('unbound'), scene.joins('silent')]
     bound.address = undefined
     silent.agent = false
     // No vCenter has ever shown it.

@@ -1,0 +1,68 @@
+/** What is wrong with one object or category of a vCenter is not wrong with all that is in it. */
+import { edit, type Mutation } from './mutation.ts'
+
+const COLLECT = 'controller/vcenter/collect'
+const ONE_VM = ['vm-faulty']
+
+export const VCENTER_MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'one object: a call that fails for it is made for the others',
+    about: ONE_VM,
+    edits: [
+      edit(
+        `${COLLECT}/refusals.ts`,
+        'const half = items.length >> 1',
+        'if (items.length > 1) throw error\n        const half = items.length >> 1',
+      ),
+    ],
+  },
+  {
+    name: 'one object: a search that fails fails for its UUID alone',
+    about: ONE_VM,
+    edits: [
+      edit(
+        `${COLLECT}/locate.ts`,
+        'if (isRefusal(error)) return { error }',
+        'if (isRefusal(error)) throw error',
+      ),
+    ],
+  },
+  {
+    name: 'one object: NotAuthenticated about it ends no session that lives',
+    about: ONE_VM,
+    edits: [
+      edit(
+        `${COLLECT}/retrieve-properties.ts`,
+        'if (doubtful.length > 0) await alive(signal)',
+        'for (const { missing } of doubtful) throw strayIn(missing)',
+      ),
+    ],
+  },
+  {
+    name: 'one object: where it makes a read of all fail, each is read by itself',
+    edits: [
+      edit(
+        'controller/vcenter/list-and-watch.ts',
+        'if (!(isRefusal(error) || isInvalidProperty(error))) throw error',
+        'if (isRefusal(error)) throw error',
+      ),
+    ],
+  },
+  {
+    name: 'tags: a category that nobody needs may be unreadable',
+    about: ['foreign-categories-denied'],
+    edits: [edit(`${COLLECT}/tag-names.ts`, 'if (error.status !== 404) return error', 'throw error')],
+  },
+  {
+    name: 'tags: one whose name may not be read may be the nearest',
+    about: ['tag-denied'],
+    edits: [
+      edit(
+        `${COLLECT}/tag-names.ts`,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source
+        'return { unread: [{ why: problems.get(id) ?? `tag ${id} was not read`, category }] }',
+        'return { unread: [] }',
+      ),
+    ],
+  },
+]

@@ -1,0 +1,77 @@
+// One VM for which calls fail, one tag or category that may not be read: all else goes on in the same session.
+import { LABEL_ZONE } from '../../../controller/types/well-known.ts'
+import { CATEGORIES, FOREIGN_CATEGORIES, zoneOf } from '../model/rest.ts'
+import { scenario } from '../scenario.ts'
+import type { FixedScene } from '../scene.ts'
+
+const calls = (operation: string) =>
+  `rollcall_vcenter_calls_total{vcenter="vc-1",operation="${operation}",outcome="ok"}`
+/** Longer than until everything is read again; milliseconds. */
+const READ_AGAIN = 700_000
+
+const zoneLabel = (scene: FixedScene<string>, name: string) => scene.node(name)?.metadata.labels[LABEL_ZONE]
+
+function hostOf(scene: FixedScene<string>, name: string): string {
+  const { vm } = scene.members.find(({ nodeName }) => nodeName === name) ?? {}
+  if (vm === undefined) throw new Error(`${name} has a VM`)
+  return vm.host
+}
+
+for (const fault of ['read', 'search', 'session'] as const)
+  scenario(
+    `a call about one VM fails: ${fault}`,
+    { nodes: ['bad', 'worker', 'gone', 'canary'] },
+    async (scene, t) => {
+      const { vCenter, cast } = scene
+      const before = await scene.count(calls('CreateListView'))
+      vCenter.faults.set(cast.bad.vm?.moref ?? '', fault)
+      await scene.pass(READ_AGAIN)
+      t.equal(await scene.count(calls('CreateListView')), before, 'nothing is made anew')
+      await scene.nextLeader()
+      scene.joins('new')
+      await scene.settled('new')
+      scene.destroy(cast.gone)
+      await scene.ends(cast.gone)
+      scene.joins('newer')
+      await scene.settled('newer')
+      t.equal(await scene.count(calls('Login')), 1, 'nobody logs in again')
+      t.equal(await scene.count(calls('CreateListView')), 1)
+      t.equal(scene.status('bad')?.identityLevel, 'proven', 'what was verified stands')
+    },
+  )
+
+scenario(
+  'categories of somebody else may not be read',
+  { nodes: ['worker', 'canary'], labels: CATEGORIES },
+  async (scene, t) => {
+    for (const category of FOREIGN_CATEGORIES) scene.vCenter.tagsDenied.add(category)
+    await scene.nextLeader()
+    const { vm } = scene.joins('new')
+    await scene.settled('new')
+    await scene.said('new', { status: 'True', reason: 'Resolved' }, 'TopologyResolved')
+    t.equal(zoneLabel(scene, 'new'), zoneOf(vm?.host ?? ''))
+  },
+)
+
+for (const what of ['host', 'tag'] as const)
+  scenario(
+    `the tags of a nearer object may not be read: ${what}`,
+    { nodes: ['worker', 'canary'], labels: CATEGORIES },
+    async (scene, t) => {
+      const { vCenter } = scene
+      for (const host of ['host-0', 'host-1', 'host-2', 'host-3'])
+        for (const datacenter of ['dc-1', 'dc-2'])
+          vCenter.tagsDenied.add(what === 'tag' ? zoneOf(host) : `${host}.${datacenter}`)
+      const before = zoneLabel(scene, 'worker')
+      t.equal(before, zoneOf(hostOf(scene, 'worker')))
+      await scene.nextLeader()
+      scene.joins('new')
+      await scene.settled('new')
+      await scene.said('new', { status: 'False', reason: 'TagsUnreadable' }, 'TopologyResolved')
+      t.equal(zoneLabel(scene, 'new'), undefined, 'no farther tag is taken')
+      t.equal(zoneLabel(scene, 'worker'), before, 'what stands stays')
+      vCenter.tagsDenied.clear()
+      await scene.said('new', { status: 'True' }, 'TopologyResolved')
+      t.match(zoneLabel(scene, 'new'), /^zone-of-host-/)
+    },
+  )
