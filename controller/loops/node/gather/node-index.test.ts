@@ -90,6 +90,30 @@ t.test('what was verified of a Node is known while it is there', async (t) => {
   t.same(index.addressHolders('10.0.0.5'), [])
 })
 
+t.test(
+  'who shares an address is told of each Node that comes to hold it, and again when that is verified',
+  async (t) => {
+    const index = createNodeIndex(SETTINGS.identity)
+    const addresses = [{ type: 'InternalIP' as const, address: '10.0.0.5' }]
+    const uuids: Record<string, string> = { first: BIOS_UUID, second: NODE_UID }
+    const shown = (name: string) => {
+      const biosUUID = uuids[name] ?? ''
+      const provided = { taints: [], providerID: `vsphere://${biosUUID}` }
+      return node({ name, uid: name, systemUUID: biosUUID, ...provided, addresses })
+    }
+    const verified = (name: string) => {
+      const biosUUID = uuids[name] ?? ''
+      const status = { nodeUID: name, vm: boundVM({ biosUUID }), identityLevel: 'proven' as const, addresses }
+      return report({ name, spec: { ok: true, value: spec({ machine: { serialUUID: biosUUID } }) }, status })
+    }
+    index.node('first', shown('first'))
+    index.report('first', verified('first'))
+    t.ok(index.node('second', shown('second')).concerned.has('first'))
+    t.ok(index.report('second', verified('second')).concerned.has('first'))
+    t.notOk(index.report('second', verified('second')).concerned.has('first'), 'not for ever')
+  },
+)
+
 t.test('of a Node that nobody has verified one address of each kind is known', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   const addresses = [

@@ -22,7 +22,7 @@ export interface IndexChange {
   readonly unused: readonly string[]
   /**
    * Names of the Nodes that point to a machine by a UUID that this change is about, or hold an address that this Node did not
-   * hold before; this Node may be among them.
+   * hold before, or was not verified with; this Node may be among them.
    */
   readonly concerned: ReadonlySet<string>
 }
@@ -92,7 +92,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
 
   function enter(name: string, { node, report }: NodeEntry): IndexChange {
     const before = keys.get(name) ?? NO_KEYS
-    const uidBefore = entries.get(name)?.node?.uid
+    const { node: nodeBefore, boundTo: boundBefore } = entries.get(name) ?? {}
     const known = node && knownNode(node, report, identity)
     const entry = { node, report, boundTo: known?.boundTo }
     const held = latchedNode(name, entry, known)
@@ -107,8 +107,9 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
       entries.set(name, entry)
       keys.set(name, now)
     }
-    if (node?.uid === uidBefore && KEY_KINDS.every((kind) => isSame(now[kind], before[kind])))
-      return NO_CHANGE
+    const isVerified = boundBefore === undefined && known?.boundTo !== undefined
+    const isSameNode = node?.uid === nodeBefore?.uid && !isVerified
+    if (isSameNode && KEY_KINDS.every((kind) => isSame(now[kind], before[kind]))) return NO_CHANGE
     for (const kind of KEY_KINDS) {
       for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
       for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
@@ -117,8 +118,9 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
     const removed = lookedBefore.filter((uuid) => !looked.includes(uuid))
     // Another Node of this name, or one that names another machine: all that point to the same machines are judged anew.
-    const arrived = now.addresses.filter((address) => !before.addresses.includes(address))
-    const another = node?.uid !== uidBefore || !isSame(now.given, before.given)
+    // One that is verified by now holds its addresses in earnest, also those that it has shown before.
+    const arrived = now.addresses.filter((address) => isVerified || !before.addresses.includes(address))
+    const another = node?.uid !== nodeBefore?.uid || !isSame(now.given, before.given)
     const concerned = concernedBy([
       ...added,
       ...removed,
