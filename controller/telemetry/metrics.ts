@@ -4,6 +4,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import type { NodeLoopMetrics } from '../loops/node/loop.ts'
+import { type AgentMetrics, addAgentMetrics } from './agent-metrics.ts'
 import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
@@ -13,6 +14,7 @@ export interface Metrics
   extends VCenterMetrics,
     Omit<NodeMetrics, 'forgetNodes'>,
     WorkMetrics,
+    AgentMetrics,
     Omit<CpiMetrics, 'initialized'>,
     ConfigMetrics {
   /** Whether this replica leads. When it stops leading, metrics that only a leader has are reset. */
@@ -41,6 +43,7 @@ export function createMetrics(options: {
   const { initialized, ...cpi } = addCpiMetrics(registry, lease, clock)
   const nodes = addNodeMetrics(registry, clock, initialized)
   const work = addWorkMetrics(registry)
+  const agents = addAgentMetrics(registry)
   const queueDepth = (read: () => number): void => {
     work.queueDepth(read)
     cpi.queueDepth(read)
@@ -49,6 +52,7 @@ export function createMetrics(options: {
     ...vCenters,
     ...nodes,
     ...work,
+    ...agents,
     ...cpi,
     ...addConfigMetrics(registry),
     ...addApiMetrics(registry),
@@ -62,7 +66,7 @@ export function createMetrics(options: {
       cpi.queueActive(() => [])
       work.policyInForce(() => false)
       work.cpiRuns(() => false)
-      work.agentVersions(() => [])
+      agents.agentVersions(() => [])
     },
     queueDepth,
     text: () => registry.metrics(),
@@ -76,15 +80,9 @@ interface WorkMetrics extends Pick<NodeLoopMetrics, 'reconciled' | 'queueDepth'>
   policyInForce(read: () => boolean): void
   /** Whether Nodes are left to a vSphere CPI, read at each scrape of the leader. */
   cpiRuns(read: () => boolean): void
-  /** The version of each agent that reports, read at each scrape of the leader. */
-  agentVersions(read: () => Iterable<string>): void
   /** Events since the start, read at each scrape. */
   events(read: () => { readonly written: number; readonly dropped: number }): void
 }
-
-/** Versions that are counted by themselves, and what they look like: a node may report any text. */
-const MAX_VERSIONS = 10
-const VERSION = /^\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,24}$/
 
 function addWorkMetrics(registry: Registry): WorkMetrics {
   const registers = [registry]
@@ -133,21 +131,6 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
       this.set(readInterlock() ? 1 : 0)
     },
   })
-  let readVersions: () => Iterable<string> = () => []
-  new Gauge({
-    name: 'rollcall_agents',
-    help: 'Reports of agents by the version of the agent; only on the leader',
-    labelNames: ['version'],
-    registers,
-    collect() {
-      this.reset()
-      const counts = new Map<string, number>()
-      for (const version of readVersions()) counts.set(version, (counts.get(version) ?? 0) + 1)
-      const ofMost = [...counts].toSorted(([, a], [, b]) => b - a)
-      for (const [index, [version, count]] of ofMost.entries())
-        this.inc({ version: index < MAX_VERSIONS && VERSION.test(version) ? version : 'other' }, count)
-    },
-  })
   let readEvents = () => ({ written: 0, dropped: 0 })
   new Counter({
     name: 'rollcall_events_written_total',
@@ -181,9 +164,6 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
     },
     cpiRuns(read) {
       readInterlock = read
-    },
-    agentVersions(read) {
-      readVersions = read
     },
     events(read) {
       readEvents = read
