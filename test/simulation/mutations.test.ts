@@ -11,9 +11,9 @@ import { simulate } from './run.ts'
  */
 const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
-  'precondition BrakeReleased': 11,
+  'precondition BrakeReleased': 15,
   'precondition Confirmed': 2,
-  'precondition ConfirmedJustNow': 1,
+  'precondition ConfirmedJustNow': 2,
   'precondition RateAllows': 11,
   'precondition NotDryRun': 4,
 }
