@@ -433,7 +433,7 @@ export const MACHINE_FAULTS: Faults = {
     })
     return () => machines.destroy(second)
   },
-  /** A new worker takes an address that another is to have, as its own agent says; it has one of its own, as Tools say. */
+  /** The agent of a new worker reports an address that another is to have; VMware Tools report its own. */
   'address-squatted'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
     const folder = random.pick(vCenter.folders)
     const name = `${nodeName}-${machines.all.length}`

@@ -75,7 +75,7 @@ const MALFORMED = (biosUUID: string): readonly string[] => [
 ]
 
 export const NODE_FAULTS: Faults = {
-  /** An older provider, or a person, has written a label by its former name alone, or another value by that one. */
+  /** An older provider or a person has written another value under a label's beta name, most often under that alone. */
   'beta-label-otherwise'({ api, random }, { machine: { nodeName } }) {
     const label = random.pick([LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE])
     const beta = BETA_LABELS[label] ?? label

@@ -176,7 +176,7 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.tagsDenied.delete(host)
     }
   },
-  /** The tag has a name that nobody may read, on the object that is nearest to the VM. */
+  /** The name of the nearest tag may not be read. */
   'tag-denied'(_, { vCenter, machine }) {
     const vm = machine.vm ?? machine.lastVM
     if (vm === undefined) return undefined
@@ -186,12 +186,12 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.tagsDenied.delete(tag)
     }
   },
-  /** Other people share the vCenter, and nobody else may read their categories; it stays so. */
+  /** Other people share the vCenter, and the account may not read their categories; it stays so. */
   'foreign-categories-denied'(_, { vCenter }) {
     for (const category of FOREIGN_CATEGORIES) vCenter.tagsDenied.add(category)
     return undefined
   },
-  /** Calls about one VM fail, and with it all others in them. */
+  /** Calls about one VM fail. */
   'vm-faulty'({ random }, { vCenter, machine }) {
     const moref = machine.vm?.moref
     if (moref === undefined) return undefined

@@ -7,7 +7,7 @@ import { createStopwatch } from './stopwatch.ts'
 
 /**
  * Who waits for an address is initialized soon after the machine that has held it is proven gone; no two Nodes whose machines
- * are there are both said to have one; and who is where vCenter shows it waits for nobody who is not.
+ * are there are both said to have one; and a Node that vCenter shows at an address does not wait for one that it shows elsewhere.
  */
 export function createAddressJudge(): { look(world: World): void } {
   const inVain = createStopwatch('who waits for an address is told', waitsInVain)
@@ -22,7 +22,7 @@ export function createAddressJudge(): { look(world: World): void } {
   }
 }
 
-/** Nodes that wait for an address at which vCenter shows them, while it shows elsewhere whoever has said that it is theirs. */
+/** Nodes that vCenter shows at an address, and that wait for others that it shows elsewhere. */
 function squattedAddresses(world: World): readonly string[] {
   const { api, machines } = world
   return [...api.nodes.values()].flatMap(({ metadata: { name, uid } }) => {

@@ -27,7 +27,7 @@ export function judgeTopology(world: World, by: string, before: StoredNode, afte
   }
 }
 
-/** A label and its former name are never made to differ, and those of a running Node stay, unless they are to follow. */
+/** A label and its beta name are never made to differ, and those of a running Node stay, unless they are to follow. */
 function judgeNames({ judge, settings }: World, by: string, before: StoredNode, after: StoredNode): void {
   const { name, labels: had } = before.metadata
   const { labels } = after.metadata
@@ -39,7 +39,7 @@ function judgeNames({ judge, settings }: World, by: string, before: StoredNode, 
     const values = new Set(names.flatMap((each) => labels[each] ?? []))
     if (written.length > 0 && values.size > 1)
       judge.violate(
-        'a label says what its former name says',
+        'a label says what its beta name says',
         `${by} labels ${name} with ${[...values].join(' and ')}`,
       )
     const lost = written.filter((each) => had[each] !== undefined)

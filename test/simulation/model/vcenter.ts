@@ -52,8 +52,8 @@ export interface VCenterModel {
   /** VMs, by reference, of which the account may read everything but what is essential. */
   readonly reticent: Set<string>
   /**
-   * VMs, by reference, of which one fails: to read it, with all others in the call; to search for it; or to read it alone, as if
-   * there were no session.
+   * What fails of VMs, by reference: `read` fails the whole call, `search` the search for its UUID, and for `session` a read
+   * says of that VM alone that there is no session.
    */
   readonly faults: Map<string, 'read' | 'search' | 'session'>
   /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */

@@ -43,7 +43,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'labels: those of a running Node stay, whatever its former names say',
+    name: 'labels: those of a running Node stay, whatever its beta names say',
     about: ['beta-label-otherwise'],
     edits: [
       edit(
@@ -54,7 +54,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'labels: none is written beside its former name with another value',
+    name: 'labels: none is written beside its beta name with another value',
     about: ['beta-label-otherwise'],
     edits: [
       edit(
@@ -70,7 +70,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'labels: one that is not written for the sake of its former name is told of',
+    name: 'labels: one that is not written because of its beta name is told of',
     about: ['beta-label-otherwise'],
     edits: [
       edit(

@@ -56,10 +56,10 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
   },
   kubelets: {
-    'a running Node has another zone by its former name alone': [
-      'labels: those of a running Node stay, whatever its former names say',
-      'labels: none is written beside its former name with another value',
-      'labels: one that is not written for the sake of its former name is told of',
+    'a running Node has another zone by its beta name alone': [
+      'labels: those of a running Node stay, whatever its beta names say',
+      'labels: none is written beside its beta name with another value',
+      'labels: one that is not written because of its beta name is told of',
     ],
     'a kubelet gives a provider ID that names no VM': [
       'provider ID: one that names no VM lets nothing be initialized',

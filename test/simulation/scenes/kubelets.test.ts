@@ -1,4 +1,4 @@
-// What a kubelet, a person or an older provider has given a Node before: labels by their former names, and a provider ID.
+// What a kubelet, a person or an older provider has given a Node before: labels under their beta names, and a provider ID.
 import { BETA_LABELS, LABEL_ZONE } from '../../../controller/types/well-known.ts'
 import { CATEGORIES } from '../model/rest.ts'
 import { scenario } from '../scenario.ts'
@@ -6,7 +6,7 @@ import { scenario } from '../scenario.ts'
 const BETA_ZONE = BETA_LABELS[LABEL_ZONE] ?? ''
 
 scenario(
-  'a running Node has another zone by its former name alone',
+  'a running Node has another zone by its beta name alone',
   { nodes: ['worker', 'canary'], labels: CATEGORIES },
   async (scene, t) => {
     const node = scene.node('worker')
