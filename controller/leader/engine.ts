@@ -48,9 +48,10 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'wri
 
 /**
  * How long the first decisions wait for what the vCenters answer, milliseconds. Without it each Node would be decided on three
- * times at a start: before its VM is known, before the VM's tags are, and then. Answers about many VMs take longer.
+ * times at a start: before its VM is known, before the VM's tags are, and then. Answers about many VMs take longer; but a
+ * vCenter that hangs must not keep the Nodes of others waiting for long.
  */
-const FIRST_ANSWERS = { least: 2_000, perNode: 2 }
+const FIRST_ANSWERS = { least: 2_000, perNode: 2, most: 10_000 }
 
 /** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends Omit<RunningLoop, 'remarks'> {
@@ -176,7 +177,8 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
       if (inventories.every((inventory) => inventory.settled())) answered.abort()
     }
     noteAnswer()
-    const atMost = Math.max(FIRST_ANSWERS.least, FIRST_ANSWERS.perNode * nodes.size)
+    const { least, perNode, most } = FIRST_ANSWERS
+    const atMost = Math.min(Math.max(least, perNode * nodes.size), most)
     await clock.sleep(atMost, AbortSignal.any([signal, answered.signal]))
     noteAnswer = () => undefined
   }
