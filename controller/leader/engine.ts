@@ -72,8 +72,8 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
   const queue = {
-    add(name: string) {
-      for (const loop of loops) loop.add(name)
+    add(name: string, why?: 'itself') {
+      for (const loop of loops) loop.add(name, why)
     },
   }
   const enqueueConcerned = createInventoryHandler(index, queue)

@@ -69,6 +69,36 @@ t.test('no key is processed twice at once, and none misses a change', async (t) 
   t.equal(runs, 2)
 })
 
+t.test('what only news counts for is asked once the key is not processed any more', async (t) => {
+  let runs = 0
+  let isNews = true
+  const process = async (_: string, clock: HandClock): Promise<ReconcileResult> => {
+    runs++
+    await clock.sleep(5, never)
+    isNews = false
+    return 'done'
+  }
+  const { clock, queue, end } = run(['a'], process, { isNews: () => isNews })
+  await clock.turn(1)
+  queue.addIfNews('a')
+  await clock.turn(1_000)
+  t.equal(runs, 1, 'it was news only until then')
+  queue.addIfNews('a')
+  await clock.turn(1_000)
+  t.equal(runs, 1)
+  queue.add('a')
+  await clock.turn(1)
+  queue.add('a')
+  queue.addIfNews('a')
+  await clock.turn(1_000)
+  t.equal(runs, 3, 'whatever else has changed counts')
+  isNews = true
+  queue.addIfNews('a')
+  await clock.turn(1_000)
+  t.equal(runs, 4)
+  await end()
+})
+
 t.test('at most so many at once', async (t) => {
   let running = 0
   let most = 0

@@ -42,6 +42,8 @@ type Process = (key: string, signal: AbortSignal) => Promise<ReconcileResult>
 /** A work queue: holds each key at most once, with a backoff and a rate limit for each key. */
 export interface WorkQueue {
   add(key: string): void
+  /** The same, if there is news of the key once it is not being processed any more. */
+  addIfNews(key: string): void
   /** Keys that wait for a worker or for their rate limit. A key in backoff does not count. */
   depth(): number
   /** Since when (monotonic) each key that is being processed is. */
@@ -85,19 +87,22 @@ export function createWorkQueue(options: {
     /** How many of them are handled at once, of the queue's concurrency. */
     readonly concurrency: number
   }
+  /** Whether there is news of a key since it was processed last; by default there always is. */
+  readonly isNews?: (key: string) => boolean
   /** Told of what happens to keys. */
   readonly observer?: WorkQueueObserver
   readonly clock: Clock
   readonly random: () => number
 }): WorkQueue {
-  const { clock, random, observer } = options
+  const { clock, random, observer, isNews = () => true } = options
   /** Each with the monotonic time since when it waits. */
   const ready = new Map<string, number>()
   const active = new Map<
     string,
     { readonly since: number; readonly slow: boolean; readonly work: Promise<void> }
   >()
-  const dirty = new Set<string>()
+  /** Keys that were added while they are processed; false where only news of them counts. */
+  const dirty = new Map<string, boolean>()
   const backoffs = new Map<string, Backoff>()
   const delays = new Map<string, Delay>()
   const buckets = createTokenBuckets(options.rate ?? DEFAULT_RATE)
@@ -105,8 +110,13 @@ export function createWorkQueue(options: {
   let ended = false
 
   function add(key: string): void {
-    if (active.has(key)) dirty.add(key)
+    if (active.has(key)) dirty.set(key, true)
     else if (!ready.has(key)) admit(key)
+  }
+
+  function addIfNews(key: string): void {
+    if (active.has(key)) dirty.set(key, dirty.get(key) ?? false)
+    else if (isNews(key)) add(key)
   }
 
   /** Makes a key ready, now or as soon as its rate allows. */
@@ -166,7 +176,9 @@ export function createWorkQueue(options: {
     active.delete(key)
     observer?.ended(clock.monotonic() - since, signal.aborted ? undefined : outcome)
     if (outcome === 'done') backoffs.delete(key)
-    const changed = dirty.delete(key)
+    const added = dirty.get(key)
+    dirty.delete(key)
+    const changed = added === true || (added === false && isNews(key))
     if (changed && !(result === 'requeue' && isSlow(key))) admit(key)
     else if (typeof result === 'object') later(key, result.requeueAfter, 'time')
     else if (result === 'requeue') {
@@ -186,6 +198,7 @@ export function createWorkQueue(options: {
 
   return {
     add,
+    addIfNews,
     depth,
     isIdle: () => active.size === 0 && depth() === 0,
     activeSince: () => [...active.values()].map(({ since }) => since),

@@ -10,8 +10,12 @@ export type LoopPorts = NodeLoopPorts
 
 /** A loop under one configuration. */
 export interface RunningLoop {
-  /** Called with each Node that may have to be looked at again, whatever has changed; before `run`, too. */
-  add(node: string): void
+  /**
+   * Called with each Node that may have to be looked at again, whatever has changed; before `run`, too.
+   *
+   * @param why `itself` where all that changed is the Node or its report: a loop knows what it wrote itself
+   */
+  add(node: string, why?: 'itself'): void
   /** Works until the signal aborts. Called once all that is watched is listed; until then nothing is decided. */
   readonly run: Task
   /** Whether nothing is left to do until something changes or time passes. */

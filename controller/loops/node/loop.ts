@@ -108,6 +108,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,
     slowLane: { concurrency: SLOW_CONCURRENCY, has: (name) => slowLane.has(name) },
+    isNews: (name) => reconciler.isNews(name),
     observer: {
       ...metrics.workQueue,
       ended(worked, outcome) {
@@ -130,7 +131,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
   const brief = writers(SLOW_AFTER, ports.writing)
   const slowLane = createSlowLane({ nodes, reports, brief, patient, clock })
 
-  const { reconcile, run: writeStatuses } = createReconciler({
+  const reconciler = createReconciler({
     sources: { ...ports, node: nodes.get, report: reports.get, settings },
     tracker,
     enqueueProbe: probeQueue.add,
@@ -190,11 +191,18 @@ export function startNodeLoop(ports: NodeLoopPorts) {
 
   const run: Task = async (signal) => {
     if (!signal.aborted) tracker.resume((name) => nodes.get(name) !== undefined)
-    await Promise.all([queue.run(reconcile, signal), probeQueue.run(probe, signal), writeStatuses(signal)])
+    await Promise.all([
+      queue.run(reconciler.reconcile, signal),
+      probeQueue.run(probe, signal),
+      reconciler.run(signal),
+    ])
   }
 
   return {
-    add: queue.add,
+    add(name: string, why?: 'itself') {
+      if (why === 'itself') queue.addIfNews(name)
+      else queue.add(name)
+    },
     isIdle: () => queue.isIdle() && probeQueue.isIdle(),
     problems: () => policyProblem(ports.policy()),
     remarks: () => (lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),

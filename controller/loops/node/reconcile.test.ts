@@ -72,7 +72,7 @@ function setUp(t: Test) {
     recordEvent: (_, { reason }) => events.push(reason),
   }
   const lastingFailures = createLastingFailures(clock)
-  const { reconcile, run } = createReconciler({
+  const { reconcile, isNews, run } = createReconciler({
     sources: sourcesOf({
       node: () => stored.node,
       report: () => stored.report,
@@ -105,7 +105,17 @@ function setUp(t: Test) {
     return running
   })
   const take = () => ({ calls: calls.splice(0), events: events.splice(0), enqueued: enqueued.splice(0) })
-  return { clock, stored, answers, shown, lookups, reconcile: () => reconcile('worker-1'), take }
+  return {
+    clock,
+    stored,
+    server,
+    answers,
+    shown,
+    lookups,
+    reconcile: () => reconcile('worker-1'),
+    isNews: () => isNews('worker-1'),
+    take,
+  }
 }
 
 t.test('a Node loses its taint first; its status follows, and the Events with it', async (t) => {
@@ -124,6 +134,41 @@ t.test('a Node loses its taint first; its status follows, and the Events with it
   await reconcile()
   await clock.turn(100)
   t.same(take(), { calls: [], events: [], enqueued: [] })
+})
+
+t.test('while a status is put off, our own writes are no news', async (t) => {
+  const { clock, stored, server, answers, reconcile, isNews } = setUp(t)
+  t.ok(isNews(), 'nothing was decided yet')
+  await reconcile()
+  t.notOk(isNews(), 'the watch shows nothing new')
+  stored.node = server.node
+  t.notOk(isNews(), 'the watch shows our own write')
+  stored.node = { ...server.node, resourceVersion: '2000' }
+  t.ok(isNews(), 'somebody else has written')
+  stored.node = server.node
+  stored.report = report({ resourceVersion: '201' })
+  t.ok(isNews(), 'the agent has written')
+  await reconcile()
+  t.notOk(isNews())
+  answers.after = Promise.resolve()
+  await clock.turn(100)
+  t.ok(isNews(), 'all of it is written')
+  await reconcile()
+  t.ok(isNews(), 'no status is put off')
+})
+
+t.test('what others wrote while a Node was decided on and written is news', async (t) => {
+  const { stored, server, answers, reconcile, isNews } = setUp(t)
+  answers.onPatch = () => {
+    stored.report = report({ resourceVersion: '201' })
+  }
+  await reconcile()
+  t.ok(isNews(), 'the agent has written')
+  await reconcile()
+  t.notOk(isNews())
+  stored.node = { ...server.node, resourceVersion: '2000', ready: undefined }
+  await reconcile()
+  t.notOk(isNews(), 'the kubelet had written before')
 })
 
 t.test('what changes meanwhile goes into the same write', async (t) => {

@@ -86,6 +86,9 @@ export function createReconciler(options: {
   /** Statuses that could not be written when it was their turn, by the names of their Nodes. */
   const overdue = new Map<string, PendingStatus>()
 
+  /** The versions of Nodes and reports that were decided on, or written since, while a status is put off. */
+  const known = new Map<string, string>()
+
   /** What is wrong shows when the Node is reconciled: then the status is written at once. */
   function reconsider(name: string, pending: PendingStatus): void {
     overdue.set(name, pending)
@@ -146,6 +149,7 @@ export function createReconciler(options: {
   async function reconcile(name: string): Promise<ReconcileResult> {
     // The watch may show a write before it is answered: what that write is to tell would be told twice.
     const waiting = await statuses.settled(name)
+    known.delete(name)
     const notOnRecord = waiting ?? overdue.get(name)
     const pending = notOnRecord && carryOver(name, notOnRecord, nodes.get(name))
     const now = clock.now()
@@ -204,7 +208,10 @@ export function createReconciler(options: {
       // The agent may have written meanwhile.
       const carried = carryOver(name, deferred, nodes.get(name))
       if (carried === undefined) statuses.delete(name)
-      else statuses.put(name, carried)
+      else {
+        statuses.put(name, carried)
+        known.set(name, versionsOf(applied.nodes.at(-1) ?? facts.node, record))
+      }
     } else if (applied.reports.length > 0) {
       statuses.delete(name)
       overdue.delete(name)
@@ -224,6 +231,11 @@ export function createReconciler(options: {
   return {
     reconcile,
     /**
+     * Whether what the watch shows of a Node and its report is news. While its status is put off, our own writes are not: it
+     * is looked at once all of it is written, as the watch shows the status last.
+     */
+    isNews: (name: string) => known.get(name) !== versionsOf(nodes.get(name), reports.get(name)),
+    /**
      * Writes the statuses that were put off, until the signal aborts; those that wait then are written before it ends. Enqueues
      * Nodes whose agents have fallen silent.
      */
@@ -231,6 +243,10 @@ export function createReconciler(options: {
       await Promise.all([statuses.run(signal), lookForSilentAgents(signal)])
     },
   }
+}
+
+function versionsOf(node: Node | undefined, report: NodeReport | undefined): string {
+  return `${node?.resourceVersion} ${report?.resourceVersion}`
 }
 
 /**
