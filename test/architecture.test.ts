@@ -46,7 +46,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   'loops/node/apply': 'agent/shared kubernetes lib loops/node/decide loops/node/facts types',
   'loops/node':
     'agent/shared config kubernetes lib loops/node/apply loops/node/decide loops/node/facts loops/node/gather loops/node/vm-probes types',
-  loops: 'config lib loops/node loops/node/facts',
+  loops: 'config lib loops/node loops/node/facts types',
   telemetry: 'agent/shared config kubernetes lib loops vcenter',
   cpi: 'agent/shared config kubernetes lib telemetry types',
   leader: 'agent/shared config cpi kubernetes lib loops telemetry types vcenter',
