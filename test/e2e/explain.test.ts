@@ -119,7 +119,7 @@ t.test('what may not be read is said, and all else is told', async (t) => {
   })
   const some = await told('explain', 'worker-1', `--kubeconfig=${path}`)
   t.equal(some.code, 1)
-  t.match(some.text, /^Node worker-1 what Rollcall makes of it is not known: NodeReports cannot be read$/m)
+  t.match(some.text, /^Node worker-1 cannot be explained: NodeReports cannot be read$/m)
   t.match(some.text, /^! NodeReports cannot be read: .*403/m)
   t.match(some.text, /^! the Lease of its kubelet cannot be read: .*403/m)
 })

@@ -88,7 +88,7 @@ function summaryOf({ state, level, vm, vCenter, pending }: NodeStatus, leads: bo
     case 'deleting':
       return 'is being deleted'
     case 'unknown':
-      return 'what Rollcall makes of it is not known: NodeReports cannot be read'
+      return 'cannot be explained: NodeReports cannot be read'
     case 'unmanaged':
       return `is left alone by Rollcall${because || ': it has no report, and does not wait for a cloud provider'}`
   }
