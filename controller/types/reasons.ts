@@ -47,6 +47,7 @@ export const REASONS = [
   'DryRun',
   'FamilyMissing',
   'FaultToleranceSecondary',
+  'FinalizersRemain',
   'ForeignProviderID',
   'HeartbeatUnknown',
   'InOtherNetworks',

@@ -82,6 +82,19 @@ t.test('without a report, or one that nobody has decided on', async (t) => {
   t.match(statusOf(node(), report({ spec: broken })), { pending: { reason: 'ReportInvalid' } })
 })
 
+t.test('what keeps a Node that is being deleted', async (t) => {
+  const since = { deleting: true, deletingSince: '2026-03-01T09:00:00Z' }
+  const { node, report } = initialized()
+  t.match(statusOf({ ...node, ...since, finalizers: ['example.com/x'] }, report), {
+    state: 'deleting',
+    pending: {
+      reason: 'FinalizersRemain',
+      message: /its finalizer example\.com\/x is not removed; .*kubectl patch/,
+    },
+  })
+  t.match(statusOf({ ...node, ...since, finalizers: [] }, report), { state: 'deleting', pending: undefined })
+})
+
 t.test('where reports cannot be read, nothing is said of a Node but what it says itself', async (t) => {
   t.match(statusOf(initialized().node, 'unread'), {
     state: 'unknown',

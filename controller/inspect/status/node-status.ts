@@ -10,6 +10,7 @@ import {
   specOf,
 } from '../../loops/node/facts/previous-status.ts'
 import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
+import { deletionHangs } from '../../loops/node/facts/removal.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
 import { LABEL_REGION, LABEL_ZONE } from '../../types/well-known.ts'
@@ -91,7 +92,7 @@ function judge(
   report: NodeReport | undefined | 'unread',
   conditions: readonly Condition[],
 ): Pick<NodeStatus, 'state' | 'pending'> {
-  if (node.deleting) return { state: 'deleting', pending: undefined }
+  if (node.deleting) return { state: 'deleting', pending: keptBy(node) }
   if (report === 'unread') return { state: 'unknown', pending: undefined }
   if (report === undefined) return withoutReport(node)
   const find = (type: ConditionType) => conditions.find((each) => each.type === type)
@@ -125,6 +126,12 @@ function judge(
     .map(find)
     .find((each) => each !== undefined && each.status !== 'True' && each.reason !== 'NotConfigured')
   return { state: 'initialized', pending: told ? pendingOf(told) : undecided(node, report, conditions) }
+}
+
+function keptBy(node: Node): NodeStatus['pending'] {
+  const message = node.finalizers.length === 0 ? undefined : deletionHangs(node)
+  const reason: Reason = 'FinalizersRemain'
+  return message === undefined ? undefined : { condition: undefined, reason, message }
 }
 
 function withoutReport(node: Node): Pick<NodeStatus, 'state' | 'pending'> {
