@@ -32,7 +32,7 @@ export const MAX_UNREADABLE = 16
 /** Seconds between two reports where one does not say; the agent adds up to an eighth at random. */
 export const DEFAULT_REFRESH_SECONDS = 180
 /** No report is believed that asks for more patience. */
-export const MAX_REFRESH_SECONDS = 86_400
+const MAX_REFRESH_SECONDS = 86_400
 
 /** Annotation of a report: RFC 3339, when the agent wrote it, so that a report which says nothing new is a sign of life too. */
 export const ANNOTATION_REPORTED_AT = 'rollcall.dev/reported-at'
