@@ -132,6 +132,26 @@ t.test('a trouble that changes goes on, and is told once as each of what it is f
   end()
 })
 
+t.test(
+  'a key that names many objects takes little room, and is still the same for the next leader',
+  async (t) => {
+    const many = { ...DOWN, key: 'dc '.repeat(20_000), message: 'm' }
+    const first = setUp()
+    void first.lead('a')
+    first.has(many, { ...many, key: `${many.key}another`, message: 'n' })
+    await first.clock.turn(12_000)
+    t.match(first.record()?.troubles, [{ message: 'm' }, { message: 'n' }])
+    first.end()
+    const next = setUp(first.clock, first.lease.annotations)
+    void next.lead('b')
+    next.has(many)
+    await next.clock.turn(14_000)
+    t.match(next.record(), { by: 'b', troubles: [{ since: '2026-01-01T00:00:02Z' }] })
+    t.equal(next.events.length, 0)
+    next.end()
+  },
+)
+
 t.test('what comes and goes does not keep the rest from being told for ever', async (t) => {
   const { clock, lead, record, has, end } = setUp()
   void lead('a')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { timestamp } from '../../agent/shared/node-report.ts'
 import { attempt } from '../../agent/shared/result.ts'
@@ -11,6 +12,8 @@ import { type Basics, every, type Task } from '../lib/tasks.ts'
 import { withoutNumbers } from '../lib/without-numbers.ts'
 import type { Trouble } from '../types/trouble.ts'
 
+/** Longest key in the record. */
+const MAX_KEY = 128
 /** Milliseconds between two looks. */
 const INTERVAL = 2_000
 /**
@@ -82,7 +85,10 @@ export function tellTroubles(
     if (troubles === undefined) return undefined
     const now = clock.monotonic()
     begun ??= now
-    look(troubles, now)
+    look(
+      troubles.map((each) => ({ ...each, key: shortKey(each.key) })),
+      now,
+    )
     const all = [...seen.values()]
     const lasting = all.filter(({ since }) => now - since >= SETTLES)
     // Before the first record it is better to wait than to say that there are none.
@@ -141,6 +147,11 @@ export function tellTroubles(
     clock,
     random,
   )
+}
+
+/** In the record there is no room for a key that names many objects. */
+function shortKey(key: string): string {
+  return key.length <= MAX_KEY ? key : createHash('sha256').update(key).digest('hex')
 }
 
 /** Milliseconds between two comparisons of clocks. */

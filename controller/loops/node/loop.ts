@@ -225,5 +225,6 @@ function unprovable({
   const { reason, message } = proof.failure
   const what = `vCenter ${vCenter}: ${reason}, so that Nodes whose VMs are gone are kept`
   const text = `${what}; see the condition DeletionPossible of NodeReports`
-  return [{ key: text, text, message: `${what}: ${message}` }]
+  // Whatever the reason is now: one that changes is the same trouble.
+  return [{ key: `proof in ${vCenter}`, text, message: `${what}: ${message}` }]
 }
