@@ -168,7 +168,9 @@ function sayWhen(reportedAt: string, facts: ExplainFacts): string {
  * Lease. Undefined where that is not known.
  */
 function presentThere({ node, kubelet, now }: ExplainFacts): number | undefined {
-  if (kubelet === undefined || kubelet === 'unread') return undefined
+  // Nothing speaks against it.
+  if (kubelet === undefined) return now
+  if (kubelet === 'unread') return undefined
   const renewed = Date.parse(kubelet.renewTime)
   if (Math.abs(now - renewed) <= MAX_SKEW) return now
   return node.ready?.status === 'True' && Number.isFinite(renewed) ? renewed : undefined

@@ -369,6 +369,11 @@ t.test('a machine whose clock is wrong is not called silent', async (t) => {
     /of agent 0\.1\.0, at 2026-03-01T09:49:00Z by its own clock:/,
     'whether that is right is not known',
   )
+  t.match(step(explain({ node, report }, { kubelet: undefined }), 'report')?.says[0], /, 5s ago:/)
+  t.match(
+    step(explain({ node, report }, { kubelet: 'unread' }), 'report')?.says[0],
+    /, at \S+ by its own clock:/,
+  )
   const ahead = report && { ...report, reportedAt: '2026-03-01T10:10:00Z' }
   t.match(step(explain({ node, report: ahead }), 'report')?.says, [
     /of agent 0\.1\.0, at 2026-03-01T10:10:00Z by its own clock, which is minutes ahead of that of the API server:/,
