@@ -293,7 +293,8 @@ function remember<T extends Node | NodeReport>(
 ): void {
   let last = before
   for (const answer of answers) {
-    writes.wrote(last, answer)
-    last = answer
+    const kept = compact(answer)
+    writes.wrote(last, kept)
+    last = kept
   }
 }
