@@ -1,8 +1,9 @@
 /** `npm run simulate`: the controller's real code in a world that fails, by seeds. */
 import { MUTATIONS } from './mutations/all.ts'
 import { tryMutation } from './mutations/try.ts'
+import { isNoticedInScene } from './mutations/try-scene.ts'
 import { HELP, parseOptions, type SimulationArguments } from './options.ts'
-import { brokenLines, seriesLines, trialLine } from './print.ts'
+import { brokenLines, sceneLine, seriesLines, trialLine } from './print.ts'
 import { simulateSeries } from './series.ts'
 
 const MOST_BROKEN = 5
@@ -27,6 +28,12 @@ async function tryMutations({ seed, steps, only }: SimulationArguments): Promise
   const mutations = MUTATIONS.filter(({ name }) => name.includes(only))
   let missed = 0
   for (const mutation of mutations) {
+    if (mutation.inSceneAlone) {
+      const isNoticed = await isNoticedInScene(mutation)
+      if (!isNoticed) missed++
+      print([sceneLine(mutation, isNoticed)])
+      continue
+    }
     const trial = await tryMutation(mutation, { seed, steps })
     if (trial.caught === undefined) missed++
     print([trialLine(mutation, trial)])

@@ -55,5 +55,14 @@ export function trialLine({ name }: Mutation, { tried, caught, failure }: Trial)
     caught === undefined
       ? (failure ?? `NOT NOTICED in ${tried.toLocaleString('en')} steps`)
       : `seed ${caught.seed}, step ${caught.step}: ${caught.promise}`
+  return withoutLine(name, outcome)
+}
+
+/** The same of one that only a fixed scene can notice. */
+export function sceneLine({ name }: Mutation, isNoticed: boolean): string {
+  return withoutLine(name, isNoticed ? 'in its fixed scene' : 'NOT NOTICED in its fixed scene')
+}
+
+function withoutLine(name: string, outcome: string): string {
   return `without ${name.padEnd(58)} ${outcome}`
 }

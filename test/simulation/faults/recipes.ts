@@ -325,6 +325,7 @@ const SHARED: readonly (readonly Ingredient[])[] = [
   [{ kind: 'foreign-categories-denied' }, { kind: 'replica-killed', at: 0.1 }],
   [{ kind: 'address-squatted' }],
   [{ kind: 'address-squatted' }, { kind: 'replica-killed', at: 0.3 }],
+  [{ kind: 'address-squatted' }, { kind: 'two-at-one-address' }],
   [{ kind: 'beta-label-otherwise' }],
   [{ kind: 'beta-label-otherwise' }, { kind: 'vm-moved', at: 0.2 }],
   [{ kind: 'provider-id-malformed' }],

@@ -131,6 +131,17 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'addresses: who shares one is looked at again when the other is verified with it',
+    about: ['address-squatted'],
+    edits: [
+      edit(
+        'controller/loops/node/gather/node-index.ts',
+        'isVerified || !before.addresses.includes(address)',
+        '!before.addresses.includes(address)',
+      ),
+    ],
+  },
+  {
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(

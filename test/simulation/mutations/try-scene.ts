@@ -1,11 +1,20 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Mutation } from './mutation.ts'
+import { NOTICED_IN } from './scenes.ts'
 
 /** A fixed scene, by its file in `scenes/`, without the ending, and the name of its test. */
 export interface NamedScene {
   readonly file: string
   readonly name: string
+}
+
+/** Whether a fixed scene that is to notice a mutation fails on code with it. */
+export async function isNoticedInScene(mutation: Mutation): Promise<boolean> {
+  for (const [file, scenes] of Object.entries(NOTICED_IN))
+    for (const [name, mutations] of Object.entries(scenes))
+      if (mutations.includes(mutation.name) && (await failsIn(mutation, { file, name }))) return true
+  return false
 }
 
 const PRELOAD = new URL('preload.ts', import.meta.url).href

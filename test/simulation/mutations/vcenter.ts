@@ -40,6 +40,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'one object: where it makes a read of all fail, each is read by itself',
+    inSceneAlone: true,
     edits: [
       edit(
         'controller/vcenter/list-and-watch.ts',
