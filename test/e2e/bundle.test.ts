@@ -5,8 +5,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import type { VCenterRecording } from '../../controller/inspect/bundle/record-vcenter.ts'
-import { until } from '../fixtures/until.ts'
 import { vsphereConf } from '../world/controller.ts'
+import { lease } from '../world/leadership.ts'
 import { builtProgram, startProgram } from '../world/program.ts'
 import { LABELS, openStage } from '../world/stage.ts'
 
@@ -20,24 +20,16 @@ const config = vsphereConf(vcsim, { labels: LABELS, datacenters: ['DC0'] })
 const controller = await stage.controller({ config })
 await stage.initialized('worker-1')
 // A second vCenter, of which a Secret has what must not be seen.
-const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/rollcall-controller'
 const SECRETS = '/api/v1/namespaces/kube-system/secrets'
-const encoded = (text: string) => Buffer.from(text).toString('base64')
 await cluster.request('POST', SECRETS, {
-  apiVersion: 'v1',
-  kind: 'Secret',
   metadata: { name: 'edge' },
-  data: { '127.0.0.1.username': encoded(USER_IN_SECRET), '127.0.0.1.password': encoded(PASSWORD_IN_SECRET) },
+  stringData: { '127.0.0.1.username': USER_IN_SECRET, '127.0.0.1.password': PASSWORD_IN_SECRET },
 })
 await cluster.request('POST', SECRETS, {
-  apiVersion: 'v1',
-  kind: 'Secret',
   metadata: { name: 'shared' },
-  data: {
-    '127.0.0.2.vc-session-manager-url': encoded(
-      'https://planted-url-user:planted-url-pw@127.0.0.2:1/planted-path',
-    ),
-    '127.0.0.2.vc-session-manager-token': encoded('planted-manager-token'),
+  stringData: {
+    '127.0.0.2.vc-session-manager-url': 'https://planted-url-user:planted-url-pw@127.0.0.2:1/planted-path',
+    '127.0.0.2.vc-session-manager-token': 'planted-manager-token',
   },
 })
 const file = join(stage.dir, 'with-secret.conf')
@@ -58,20 +50,10 @@ await writeFile(
     `users:\n  - name: other\n    user: {token: ${TOKEN}}`,
   ),
 )
-await cluster.request(
-  'PATCH',
-  '/api/v1/nodes/worker-1',
-  { metadata: { annotations: { planted: TOKEN } } },
-  { contentType: 'application/merge-patch+json' },
-)
-const holder = await until('a leader', async () => {
-  const { body } = await cluster.request('GET', LEASE)
-  return (body as { spec?: { holderIdentity?: string } }).spec?.holderIdentity
-})
+await stage.patch('worker-1', { metadata: { annotations: { planted: TOKEN } } })
+const { holderIdentity } = await lease(cluster)
 await cluster.request('POST', '/api/v1/namespaces/kube-system/pods', {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name: holder.replace(/_[^_]*$/, '') },
+  metadata: { name: holderIdentity.replace(/_[^_]*$/, '') },
   spec: { automountServiceAccountToken: false, containers: [{ name: 'controller', image: 'x' }] },
 })
 const env = {
@@ -80,18 +62,6 @@ const env = {
   NO_PROXY: '127.0.0.1',
 }
 const PLANTED = [PASSWORD, USER_IN_SECRET, PASSWORD_IN_SECRET, 'planted-', TOKEN]
-
-async function bundle(...args: readonly string[]) {
-  const all = ['bundle', `--config=${file}`, `--kubeconfig=${kubeconfig}`, ...args]
-  await using program = startProgram({ command: await builtProgram('rollcall-controller'), args: all, env })
-  const { code } = await program.ended
-  return { code, text: program.stdout.join('\n'), said: program.stderr.join('\n'), output: program.output() }
-}
-
-/** As text and as each form that it could be written in. */
-function holds(text: string, secret: string): boolean {
-  return [secret, JSON.stringify(secret).slice(1, -1), encoded(secret)].some((form) => text.includes(form))
-}
 
 t.test('one file has all that a report needs, and no secret', async (t) => {
   const path = join(stage.dir, 'bundle.txt')
@@ -213,3 +183,17 @@ t.test('it is shown, and written when a person says so', async (t) => {
 })
 
 t.teardown(() => controller.kill('SIGTERM'))
+
+async function bundle(...args: readonly string[]) {
+  const all = ['bundle', `--config=${file}`, `--kubeconfig=${kubeconfig}`, ...args]
+  await using program = startProgram({ command: await builtProgram('rollcall-controller'), args: all, env })
+  const { code } = await program.ended
+  return { code, text: program.stdout.join('\n'), said: program.stderr.join('\n'), output: program.output() }
+}
+
+/** As text and as each form that it could be written in. */
+function holds(text: string, secret: string): boolean {
+  return [secret, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')].some((form) =>
+    text.includes(form),
+  )
+}

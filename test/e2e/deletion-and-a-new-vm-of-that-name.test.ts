@@ -22,16 +22,6 @@ const stage = await openPlay(
 const { cluster, nodes, vcsim } = stage
 const { between } = stage.cast
 
-/** How many deletions of Nodes the API server has refused. */
-async function refusals(): Promise<number> {
-  const { body } = await cluster.request<string>('GET', '/metrics')
-  return body
-    .split('\n')
-    .filter((line) => /^apiserver_request_total\{/.test(line) && /resource="nodes"/.test(line))
-    .filter((line) => /verb="DELETE"/.test(line) && /code="4\d\d"/.test(line))
-    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
-}
-
 t.test('between the last confirmation and the deletion, which comes too late', async (t) => {
   await loseHeartbeats(cluster, between.name)
   const before = await refusals()
@@ -51,3 +41,13 @@ t.test('between the last confirmation and the deletion, which comes too late', a
   await deletionsCounted(stage.leader, 'main', 0)
   t.same(eventsOfReason(stage, between.name, 'NodeDeleted'), [])
 })
+
+/** How many deletions of Nodes the API server has refused. */
+async function refusals(): Promise<number> {
+  const { body } = await cluster.request<string>('GET', '/metrics')
+  return body
+    .split('\n')
+    .filter((line) => /^apiserver_request_total\{/.test(line) && /resource="nodes"/.test(line))
+    .filter((line) => /verb="DELETE"/.test(line) && /code="4\d\d"/.test(line))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}

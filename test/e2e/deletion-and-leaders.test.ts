@@ -10,29 +10,6 @@ import type { Stage } from '../world/stage.ts'
 
 t.jobs = 2
 
-/** A leader that has every proof in hand, and is held by a person's wish alone; another stands by. */
-async function proven(
-  t: Test,
-  lifecycle: NonNullable<ControllerProcessOptions['lifecycle']>,
-  controller?: PlayOptions['controller'],
-) {
-  const play = await openPlay(t, ['gone', 'canary'], lifecycle, {
-    vms: 3,
-    controller: async (stage) => ({ identity: 'old', ...(await controller?.(stage)) }),
-  })
-  const next = await play.controller({ identity: 'next', lifecycle, until: 'answering' })
-  const deletions = await countRequests(play.cluster, { verb: 'DELETE', resource: 'nodes' })
-  await until('the other knows who leads', () => standsBy(next, 'old'))
-  await wish(play, 'gone', 'hold')
-  await play.destroy(play.cast.gone)
-  await deletionPending(play, 'gone', {
-    status: 'True',
-    reason: 'DeletionHeld',
-    message: /kept for now: the annotation [^;]*; [^;]*$/,
-  })
-  return { ...play, old: play.leader, next, deletions }
-}
-
 t.test(
   'cut off, it deletes nothing, not even when what it sent arrives late',
   { buffered: true },
@@ -82,3 +59,26 @@ t.test(
     t.ok(play.nodes.last('canary'))
   },
 )
+
+/** A leader that has every proof in hand, and is held by a person's wish alone; another stands by. */
+async function proven(
+  t: Test,
+  lifecycle: NonNullable<ControllerProcessOptions['lifecycle']>,
+  controller?: PlayOptions['controller'],
+) {
+  const play = await openPlay(t, ['gone', 'canary'], lifecycle, {
+    vms: 3,
+    controller: async (stage) => ({ identity: 'old', ...(await controller?.(stage)) }),
+  })
+  const next = await play.controller({ identity: 'next', lifecycle, until: 'answering' })
+  const deletions = await countRequests(play.cluster, { verb: 'DELETE', resource: 'nodes' })
+  await until('the other knows who leads', () => standsBy(next, 'old'))
+  await wish(play, 'gone', 'hold')
+  await play.destroy(play.cast.gone)
+  await deletionPending(play, 'gone', {
+    status: 'True',
+    reason: 'DeletionHeld',
+    message: /kept for now: the annotation [^;]*; [^;]*$/,
+  })
+  return { ...play, old: play.leader, next, deletions }
+}

@@ -15,25 +15,6 @@ const [ours, theirs, running, silent] = await verified(stage, 'ours', 'theirs', 
 await watched(stage)
 const FINALIZERS = ['controller.cattle.io/cluster-provisioner-controller', 'example.com/hangs']
 
-/** As its kubelet may. */
-async function keep(name: string): Promise<void> {
-  const kubelet = await cluster.as(kubeletIdentity(name))
-  const { status } = await kubelet.request(
-    'PATCH',
-    `/api/v1/nodes/${name}`,
-    { metadata: { finalizers: FINALIZERS } },
-    { contentType: 'application/merge-patch+json' },
-  )
-  await kubelet.close()
-  if (status !== 200) throw new Error(`no finalizers for Node ${name}: ${status}`)
-}
-
-/** A new machine with the address of another, whose agent has said so once. */
-async function successorOf(of: { readonly name: string; readonly address: string }) {
-  const member = await stage.reported(`next-of-${of.name}`, { addresses: [`${of.address}/24`] })
-  return member
-}
-
 const isKept = (name: string) => nodes.last(name)?.metadata.deletionTimestamp !== undefined
 const saysThatItHangs = (name: string, of: string) => {
   const said = condition(reports.last(name), 'AddressesResolved')
@@ -97,3 +78,22 @@ t.test('those that hang hold no other deletion', async (t) => {
   await nodes.until('it is deleted, alone in its wave', () => nodes.last(silent.name) === undefined)
   t.ok(isKept(ours.name) && isKept(theirs.name))
 })
+
+/** As its kubelet may. */
+async function keep(name: string): Promise<void> {
+  const kubelet = await cluster.as(kubeletIdentity(name))
+  const { status } = await kubelet.request(
+    'PATCH',
+    `/api/v1/nodes/${name}`,
+    { metadata: { finalizers: FINALIZERS } },
+    { contentType: 'application/merge-patch+json' },
+  )
+  await kubelet.close()
+  if (status !== 200) throw new Error(`no finalizers for Node ${name}: ${status}`)
+}
+
+/** A new machine with the address of another, whose agent has said so once. */
+async function successorOf(of: { readonly name: string; readonly address: string }) {
+  const member = await stage.reported(`next-of-${of.name}`, { addresses: [`${of.address}/24`] })
+  return member
+}

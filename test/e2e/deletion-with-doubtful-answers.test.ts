@@ -16,70 +16,14 @@ const lifecycle = { ...QUICK, absentFor: `${ABSENT_FOR}ms`, maxAbsentShare: '100
 const isFound = ({ reports }: Play, name: string) =>
   condition(reports.last(name), 'VMFound')?.status === 'True'
 
-interface Doubt {
-  readonly what: string
-  readonly fault: (vm: VcsimVM) => VcsimFault
-  /** Of the condition. */
-  readonly reason: string
-}
-
-/** Each breaks the row of proofs. Those of one round are tried at once, each on a VM of its own. */
-const ROUNDS: readonly (readonly Doubt[])[] = [
-  [
-    {
-      what: 'the VM may not be read',
-      fault: ({ ref: object }) => ({
-        operation: 'RetrievePropertiesEx',
-        object,
-        kind: 'fault',
-        fault: 'NoPermission',
-      }),
-      reason: 'NoPermission',
-    },
-    {
-      what: 'the reading of the VM is reset',
-      fault: ({ ref: object }) => ({ operation: 'RetrievePropertiesEx', object, kind: 'reset' }),
-      reason: 'Unreachable',
-    },
-    {
-      what: 'of the VM comes half a document',
-      fault: ({ ref: object }) => ({ operation: 'RetrievePropertiesEx', object, kind: 'truncate' }),
-      reason: 'MalformedAnswer',
-    },
-    {
-      what: 'the search by instance UUID is answered with 503',
-      fault: ({ instanceUuid: object }) => ({
-        operation: 'FindAllByUuid',
-        object,
-        kind: 'status',
-        status: 503,
-      }),
-      reason: 'Unavailable',
-    },
-  ],
-  [
-    {
-      what: 'the question for privileges is reset',
-      fault: () => ({ operation: 'HasPrivilegeOnEntities', kind: 'reset' }),
-      reason: 'Unreachable',
-    },
-  ],
-  [
-    {
-      what: 'no search finds anything, not even what is there',
-      fault: () => ({ operation: 'FindAllByUuid', kind: 'empty' }),
-      reason: 'CanaryNotFound',
-    },
-  ],
-]
-
 t.test('an answer in a row of proofs is in doubt', { buffered: true }, async (t) => {
-  const names = ROUNDS.map((round, i) => round.map((_, j) => `worker-${i}-${j}`))
+  const all = rounds()
+  const names = all.map((round, i) => round.map((_, j) => `worker-${i}-${j}`))
   const play = await openPlay(t, ['canary', ...names.flat()], lifecycle)
   const { nodes, vcsim } = play
   await loseHeartbeats(play.cluster, ...names.flat())
 
-  for (const [i, round] of ROUNDS.entries()) {
+  for (const [i, round] of all.entries()) {
     const cases = round.flatMap((doubt, j) => {
       const member = play.cast[names[i]?.[j] ?? '']
       return member === undefined ? [] : [{ ...doubt, ...member }]
@@ -170,3 +114,62 @@ t.test(
     })
   },
 )
+
+interface Doubt {
+  readonly what: string
+  readonly fault: (vm: VcsimVM) => VcsimFault
+  /** Of the condition. */
+  readonly reason: string
+}
+
+/** Each breaks the row of proofs. Those of one round are tried at once, each on a VM of its own. */
+function rounds(): readonly (readonly Doubt[])[] {
+  return [
+    [
+      {
+        what: 'the VM may not be read',
+        fault: ({ ref: object }) => ({
+          operation: 'RetrievePropertiesEx',
+          object,
+          kind: 'fault',
+          fault: 'NoPermission',
+        }),
+        reason: 'NoPermission',
+      },
+      {
+        what: 'the reading of the VM is reset',
+        fault: ({ ref: object }) => ({ operation: 'RetrievePropertiesEx', object, kind: 'reset' }),
+        reason: 'Unreachable',
+      },
+      {
+        what: 'of the VM comes half a document',
+        fault: ({ ref: object }) => ({ operation: 'RetrievePropertiesEx', object, kind: 'truncate' }),
+        reason: 'MalformedAnswer',
+      },
+      {
+        what: 'the search by instance UUID is answered with 503',
+        fault: ({ instanceUuid: object }) => ({
+          operation: 'FindAllByUuid',
+          object,
+          kind: 'status',
+          status: 503,
+        }),
+        reason: 'Unavailable',
+      },
+    ],
+    [
+      {
+        what: 'the question for privileges is reset',
+        fault: () => ({ operation: 'HasPrivilegeOnEntities', kind: 'reset' }),
+        reason: 'Unreachable',
+      },
+    ],
+    [
+      {
+        what: 'no search finds anything, not even what is there',
+        fault: () => ({ operation: 'FindAllByUuid', kind: 'empty' }),
+        reason: 'CanaryNotFound',
+      },
+    ],
+  ]
+}

@@ -27,17 +27,33 @@ const attachments = await record<AnyObject & { metadata: { deletionTimestamp?: s
 )
 t.teardown(() => attachments.close())
 
-/** Resolves with the UID of the object. */
-async function send(method: 'POST' | 'PATCH', path: string, body: object): Promise<string | undefined> {
-  const { status, body: answer } = await cluster.request<{ message?: string; metadata?: { uid: string } }>(
-    method,
-    path,
-    body,
-    ...(method === 'PATCH' ? [MERGE] : []),
+t.test('the volume is free before the Node is gone', async (t) => {
+  const manager = await startControllerManager(cluster, [
+    // The next one finds a Node's pods by an index that this one makes.
+    'node-lifecycle-controller',
+    'taint-eviction-controller',
+    'pod-garbage-collector-controller',
+    'persistentvolume-attach-detach-controller',
+  ])
+  t.teardown(() => manager[Symbol.asyncDispose]())
+  await startPodWithVolume(gone.name)
+  await attachments.until('it is being attached', () => attachments.versions.length > 0)
+  const name = attachments.versions[0]?.object.metadata.name ?? ''
+  await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: [FINALIZER] } })
+  await send('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true } })
+
+  await play.vanish(gone)
+  await deletionPending(play, gone.name, { status: 'True', reason: 'VolumesAttached' })
+  t.ok(pods.last('database'), 'its pod is there until then')
+  await pods.until('the pod is deleted', () => pods.last('database') === undefined)
+  await attachments.until(
+    'it is being detached',
+    () => attachments.last(name)?.metadata.deletionTimestamp !== undefined,
   )
-  if (status >= 300) throw new Error(`${method} ${path} is refused (${status}): ${answer.message}`)
-  return answer.metadata?.uid
-}
+  t.ok(nodes.last(gone.name), 'the Node waits for the driver')
+  await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } })
+  await play.ends(gone)
+})
 
 async function startPodWithVolume(nodeName: string): Promise<void> {
   const storage = { storage: '1Gi' }
@@ -85,30 +101,14 @@ async function startPodWithVolume(nodeName: string): Promise<void> {
   })
 }
 
-t.test('the volume is free before the Node is gone', async (t) => {
-  const manager = await startControllerManager(cluster, [
-    // The next one finds a Node's pods by an index that this one makes.
-    'node-lifecycle-controller',
-    'taint-eviction-controller',
-    'pod-garbage-collector-controller',
-    'persistentvolume-attach-detach-controller',
-  ])
-  t.teardown(() => manager[Symbol.asyncDispose]())
-  await startPodWithVolume(gone.name)
-  await attachments.until('it is being attached', () => attachments.versions.length > 0)
-  const name = attachments.versions[0]?.object.metadata.name ?? ''
-  await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: [FINALIZER] } })
-  await send('PATCH', `${ATTACHMENTS}/${name}/status`, { status: { attached: true } })
-
-  await play.vanish(gone)
-  await deletionPending(play, gone.name, { status: 'True', reason: 'VolumesAttached' })
-  t.ok(pods.last('database'), 'its pod is there until then')
-  await pods.until('the pod is deleted', () => pods.last('database') === undefined)
-  await attachments.until(
-    'it is being detached',
-    () => attachments.last(name)?.metadata.deletionTimestamp !== undefined,
+/** Resolves with the UID of the object. */
+async function send(method: 'POST' | 'PATCH', path: string, body: object): Promise<string | undefined> {
+  const { status, body: answer } = await cluster.request<{ message?: string; metadata?: { uid: string } }>(
+    method,
+    path,
+    body,
+    ...(method === 'PATCH' ? [MERGE] : []),
   )
-  t.ok(nodes.last(gone.name), 'the Node waits for the driver')
-  await send('PATCH', `${ATTACHMENTS}/${name}`, { metadata: { finalizers: null } })
-  await play.ends(gone)
-})
+  if (status >= 300) throw new Error(`${method} ${path} is refused (${status}): ${answer.message}`)
+  return answer.metadata?.uid
+}

@@ -33,17 +33,6 @@ t.teardown(() => cluster.request('DELETE', '/apis/apps/v1/namespaces/kube-system
 let cpi = await neighbor()
 await stage.controller({ require: 'asserted' })
 
-/** The addresses of the members of a pool, in their order. */
-function members(): readonly string[] {
-  const [pool] = nsx.objects('lb-pools')
-  const list = (pool?.members ?? []) as readonly { readonly ip_address: string }[]
-  return list.map(({ ip_address }) => ip_address).sort()
-}
-
-function routes(): readonly unknown[] {
-  return nsx.objects('static-routes').map(({ network }) => network)
-}
-
 t.test('a Node that registers without an address becomes a member of a pool', async (t) => {
   const first = await join('worker-1', '10.244.1.0/24')
   await applyManifest(cluster, {
@@ -90,4 +79,15 @@ async function neighbor(): Promise<Program> {
   const started = await startCPI({ cluster, dir, config, args: ['-v=4', ...ARGS] })
   t.teardown(() => started.stop())
   return started
+}
+
+/** The addresses of the members of a pool, in their order. */
+function members(): readonly string[] {
+  const [pool] = nsx.objects('lb-pools')
+  const list = (pool?.members ?? []) as readonly { readonly ip_address: string }[]
+  return list.map(({ ip_address }) => ip_address).sort()
+}
+
+function routes(): readonly unknown[] {
+  return nsx.objects('static-routes').map(({ network }) => network)
 }
