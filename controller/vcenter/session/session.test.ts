@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { pino } from 'pino'
@@ -5,11 +6,13 @@ import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
+import type { PropertyReader } from '../collect/retrieve-properties.ts'
 import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
+import { readXML } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import { createSession } from './session.ts'
@@ -243,6 +246,57 @@ t.test('with a session manager a session is cloned, each with a ticket of its ow
   t.same(asked, Array(2).fill('https://manager.test/hunter hunter-token'))
   const clones = connection.requests.filter((each) => operationOf(each) === 'CloneSession')
   t.match(clones[1]?.body, /<cloneTicket>t&lt;2</)
+})
+
+t.test('a clone may take as long as a login, and is reported meanwhile', async (t) => {
+  const slow = Promise.withResolvers<void>()
+  const { session, signal, connection } = setUp(
+    { CloneSession: () => slow.promise.then(() => CLONED) },
+    {
+      config: BY_MANAGER,
+      requestTicket: async () => new Secret('ticket'),
+      timings: { ...TIMINGS, callDeadline: 20 },
+      onSlowLogin: () => slow.resolve(),
+    },
+  )
+  await session.ensure(signal)
+  t.match(
+    connection.requests.find((each) => operationOf(each) === 'CloneSession'),
+    { deadline: TIMINGS.loginDeadline },
+  )
+})
+
+t.test('the answer to a clone is lost: the session of the next one ends that of the first', async (t) => {
+  const { session, signal, connection } = setUp(
+    {
+      CloneSession: (attempt) => (attempt === 1 ? { status: 504, body: '' } : CLONED),
+      TerminateSession: () => ({ body: soap('<TerminateSessionResponse/>') }),
+    },
+    { config: BY_MANAGER, requestTicket: async () => new Secret('ticket') },
+  )
+  await t.rejects(session.ensure(signal), { reason: 'TimedOut', message: /504/ })
+  t.ok(session.mayHaveLost())
+  await session.ensure(signal)
+  const own = 'rollcall-controller/test (1)'
+  const sessions = Object.entries({ k0: own, k1: own, k2: 'another' }).map(
+    ([key, userAgent]) => `<UserSession><key>${key}</key><userAgent>${userAgent}</userAgent></UserSession>`,
+  )
+  const sessionList = await readXML(Readable.from([Buffer.from(`<all>${sessions.join('')}</all>`)]), 'all')
+  const reader: PropertyReader = {
+    read: async (_, take) =>
+      void take({
+        reference: { type: 'SessionManager', value: 'sessionManager-1' },
+        properties: new Map([['sessionList', sessionList]]),
+        missing: new Map(),
+        excess: undefined,
+      }),
+  }
+  await session.endLost(reader, signal)
+  const ends = connection.requests.filter((each) => operationOf(each) === 'TerminateSession')
+  t.same(
+    ends.map(({ body }) => body?.match(/(?<=<sessionId>)[^<]*/g)),
+    [['k0']],
+  )
 })
 
 t.test('what a session manager fails with is said, held back, and holds no secret', async (t) => {
