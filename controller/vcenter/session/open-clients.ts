@@ -39,6 +39,7 @@ export function openClients(
   const requestTicket = createTicketRequests({ trust, userAgent, deadline, clock, openConnection })
   const forLogin = { config, timings, clock, logins, loginSignal }
   const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket, onSlowLogin })
-  const rest = createRESTClient({ ...forLogin, connection, metrics, soapSession: soap.sessionID })
+  const ofSoap = { soapSession: soap.sessionID, soapAlive: session.keepAlive }
+  const rest = createRESTClient({ ...forLogin, connection, metrics, ...ofSoap })
   return { connection, soap, session, rest }
 }

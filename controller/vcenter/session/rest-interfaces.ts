@@ -1,4 +1,5 @@
-/** The two forms of vCenter's REST interface. */
+/** The two forms of vCenter's REST interface, and how both name a session. */
+import type { HTTPAnswer } from '../wire/connection.ts'
 
 /** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
 export interface RestInterface {
@@ -24,4 +25,17 @@ export const API: RestInterface = {
     return `/api/cis/${resource}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
   },
   value: (document) => document,
+}
+
+export const SESSION_HEADER = 'vmware-api-session-id'
+
+/** Whether it can be sent in a header. */
+export function isSessionID(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value)
+}
+
+/** The session that the cookie of a login names: it exists also where the rest of the answer is lost. */
+export function sessionIn({ status, cookies }: Pick<HTTPAnswer, 'status' | 'cookies'>): string | undefined {
+  if (status < 200 || status > 299) return undefined
+  return cookies.map((each) => new RegExp(`^${SESSION_HEADER}="?([^;"]*)`).exec(each)?.[1]).find(isSessionID)
 }

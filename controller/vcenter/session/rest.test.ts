@@ -6,6 +6,7 @@ import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Connection } from '../wire/connection.ts'
+import { SoapFault } from '../wire/errors.ts'
 import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
@@ -15,6 +16,7 @@ function client(
   config: Partial<VCenterConfig> = {},
   soapSession: () => string | undefined = () => undefined,
   clock: Clock = systemClock,
+  soapAlive: () => Promise<void> = async () => undefined,
 ) {
   return createRESTClient({
     connection,
@@ -25,6 +27,7 @@ function client(
     metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
     loginSignal: signal,
     soapSession,
+    soapAlive,
   })
 }
 
@@ -240,4 +243,32 @@ t.test('calls that come together in the SOAP session change the interface once',
   const rest = client(connection, { user: '', sessionManager: 'https://m/s' }, () => 'one')
   const call = async () => await rest.call({ method: 'GET', resource: 'tagging/category', signal })
   t.same(await Promise.all([call(), call()]), ['ok', 'ok'])
+})
+
+t.test('the SOAP session has ended: that is no refusal of an object, whatever status tells it', async (t) => {
+  for (const status of [401, 403]) {
+    let soap = 'one'
+    let live = 'one'
+    const connection = fakeConnection(({ path, headers }) =>
+      headers['vmware-api-session-id'] !== live || path.endsWith('foreign')
+        ? { status: path.endsWith('foreign') ? 403 : status, body: '' }
+        : { body: '{"value":"ok"}' },
+    )
+    const clock = createHandClock()
+    const alive = () =>
+      soap === live ? Promise.resolve() : Promise.reject(new SoapFault('NotAuthenticated', ''))
+    const manager = { user: '', sessionManager: 'https://m/s' }
+    const rest = client(connection, manager, () => soap, clock, alive)
+    const read = async (id: string) =>
+      await rest.call({ method: 'GET', resource: 'tagging/category', id, signal })
+    t.equal(await read('own'), 'ok')
+    await t.rejects(read('foreign'), { reason: 'NoPermission', message: /403/ }, 'in a session that lives')
+    await clock.turn(10_000)
+    live = 'two'
+    await t.rejects(read('own'), { reason: 'SessionLost', message: /has ended the session; a new clone/ })
+    const late = read('own')
+    soap = 'two'
+    await t.rejects(late, { reason: 'SessionLost', message: /has ended the session; a new clone/ })
+    t.equal(await read('own'), 'ok')
+  }
 })

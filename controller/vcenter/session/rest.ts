@@ -1,18 +1,13 @@
 /** A client for vCenter's REST interface, the older or the newer one, with a session that is created when first needed. */
-
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { FailureReason } from '../../types/reasons.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
-import { malformed, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
-import { API, REST, type RestInterface } from './rest-interfaces.ts'
-
-const SESSION_HEADER = 'vmware-api-session-id'
-/** Characters that can be sent in a header. */
-const SESSION_ID = /^[\x21-\x7e]{1,256}$/
+import { API, isSessionID, REST, type RestInterface, SESSION_HEADER, sessionIn } from './rest-interfaces.ts'
 
 export interface RESTClient {
   /** Calls and returns the answer. Logs in if needed, and once more if the session has ended. Throws a VCenterError. */
@@ -36,8 +31,10 @@ export function createRESTClient(options: {
   readonly loginSignal: AbortSignal
   /** The SOAP session's identifier, undefined while there is none. Used only with a session manager. */
   readonly soapSession: () => string | undefined
+  /** A small call of SOAP. Throws NotAuthenticated where the SOAP session has ended. Used only with a session manager. */
+  readonly soapAlive: (signal: AbortSignal) => Promise<void>
 }): RESTClient {
-  const { connection, timings, clock, metrics, config, logins, loginSignal, soapSession } = options
+  const { connection, timings, clock, metrics, config, logins, loginSignal, soapSession, soapAlive } = options
   /** So far every version of vCenter has the older one. */
   let spoken: RestInterface = REST
   let session: string | undefined
@@ -158,11 +155,25 @@ export function createRESTClient(options: {
   }
 
   function toSession(value: unknown): string {
-    if (typeof value === 'string' && SESSION_ID.test(value)) return value
+    if (isSessionID(value)) return value
     throw new VCenterError(
       'MalformedAnswer',
       `${connection.server} answers to the REST login without a usable session`,
     )
+  }
+
+  /** The same for SOAP's session: REST may answer a living one as an ended one. */
+  async function soapStands(key: string, signal: AbortSignal): Promise<boolean> {
+    if (soapSession() !== key) return false
+    if (clock.monotonic() < standsUntil) return true
+    try {
+      await soapAlive(signal)
+    } catch (error) {
+      if (!isSessionLost(error)) throw error
+      return false
+    }
+    standsUntil = clock.monotonic() + SEEN
+    return true
   }
 
   async function callInSoapSession(
@@ -171,13 +182,16 @@ export function createRESTClient(options: {
   ): Promise<unknown> {
     const asked = spoken
     const key = soapSession()
-    if (key === undefined) {
-      throw new VCenterError('SessionLost', `${connection.server} has ended the session; a new clone is made`)
-    }
+    const ended = () =>
+      new VCenterError('SessionLost', `${connection.server} has ended the session; a new clone is made`)
+    if (key === undefined) throw ended()
     try {
       return await attempt(key)
     } catch (error) {
-      if (error instanceof RESTError && error.status === 401) throw refusesSoapSession(connection.server)
+      if (error instanceof RESTError && (error.status === 401 || error.status === 403)) {
+        if (!(await soapStands(key, signal))) throw ended()
+        if (error.status === 401) throw refusesSoapSession(connection.server)
+      }
       if (!isNotFound(error) || (await stands(key, signal))) throw error
       // Another call may have found the same.
       if (spoken === asked) switchInterface()
@@ -213,13 +227,6 @@ export function createRESTClient(options: {
       await send('DELETE', 'session', { headers, signal })
     },
   }
-}
-
-/** The session that a login's cookie names: it exists, and is used or ended, also where the rest of the answer is lost. */
-function sessionIn({ status, cookies }: HTTPAnswer): string | undefined {
-  if (status < 200 || status > 299) return undefined
-  const values = cookies.map((each) => /^vmware-api-session-id="?([^;"]*)/.exec(each)?.[1] ?? '')
-  return values.find((value) => SESSION_ID.test(value))
 }
 
 function refusesSoapSession(server: string): VCenterError {
