@@ -205,6 +205,18 @@ t.test('neither way', async (t) => {
     ['vmtoolsd is missing', undefined, 'PermissionDenied', /no vmtoolsd: install open-vm-tools/],
     ['vmtoolsd is refused', DENY, 'PrivilegedChannelRefused', /CAP_NET_BIND_SERVICE.*setinfo\.disable/],
     ['vmtoolsd fails', 'exit 7', 'PrivilegedChannelFailed', /vmtoolsd ended with code 7/],
+    [
+      'vmtoolsd gets no channel',
+      'echo "RpcChannel: Unable to open the communication channel" >&2; exit 1',
+      'PrivilegedChannelFailed',
+      /opens no channel/,
+    ],
+    [
+      "vmtoolsd's channel breaks",
+      'echo "VSockOut: Unable to send data for the RPCI command" >&2; exit 1',
+      'PrivilegedChannelFailed',
+      /channel .* broke/,
+    ],
     ['vmtoolsd hangs', 'exec sleep 60', 'PrivilegedChannelFailed', /vmtoolsd gave no answer within 3 s/],
   ] as const) {
     const scripts = { plain: DENY, ...(privileged === undefined ? {} : { privileged }) }
