@@ -113,7 +113,7 @@ const REFUSALS: {
     facts: facts({ vms: [vm({ nics: [{ mac: '00:50:56:8e:ff:ff' }] })] }),
     condition: 'IdentityVerified',
     reason: 'MACsContradict',
-    words: new RegExp(MAC),
+    words: new RegExp(`${MAC}.*macaddress, cloned-mac-address.*where the report comes from`),
   },
   {
     name: 'the VM says that it is another Node',
