@@ -6,6 +6,8 @@ import {
   facts,
   MAC,
   NODE_UID,
+  NOW,
+  node,
   SETTINGS,
   spec,
   vm,
@@ -150,6 +152,32 @@ for (const row of COPIES) {
   })
 }
 
+t.test('of two VMs with one UUID the one that runs is taken, once the claim has had its time', async (t) => {
+  const off = (vm: VirtualMachine, powerState: 'poweredOff' | 'suspended' = 'poweredOff') => ({
+    ...vm,
+    powerState,
+  })
+  const machine = { witness: 'reported', uuids: [BIOS_UUID] } as const
+  const find = (vms: readonly VirtualMachine[], claim = spec().claim, age = 3_600_000) =>
+    findVM(
+      { machine, spec: spec({ claim }), bound: undefined },
+      facts({ vms, node: node({ creationTimestamp: new Date(NOW - age).toISOString() }) }),
+    )
+  t.match(find([off(mine), copy]), { outcome: 'found', vm: { moref: 'vm-43' } })
+  t.match(find([mine, off(copy, 'suspended')]), { outcome: 'found', vm: { moref: 'vm-42' } })
+  t.match(find([off(mine), off(copy)]), { outcome: 'refused', condition: { reason: 'AmbiguousUUID' } })
+  t.match(
+    find([off(mine), copy], spec().claim, 1_000),
+    {
+      outcome: 'unknown',
+      alone: true,
+      condition: { reason: 'AmbiguousUUID', message: /vm-43.* and .*vm-42.*, which is poweredOff,.* yet/ },
+    },
+    'the agent has just written its claim',
+  )
+  t.match(find([off(mine), copy], {}, 1_000), { vm: { moref: 'vm-43' } }, 'no claim is to be expected')
+})
+
 const GROUP = [mine.instanceUUID ?? '', copy.instanceUUID ?? '']
 const role = (vm: VirtualMachine, role: number): VirtualMachine => ({
   ...vm,
@@ -243,6 +271,16 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   t.equal(heedless(more(found)), 'unknown', 'and VMs that could not be read')
   t.equal(heedless(found, { ...found, vCenter: 'vc2' }), 'refused', 'and two that fit are two')
   t.equal(MAC, mine.nics[0]?.mac)
+  t.match(
+    findVM(asserted, facts({ lookups: [found, unknown] })),
+    { condition: { message: /worker-1.* it does not answer; .*identity\.requireAllVCenters: false/ } },
+    'the way out is told',
+  )
+  t.notMatch(
+    findVM(asserted, facts({ lookups: [more(found)] })),
+    { condition: { message: /requireAllVCenters/ } },
+    'but not where it leads nowhere',
+  )
 })
 
 t.test('a UUID that nothing has names the vCenters that were asked, once each', async (t) => {
