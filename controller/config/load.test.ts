@@ -162,6 +162,8 @@ await t.test('how much a Node must prove', async (t) => {
   }
   const { identity } = await loaded(file('', `identity: {exempt: ${FIRM}=true}`))
   t.same(identity.exempt?.requirements, [{ key: FIRM, operator: 'in', values: ['true'] }])
+  const heedless = await loaded(file('', 'identity: {requireAllVCenters: false}'))
+  t.same(heedless.identity, { require: 'reported', exempt: undefined, requireAllVCenters: false })
 })
 
 await t.test('accepted with a warning', async (t) => {
@@ -181,6 +183,11 @@ await t.test('accepted with a warning', async (t) => {
       'identity:\n  require: asserted',
       ['vsphere.conf:7:12: identity.require: is for migration only, because'],
     ],
+    [
+      'identity:\n  requireAllVCenters: false',
+      ['vsphere.conf:7:23: identity.requireAllVCenters: false lets anyone who can give a VM the UUID'],
+    ],
+    ['identity: {requireAllVCenters: true}', []],
     [
       `identity: {require: asserted, exempt: ${FIRM}}`,
       ['identity.require: is for migration', 'identity.exempt: has no effect with "require: asserted"'],

@@ -270,6 +270,18 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   t.equal(heedless(found, pending), 'pending', 'but one that is about to answer')
   t.equal(heedless(more(found)), 'unknown', 'and VMs that could not be read')
   t.equal(heedless(found, { ...found, vCenter: 'vc2' }), 'refused', 'and two that fit are two')
+  const bound = boundVM({
+    vCenter: 'vc2',
+    vCenterInstanceUUID: 'x',
+    moref: there.moref,
+    instanceUUID: there.instanceUUID ?? '',
+  })
+  const copied = { vCenter: 'vc2', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [there] } } as const
+  t.match(
+    findVM({ ...query, bound }, facts({ lookups: [claimed, copied], settings })),
+    { outcome: 'found', vm: { moref: 'vm-42' }, move: { name: 'FirstProof' } },
+    'a Node that got a copy meanwhile gets its VM once that shows its claim',
+  )
   t.equal(MAC, mine.nics[0]?.mac)
   t.match(
     findVM(asserted, facts({ lookups: [found, unknown] })),
