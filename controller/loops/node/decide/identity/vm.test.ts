@@ -175,7 +175,11 @@ t.test('of two VMs with one UUID the one that runs is taken, once the claim has 
     },
     'the agent has just written its claim',
   )
-  t.match(find([off(mine), copy], {}, 1_000), { vm: { moref: 'vm-43' } }, 'no claim is to be expected')
+  t.match(
+    find([off(mine), copy], { written: false, reason: 'NoTools', message: '' }, 1_000),
+    { vm: { moref: 'vm-43' } },
+    'no claim is to be expected',
+  )
 })
 
 const GROUP = [mine.instanceUUID ?? '', copy.instanceUUID ?? '']
