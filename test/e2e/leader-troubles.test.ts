@@ -83,6 +83,7 @@ t.test('a vCenter that answers with 503, and one that refuses the login', async 
   await vcsim.clearFaults()
   await write(good.replace(/user: .*/, 'user: nobody').replace(/password: .*/, 'password: wrong-7f3a'))
   t.notMatch(await status(/^! vCenter main: InvalidLogin: /m), /wrong-7f3a/)
+  await until('the policy is in force again', async () => !FORGED.test(await said('status')))
   t.match(
     await said('doctor', `--config=${controller.configFile}`),
     /^warn +Lease +\S+ leads, and says: vCenter main: InvalidLogin: /m,
