@@ -66,3 +66,8 @@ t.test('a list that was made item by item takes no more than one that was not', 
   })
   t.ok(pushed < 100, `${Math.round(pushed)} bytes for each`)
 })
+
+t.test('what is not plain data stays as it is', async (t) => {
+  const kept = { data: new Map([['user', Buffer.from('u')]]) }
+  t.equal(compact(kept).data, kept.data)
+})

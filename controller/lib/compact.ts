@@ -17,6 +17,8 @@ export function compact(facts: unknown): unknown {
   if (typeof facts === 'string') return textOf(facts)
   if (typeof facts !== 'object' || facts === null) return facts
   if (Array.isArray(facts)) return facts.map(compact)
+  // What has methods is not plain: a copy of a Map, as one of a Secret's keys, would be empty.
+  if (Object.getPrototypeOf(facts) !== Object.prototype) return facts
   const copy: Record<string, unknown> = { ...facts }
   for (const key of Object.keys(copy)) copy[key] = compact(copy[key])
   return copy
