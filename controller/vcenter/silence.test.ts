@@ -2,9 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
+import { startNameServer, type Zone } from '../../test/fixtures/name-server.ts'
 import { until } from '../../test/fixtures/until.ts'
 import type { Vcsim } from '../../test/servers/vcsim.ts'
-import { answered, NEVER, openLab, QUICK, vmAt } from './testing/lab.ts'
+import { answered, type Lab, NEVER, openLab, QUICK, vmAt } from './testing/lab.ts'
+import { openConnection } from './wire/connection.ts'
+import { createNames } from './wire/names.ts'
 
 t.test('a vCenter that hangs is told as soon as a small call was waited for in vain', async (t) => {
   const cases: readonly [string, number, readonly string[]][] = [
@@ -113,4 +116,44 @@ t.test('stops without waiting for any call', async (t) => {
     await lab.stop()
     t.notMatch(lab.log.join(''), /could not be ended/)
   })
+})
+
+t.test('vCenters for whose names DNS does not answer do not keep one that is well', async (t) => {
+  const zone: Zone = new Map([['here.example', ['127.0.0.1']]])
+  const nameServer = await startNameServer(zone)
+  t.teardown(() => nameServer.close())
+  const empty = t.testdir({ hosts: '', resolver: '' })
+  const sources = {
+    hostsFile: `${empty}/hosts`,
+    resolverFile: `${empty}/resolver`,
+    servers: [nameServer.address],
+  }
+  const open = (server: string) =>
+    openLab(t, {
+      simulator: { vms: 1 },
+      config: { server, trust: { kind: 'insecure' } },
+      openConnection(options) {
+        const ending = new AbortController()
+        t.teardown(() => ending.abort())
+        const names = createNames({ clock: systemClock, signal: ending.signal, sources })
+        return openConnection({ ...options, names })
+      },
+    })
+  const hanging: Lab[] = []
+  for (const name of ['one.example', 'two.example']) {
+    zone.set(name, 'silent')
+    hanging.push(await open(name))
+    await until('it is asked for', () => nameServer.asked.includes(name))
+  }
+  const lab = await open('here.example')
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  for (const { inventory } of hanging)
+    t.match(await until('its failure', () => inventory.failure()), {
+      reason: 'Unreachable',
+      message: /name for which DNS does not answer/,
+    })
+  t.notMatch(lab.log.join(''), /vCenter failed/)
+  t.ok(lab.inventory.connected())
 })

@@ -52,6 +52,7 @@ export interface LabOptions {
   readonly timings?: Timings
   readonly categories?: InventoryOptions['categories']
   readonly clock?: Clock
+  readonly openConnection?: InventoryOptions['openConnection']
   /** Sets the scene before anything is asked. */
   readonly before?: (vCenter: Vcsim) => Promise<unknown>
 }
@@ -91,6 +92,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     },
     onChange: (uuids) => void changes.push(uuids),
     timings: options.timings ?? QUICK,
+    ...(options.openConnection === undefined ? {} : { openConnection: options.openConnection }),
   })
   const end = new AbortController()
   const running = inventory.run(end.signal)
