@@ -1,11 +1,10 @@
 /** The way to a vCenter, step by step, so that a failure names the step: its clients take all of them at once. */
 import { connect, isIP } from 'node:net'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { CONNECTING } from '../../../agent/shared/connecting.ts'
 import { fine, warn } from '../../../agent/shared/diagnosis.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { listed } from '../../lib/listed.ts'
-import { createNames } from '../../vcenter/wire/names.ts'
+import type { Names } from '../../vcenter/wire/names.ts'
 import { trustConnector } from '../../vcenter/wire/trust.ts'
 import { checkOf, Denied } from './check.ts'
 
@@ -28,7 +27,8 @@ const check = checkOf<
     readonly config: VCenterConfig
     readonly server: string
     readonly isController: () => Promise<boolean>
-    readonly clock: Clock
+    /** As the controller resolves them. */
+    readonly names: Names
   },
   VCenterGiven
 >()
@@ -37,10 +37,10 @@ export const REACH = {
   dns: check({
     name: 'DNS',
     /** The addresses of the server's name, resolved as the controller resolves it. An IP address is used as it is. */
-    async look({ config: { server }, clock }, signal): Promise<readonly string[]> {
+    async look({ config: { server }, names }): Promise<readonly string[]> {
       if (isIP(server) !== 0) return [server]
       try {
-        const found = await createNames({ clock, signal }).addressesOf(server)
+        const found = await names.addressesOf(server)
         return found.map(({ address }) => address)
       } catch (cause) {
         throw new Error(
@@ -59,8 +59,7 @@ export const REACH = {
   tcp: check({
     name: 'TCP',
     after: 'dns',
-    async look({ config: { server, port }, clock }, signal): Promise<undefined> {
-      const { lookup } = createNames({ clock, signal })
+    async look({ config: { server, port }, names: { lookup } }, signal): Promise<undefined> {
       const failure = await new Promise<string | undefined>((resolve) => {
         const socket = connect({ ...CONNECTING, host: server, port, lookup, timeout: TCP_TIMEOUT, signal })
         const settle = (code: string | undefined) => {
@@ -85,7 +84,7 @@ export const REACH = {
     name: 'TLS',
     after: 'tcp',
     /** Makes the handshake and judges the certificate as every connection to vCenter does. */
-    async look({ config: { server, port, trust }, server: authority, clock }, signal) {
+    async look({ config: { server, port, trust }, server: authority, names }, signal) {
       let expiresAt: number | undefined
       const onCertificate = (at: number) => {
         expiresAt = at
@@ -93,7 +92,7 @@ export const REACH = {
       const open = trustConnector({
         trust,
         server: authority,
-        names: createNames({ clock, signal }),
+        names,
         signal,
         onCertificate,
       })

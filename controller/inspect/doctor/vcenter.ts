@@ -18,6 +18,7 @@ import type { Timings } from '../../vcenter/timings.ts'
 import { askPrivileges } from '../../vcenter/vm-probe/privileges.ts'
 import { createProbeClient } from '../../vcenter/vm-probe/probe-client.ts'
 import type { openConnection } from '../../vcenter/wire/connection.ts'
+import { createNames } from '../../vcenter/wire/names.ts'
 import { textOf } from '../../vcenter/wire/xml.ts'
 import { checkOf, type FactsOf, judgeAll, lookAll, once } from './check.ts'
 import { REACH, type VCenterGiven } from './reach-vcenter.ts'
@@ -61,6 +62,7 @@ function visit(options: VCenterOptions, signal: AbortSignal) {
   return {
     ...options,
     server: serverOf(config),
+    names: createNames({ clock: options.clock, signal }),
     wanted: [labels.zone ?? [], labels.region ?? []].flat(),
     enter,
     datacenters,
