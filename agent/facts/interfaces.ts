@@ -49,7 +49,8 @@ export function readInterfaces(
 /**
  * The addresses by interface. The system lists an IPv4 address under its label, where it has one (`ip-address(8)`): ifupdown
  * and netplan write the interface's name, a colon and more, which no interface's own name may have. For any other label,
- * the interface is that of the route that the kernel adds with the address.
+ * the interface is that of the route that the kernel adds with the address: none for a /32, which gets no route, or where two
+ * interfaces are in the network.
  */
 function addressesByInterface(
   root: string,
