@@ -2,6 +2,7 @@
 import t from 'tap'
 import { parseOptions } from '../agent/options.ts'
 import { file, load } from '../controller/config/testing/load.ts'
+import { TIMINGS } from '../controller/vcenter/timings.ts'
 
 const SECOND = 1_000
 /** The agent adds up to an eighth to the time between two reports. */
@@ -22,4 +23,9 @@ t.test('the Node of a machine that was destroyed is gone when Kubernetes looks',
   const silent = agent.options.refresh * LONGEST_REFRESH + RETRY
   t.ok(silent < absentFor, 'a machine that runs reports within that time, also by a second try')
   t.ok(absentFor + DELETED < PATIENCE - LOOKS_EVERY, 'and the Node of one that is gone goes in time')
+})
+
+t.test('a VM that is destroyed in its first seconds is missed together with others that are', (t) => {
+  t.ok(TIMINGS.enter <= TIMINGS.lost.spacing, 'losses are collected for that long')
+  t.end()
 })
