@@ -37,10 +37,10 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/loops/node/facts/machines.ts',
-        'take(add(spec?.machine.serialUUID, (uuid) => [uuid]))',
+        'take(specOf(report, node)?.machine.serialUUID, false)',
         '',
       ),
-      edit('controller/loops/node/facts/machines.ts', 'take(add(canonicalUUID(node.systemUUID), both))', ''),
+      edit('controller/loops/node/facts/machines.ts', 'take(canonicalUUID(node.systemUUID))', ''),
     ],
   },
   {
@@ -87,13 +87,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'machines: a provider ID in either byte order',
-    edits: [
-      edit(
-        'controller/loops/node/facts/machines.ts',
-        'take(add(providerUUIDs(node)[0], both))',
-        'take(add(providerUUIDs(node)[0], (uuid) => [uuid]))',
-      ),
-    ],
+    edits: [edit('controller/loops/node/facts/machines.ts', 'take(provided)', 'take(provided, false)')],
   },
   {
     name: 'machines: a template is none',
