@@ -10,7 +10,7 @@ import { parseNode } from './parse-node.ts'
 import { adminClient, eightAtOnce, observed } from './testing/cluster-client.ts'
 import { createLogLines } from './testing/log-lines.ts'
 
-const COUNT = 600
+const COUNT = 300
 // Without it the server waits for its watches to end by themselves.
 const cluster = await startCluster({ apiServerArgs: ['--shutdown-watch-termination-grace-period=1s'] })
 t.teardown(() => cluster.stop())
@@ -57,7 +57,7 @@ t.test('Nodes of two pages through lists, watches and an API server that goes aw
   t.equal(changes.length, COUNT)
   t.same(
     requests.map(({ query }) => query?.limit ?? query?.watch),
-    ['500', '500', 'true'],
+    ['250', '250', 'true'],
     'two pages and a watch',
   )
 
