@@ -25,8 +25,8 @@ export function readYAML(text: string, findings: Findings): ConfigTree | undefin
     return { line, column: col }
   }
   const told = new Set<number>()
-  // Where a tab is taken for no indentation, the lines below it seem to be wrong too.
-  const tabs = document.errors.filter(({ code }) => code === 'TAB_AS_INDENT')
+  // Where a tab is taken for no indentation, the lines below it seem to be wrong too. In JSON tabs are as good as blanks.
+  const tabs = isJSON(text) ? [] : document.errors.filter(({ code }) => code === 'TAB_AS_INDENT')
   for (const { code, pos } of tabs.length > 0 ? tabs : document.errors) {
     const at = place(pos[0])
     if (told.has(at.line)) continue
@@ -50,9 +50,11 @@ const QUOTE = 'put a value with special characters in quotes'
 const TAGGED = `tags (!...) and directives (%...) are not supported: write the plain value, and ${QUOTE}`
 
 function whyRefused(code: ErrorCode, text: string): string {
-  return (
-    IN_EITHER[code] ?? (text.trimStart().startsWith('{') ? NOT_JSON : (NOT_YAML[code] ?? NOT_YAML_AT_ALL))
-  )
+  return IN_EITHER[code] ?? (isJSON(text) ? NOT_JSON : (NOT_YAML[code] ?? NOT_YAML_AT_ALL))
+}
+
+function isJSON(text: string): boolean {
+  return text.trimStart().startsWith('{')
 }
 
 /** What is wrong with one line alone. What comes after any other error mostly follows from it. */
