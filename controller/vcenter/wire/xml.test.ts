@@ -189,10 +189,18 @@ t.test('what is held at once stays small, whatever an answer is made of', async 
   function* attributes() {
     for (let i = 0; i < 2_000; i++) yield ` a${i}=""`
   }
+  const declared = (from: number) =>
+    Array.from({ length: 40 }, (_, i) => `xmlns:n${from + i}="urn:${i}"`).join(' ')
   const text = 'x'.repeat(100_000)
   const cases: readonly [string, string, number, RegExp][] = [
     ['siblings of records', `${'<a/>'.repeat(15_000)}<r/>`, 8, /100000 elements/],
     ['attributes', `<c ${[...attributes()].join('')}/>`, 1, /64 attributes/],
+    [
+      'namespaces, an element within another',
+      `<c ${declared(0)}><c ${declared(40)}><r/></c></c>`,
+      1,
+      /64 namespaces/,
+    ],
     ['a long attribute', `<c d="${'x'.repeat(1 << 18)}`, 2, /longer than 256 kB/],
     ['text', '&amp;'.repeat(20_000), 100, /longer than 8192 kB/],
     ['a comment', `<!--${text.repeat(100)}-->`, 1, /longer than 8192 kB/],

@@ -15,6 +15,8 @@ const MAX_RECORD_TEXT = 4 << 20
 export const MAX_RECORD_VALUE = 1 << 16
 /** Attributes of one element; namespaces count. */
 const MAX_ATTRIBUTES = 64
+/** Prefixes that count at one place; vCenter declares five. Each name with a prefix is looked for among them. */
+const MAX_NAMESPACES = 64
 /** Characters of one start tag. */
 const MAX_TAG = 1 << 18
 /**
@@ -92,10 +94,17 @@ interface Namespace {
   readonly prefix: string
   readonly uri: string
   readonly outer: Namespace | undefined
+  /** How many there are from here outward. */
+  readonly count: number
 }
 
 /** Bound in every document (Namespaces in XML 1.0). */
-const XML: Namespace = { prefix: 'xml', uri: 'http://www.w3.org/XML/1998/namespace', outer: undefined }
+const XML: Namespace = {
+  prefix: 'xml',
+  uri: 'http://www.w3.org/XML/1998/namespace',
+  outer: undefined,
+  count: 1,
+}
 
 class TreeBuilder {
   // Prefixes are looked up here: the parser's own way makes five objects for each of the 150 elements that tell of a VM.
@@ -146,8 +155,7 @@ class TreeBuilder {
       }
       const { name, value } = attribute
       if (name === 'type') this.#kind = value
-      else if (name.startsWith(DECLARATION))
-        this.#namespaces = { prefix: name.slice(DECLARATION.length), uri: value, outer: this.#namespaces }
+      else if (name.startsWith(DECLARATION)) this.#declare(name.slice(DECLARATION.length), value)
       // Its namespace may be declared behind it.
       else if (name.includes(':')) this.#prefixed.push(attribute)
     })
@@ -205,6 +213,14 @@ class TreeBuilder {
     }
     this.#count(name.length + (element.type?.length ?? 0) + (element.kind?.length ?? 0))
     this.#open.push(element)
+  }
+
+  #declare(prefix: string, uri: string): void {
+    const outer = this.#namespaces
+    const count = (outer?.count ?? 0) + 1
+    if (count > MAX_NAMESPACES)
+      throw unreadable(`more than ${MAX_NAMESPACES} namespaces are declared at one place`)
+    this.#namespaces = { prefix, uri, outer, count }
   }
 
   /** The namespace of a name with a prefix. */

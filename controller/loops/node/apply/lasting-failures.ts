@@ -5,6 +5,7 @@ import { withoutNumbers } from '../../../lib/without-numbers.ts'
 
 /** Milliseconds for which every attempt must have failed: an API server or etcd that restarts is back by then. */
 const LASTS = 20_000
+
 interface Failure {
   /** Of the first failure since the write last succeeded, monotonic. */
   readonly since: number
