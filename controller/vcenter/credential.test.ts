@@ -1,5 +1,4 @@
 /** A password that changes under an inventory that runs. */
-import { readFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
@@ -7,7 +6,7 @@ import { until } from '../../test/fixtures/until.ts'
 import { startVcsim } from '../../test/servers/vcsim.ts'
 import { Secret } from '../config/secret.ts'
 import { openInventory } from './inventory.ts'
-import { QUICK, vmsOf } from './testing/lab.ts'
+import { configOf, QUICK, vmsOf } from './testing/lab.ts'
 import { testLogins } from './testing/logins.ts'
 import type { Timings } from './timings.ts'
 
@@ -27,15 +26,10 @@ async function open(t: Test, { password, configured, timings = QUICK }: Options)
   let current = new Secret(configured)
   const inventory = openInventory({
     config: {
-      name: 'lab',
-      server: vCenter.host,
-      port: vCenter.port,
-      user: vCenter.username,
+      ...(await configOf(vCenter)),
       get password() {
         return current
       },
-      trust: { kind: 'ca', pem: await readFile(vCenter.certificateFile, 'utf8') },
-      datacenters: [],
     },
     categories: { zone: 'k8s-zone' },
     userAgent: 'test',

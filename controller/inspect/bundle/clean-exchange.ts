@@ -1,6 +1,7 @@
 /** One call to vCenter with its answer, as a recording has it. The form stays; all else that kept.ts does not list is replaced. */
+
+import { createCharacterReader } from '../../vcenter/wire/characters.ts'
 import { VERSIONS_PATH } from '../../vcenter/wire/soap.ts'
-import { createCharacterReader } from '../../vcenter/wire/xml.ts'
 import { type CleaningOptions, cleanXML } from './clean-xml.ts'
 import { CONTENT_TYPES, isKind, KEYS, QUERY, SEGMENTS, SENTENCES, URN } from './kept.ts'
 import type { Pseudonyms } from './pseudonyms.ts'

@@ -1,12 +1,11 @@
 /** doctor, and the recording of `bundle`, at a vCenter whose directory is slow, or behind what loses the answers to logins. */
-import { readFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import type { VcsimFault } from '../../../test/servers/control.ts'
 import { startVcsim } from '../../../test/servers/vcsim.ts'
-import { Secret } from '../../config/secret.ts'
+import { configOf } from '../../vcenter/testing/lab.ts'
 import { testLogins } from '../../vcenter/testing/logins.ts'
 import { TIMINGS } from '../../vcenter/timings.ts'
 import { recordVCenter } from '../bundle/record-vcenter.ts'
@@ -19,15 +18,7 @@ async function open(t: Test, shorter: Partial<typeof TIMINGS>) {
   const vCenter = await startVcsim({ vms: 1 })
   t.teardown(() => vCenter.stop())
   await vCenter.tag({ category: 'k8s-zone', tag: 'z', object: 'DC0_C0' })
-  const config = {
-    name: 'lab',
-    server: vCenter.host,
-    port: vCenter.port,
-    user: vCenter.username,
-    password: new Secret(vCenter.password),
-    trust: { kind: 'ca', pem: await readFile(vCenter.certificateFile, 'utf8') },
-    datacenters: [],
-  } as const
+  const config = await configOf(vCenter)
   const around = {
     logins: testLogins({ once: true }),
     alone: () => undefined,

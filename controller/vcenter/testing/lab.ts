@@ -57,6 +57,19 @@ export interface LabOptions {
   readonly before?: (vCenter: Vcsim) => Promise<unknown>
 }
 
+/** How a simulated vCenter is configured, as `lab`. */
+export async function configOf(vCenter: Vcsim) {
+  return {
+    name: 'lab',
+    server: vCenter.host,
+    port: vCenter.port,
+    user: vCenter.username,
+    password: new Secret(vCenter.password),
+    trust: { kind: 'ca', pem: await readFile(vCenter.certificateFile, 'utf8') },
+    datacenters: [],
+  } as const satisfies VCenterConfig
+}
+
 /** Starts both; the test's end stops them. */
 export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   const vCenter = await startVcsim({ vms: 3, ...options.simulator })
@@ -68,16 +81,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   const unwatched: number[] = []
   const log: string[] = []
   const inventory = openInventory({
-    config: {
-      name: 'lab',
-      server: vCenter.host,
-      port: vCenter.port,
-      user: vCenter.username,
-      password: new Secret(vCenter.password),
-      trust: { kind: 'ca', pem: await readFile(vCenter.certificateFile, 'utf8') },
-      datacenters: [],
-      ...options.config,
-    },
+    config: { ...(await configOf(vCenter)), ...options.config },
     categories: options.categories ?? { zone: 'k8s-zone', region: 'k8s-region' },
     userAgent: 'rollcall-controller/test',
     clock: options.clock ?? systemClock,
