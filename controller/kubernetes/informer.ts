@@ -69,7 +69,7 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
   let synced = false
   let failing = false
 
-  /** What is kept of many objects is kept for long. */
+  /** Parsed objects are kept for as long as they exist, so they are made small. */
   function parse(object: unknown): T | undefined {
     const parsed = options.parse(object)
     return parsed && compact(parsed)

@@ -55,7 +55,7 @@ const FIRST_ANSWERS = { least: 2_000, perNode: 2, most: 10_000 }
 
 /** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends Omit<RunningLoop, 'remarks'> {
-  /** As of a loop, one line each, which anyone can read. */
+  /** The remarks of all loops and of the engine itself, one line each. Anyone can read them. */
   remarks(): readonly string[]
   /** Its problems, then its remarks. */
   troubles(): readonly Trouble[]

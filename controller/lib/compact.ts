@@ -17,7 +17,7 @@ export function compact(facts: unknown): unknown {
   if (typeof facts === 'string') return textOf(facts)
   if (typeof facts !== 'object' || facts === null) return facts
   if (Array.isArray(facts)) return facts.map(compact)
-  // What has methods is not plain: a copy of a Map, as one of a Secret's keys, would be empty.
+  // An instance of a class stays as it is: the copy of a Map, such as the keys of a Secret, would be empty.
   if (Object.getPrototypeOf(facts) !== Object.prototype) return facts
   const copy: Record<string, unknown> = { ...facts }
   for (const key of Object.keys(copy)) copy[key] = compact(copy[key])
@@ -34,7 +34,7 @@ function textOf(text: string): string {
   return copy
 }
 
-/** In two bytes a character, so that any text is the same again. */
+/** By way of UTF-16, which also preserves unpaired surrogates. */
 function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }

@@ -14,8 +14,8 @@ const INTERVAL = 5_000
 /** The part by which memory may grow before it is given back. */
 const SLACK = 0.05
 /**
- * How many times as long as the last release took nothing is released. It takes the longer the more there is: while 10,000
- * Nodes are initialized, one every five seconds was a third of all the time.
+ * After a release, the pause until the next as a multiple of the time that it took. The more memory there is, the longer a release
+ * takes: while 10,000 Nodes were initialized, one every five seconds took a third of the time.
  */
 const PAUSE = 50
 

@@ -1,4 +1,4 @@
-/** A text as it is compared with another that may say the same at another time, of another port, or about another count. */
+/** For comparing two messages that may differ only in times, ports or counts. */
 export function withoutNumbers(text: string): string {
   return text.replaceAll(/\d+/g, '0')
 }

@@ -42,7 +42,7 @@ type Process = (key: string, signal: AbortSignal) => Promise<ReconcileResult>
 /** A work queue: holds each key at most once, with a backoff and a rate limit for each key. */
 export interface WorkQueue {
   add(key: string): void
-  /** The same, if there is news of the key once it is not being processed any more. */
+  /** Adds the key only if there is news of it. For a key that is being processed, this is checked afterwards. */
   addIfNews(key: string): void
   /** Keys that wait for a worker or for their rate limit. A key in backoff does not count. */
   depth(): number

@@ -142,7 +142,7 @@ export const CLUSTER = {
         return warn(
           `${found.holder} leads, and renews the Lease ${name}, but its clock is ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'ahead of' : 'behind'} that of the API server; check NTP there`,
         )
-      // What is wrong where it runs need not be wrong here.
+      // The leader may be unable to reach what this machine can reach.
       if (troubles.length > 0) return warn(`${found.holder} leads, and says: ${troubles.join('; ')}`)
       return fine(`${found.holder} leads, and renewed the Lease ${name} ${Math.max(0, age)} s ago`)
     },

@@ -168,7 +168,7 @@ function sayWhen(reportedAt: string, facts: ExplainFacts): string {
  * Lease. Undefined where that is not known.
  */
 function presentThere({ node, kubelet, now }: ExplainFacts): number | undefined {
-  // Nothing speaks against it.
+  // Without a kubelet's Lease the clocks are taken to agree.
   if (kubelet === undefined) return now
   if (kubelet === 'unread') return undefined
   const renewed = Date.parse(kubelet.renewTime)
@@ -212,7 +212,7 @@ function conditionStep(
   ]
 }
 
-/** A leader whose clock is off has written a time of which no age can be told. */
+/** If the leader's clock is off, the time that it wrote says nothing about how long ago that was. */
 function lastsFor({ lastTransitionTime: since }: Condition, { troubles, now }: ExplainFacts): string {
   const isOff =
     Date.parse(since) - now > MAX_SKEW || troubles?.troubles.some(({ key }) => key === CLOCK_TROUBLE) === true

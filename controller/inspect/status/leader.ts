@@ -74,7 +74,7 @@ export function unsaid(leads: boolean | undefined, troubles: LeaderTroubles | un
     : []
 }
 
-/** One that was started with another Lease leads all the same. */
+/** A controller that was started with another --lease-name leads as well. */
 const RUNS = 'check that rollcall-controller runs, and with this --lease-name'
 
 /** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */

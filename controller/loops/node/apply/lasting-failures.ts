@@ -14,7 +14,7 @@ interface Failure {
 
 /** Remembers which writes fail, by the Nodes that they are for. */
 export interface LastingFailures {
-  /** A writer that tells what lasts. */
+  /** Wraps a writer, so that a failure that lasts becomes `rejected`. */
   watch(writer: NodeWriter): NodeWriter
   /** To be called when a Node needs no write any more that has failed, or is gone: what fails later fails anew. */
   forget(name: string): void

@@ -36,7 +36,7 @@ export function agentVersionOf(spec: NodeReportSpec | undefined): string | undef
   return spec === undefined || isAgentless(spec) ? undefined : spec.agentVersion
 }
 
-/** Milliseconds in which the agent of this report sends three, with what it adds at random and time to try again. */
+/** The time in which an agent sends three reports, milliseconds, including its jitter and time for retries. */
 export function silentAfter({
   refreshSeconds = DEFAULT_REFRESH_SECONDS,
 }: Pick<NodeReportSpec, 'refreshSeconds'>) {
