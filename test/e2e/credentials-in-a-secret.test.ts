@@ -90,11 +90,14 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await controller.says(/has nothing under .*password.*no credential any more, the last one stays in use/)
   await cluster.request('DELETE', `/api/v1/namespaces/kube-system/secrets/${NAME}`)
   await controller.says(/vsphere-cloud-secret does not exist.*no credential any more/)
-  t.match(await controller.readyz(), /vCenter main: its Secret or folder gives no user and password any more/)
+  t.match(
+    await controller.readyz(),
+    /vCenter main: its Secret or folder gives no user and password, the last ones stay in use/,
+  )
   t.ok(await controller.isReady())
   const status = await until('status says so', async () => {
     const { text } = await runProgram('rollcall-controller', 'status', `--kubeconfig=${kubeconfig}`)
-    return /^! vCenter main: its Secret .* any more/m.test(text) && text
+    return /^! vCenter main: its Secret .* the last ones stay in use/m.test(text) && text
   })
   t.match(status, /the last ones stay in use: .* the Secret kube-system\/vsphere-cloud-secret does not exist/)
   t.notMatch(status, /marker/)
