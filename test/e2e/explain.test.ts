@@ -93,7 +93,7 @@ t.test('a verified Node, from its report to the decision', async (t) => {
   const { code, text } = await explained('worker-1')
   t.equal(code, 0)
   t.match(text, /^Node worker-1 is initialized as VM "DC0_\S+" of vCenter main, identity proven$/m)
-  t.match(text, /^ {2}ok {2}report +of agent \S+, at \S+Z by its own clock: BIOS UUID \S+, MACs \S+$/m)
+  t.match(text, /^ {2}ok {2}report +of agent \S+, \d+s ago: BIOS UUID \S+, MACs \S+$/m)
   t.match(text, /^ {2}ok {2}identity +Proven: /m)
   t.match(text, /^ +last seen as VM .* in vCenter main, datacenter DC0, cluster DC0_C\d, host \S+$/m)
   t.match(text, /^controller-0_\w+ leads/m)
