@@ -262,6 +262,8 @@ await t.test('docs/hand-over.md, with the manifests: to Rollcall', async (t) => 
     },
     'kubectl apply -k': async () => {
       controller = await startRollcall()
+      // A person takes longer to the next step.
+      await until('there are reports', async () => /^worker-3 /m.test(await type('kubectl get nr')))
     },
     'kubectl get nr': async (said) => void t.match(said, /^worker-3 /m),
     'helm uninstall': async () => {
