@@ -193,6 +193,8 @@ function codeOf(error: unknown): string | undefined {
 
 /** The only encoding requested and supported. vCenter's XML shrinks to a twentieth. */
 const ACCEPT_ENCODING = 'gzip'
+/** Bytes. By Node's default of 16 KiB an answer of some megabytes is handed over in hundreds of pieces. */
+const INFLATED_CHUNK = 65_536
 
 /**
  * The body of an answer with this `content-encoding`, inflated as it is read: limits on the size of an answer apply to the
@@ -206,7 +208,7 @@ export function inflate(server: string, body: Readable, encoding: string): Async
       `the answer of ${server} has the encoding ${encoding.slice(0, 50)}, which was not asked for`,
     )
   }
-  const inflated = createGunzip()
+  const inflated = createGunzip({ chunkSize: INFLATED_CHUNK })
   // The reader gets the error.
   pipeline(body, inflated, () => undefined)
   return readable(server, inflated)
