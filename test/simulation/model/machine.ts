@@ -65,6 +65,8 @@ export interface Machine {
   power: PowerState
   /** As the guest has read it at boot. */
   biosUUID: string
+  /** As vCenter listed it then. */
+  instanceUUID: string
   bootID: string
   /** What its agent writes into guestinfo; one of an older release draws no nonce, some may not write there. */
   claims: 'with-nonce' | 'without-nonce' | 'nothing'

@@ -127,6 +127,7 @@ export function createMachines(options: MachinesOptions): Machines {
       if (vm !== undefined) {
         vm.claim = undefined
         machine.biosUUID = vm.biosUUID
+        machine.instanceUUID = vm.instanceUUID
         machine.mac = vm.mac
       }
     }
@@ -140,6 +141,13 @@ export function createMachines(options: MachinesOptions): Machines {
   function register(machine: Machine, vCenter: VCenterModel, as: Parameters<Machines['register']>[2]): VM {
     const before = machine.lastVM
     if (before === undefined) throw new Error(`machine ${machine.nodeName} was never listed`)
+    const given = { biosUUID: before.biosUUID, instanceUUID: before.instanceUUID, ...as }
+    // One that runs keeps one of its UUIDs: vCenter gives both anew to a machine that is off, which is then another one.
+    const isAnother = given.biosUUID !== machine.biosUUID && given.instanceUUID !== machine.instanceUUID
+    const kept =
+      isAnother && machine.power !== 'poweredOff'
+        ? { biosUUID: before.biosUUID, instanceUUID: before.instanceUUID }
+        : {}
     const { folders } = vCenter
     const folder = as?.folder ?? (before.vCenter === vCenter ? before.folder : machine.random.pick(folders))
     const vm = vCenter.register({
@@ -150,6 +158,7 @@ export function createMachines(options: MachinesOptions): Machines {
       // Who is registered anew is in no group.
       faultTolerance: undefined,
       ...as,
+      ...kept,
       folder,
     })
     vCenter.changed(vm)
@@ -175,6 +184,7 @@ export function createMachines(options: MachinesOptions): Machines {
         random,
         power: 'poweredOff',
         biosUUID: random.uuid(),
+        instanceUUID: random.uuid(),
         bootID: random.uuid(),
         claims: random.derive('claims').pick(AGENTS),
         nonce: drawNonce(random),
@@ -203,7 +213,7 @@ export function createMachines(options: MachinesOptions): Machines {
       vCenter.register({
         name: nodeName,
         biosUUID: machine.biosUUID,
-        instanceUUID: random.uuid(),
+        instanceUUID: machine.instanceUUID,
         folder,
         host: `host-${random.below(4)}`,
         connectionState: 'connected',
