@@ -5,7 +5,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
 }
 
 const USER = 'any user of the guest'
-const OWN = 'is only reported until its agent claims again'
+const OWN = 'reported until its agent claims again'
 
 /** Over the claim of its own Node. */
 const own = (tried: string, seen: string) => row(USER, tried, seen, OWN)
@@ -92,5 +92,5 @@ export const digests = theme('Lies about its own claim', {
   'last claim': noStatus('status.lastClaim: empty, or a digest of its own choice'),
   'former VMs': noStatus("status.formerVMs: none, or the victim's VM"),
   'proven until': noStatus('status.provenUntil in a hundred years'),
-  'beside the spec': refused('all of these beside its own spec', 'API server', 'the status stays as it was'),
+  'beside the spec': refused('any of these status fields beside its own spec', 'API server', 'the status stays as it was'),
 })

@@ -13,7 +13,7 @@ function ignored(tried: string): AttackRow {
   return { credential: TENANT, tried, refusedBy: 'nobody needs to', seen: 'VMFound', victim: NOTHING }
 }
 
-const TAINTED = 'gets its shutdown taint, and stays the VM that it is'
+const TAINTED = 'gets its shutdown taint'
 const KEEPS = 'keeps its level, as after any boot'
 
 /** The attacker's VM is a copy of the victim's, whose Node is verified. All rows have its BIOS UUID; most its MACs. */

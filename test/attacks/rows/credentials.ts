@@ -63,7 +63,7 @@ export const credentials = theme('Credentials that are not those of its agent', 
     'certificate "system:node:worker-10 " in system:nodes',
     'it speaks for Node "worker-10 "',
   ),
-  "another cluster's": unauthorized("such a certificate by another cluster's CA"),
+  "another cluster's": unauthorized("a node's certificate by another cluster's CA"),
   nobody: row('none', 'RBAC', 'User "system:anonymous" cannot patch'),
 })
 

@@ -15,7 +15,7 @@ export const joining = theme("Obtaining the controller's Secret or token", {
     'Node authorizer',
     "no relationship found between node 'worker-1' and this object",
   ),
-  secrets: row('list or watch it, or all Secrets of kube-system', 'RBAC', 'resource "secrets"'),
+  secrets: row('list or watch that Secret, or all of kube-system', 'RBAC', 'resource "secrets"'),
   token: row(
     "ask for a token of the controller's account, bound to its Pod",
     'Node authorizer',

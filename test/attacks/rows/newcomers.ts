@@ -15,7 +15,7 @@ function noRival(tried: string, victim = 'becomes reported at once', credential 
   return { credential, tried, refusedBy: 'nobody needs to', seen: 'VMFound', victim }
 }
 
-const WAITS = 'waits, because two VMs fit'
+const WAITS = 'waits'
 
 /** The attacker's VM has the BIOS UUID, and in most rows the MACs, of a VM whose Node is not verified yet. */
 export const newcomers = theme('Passing for a machine that joins', {
@@ -24,27 +24,27 @@ export const newcomers = theme('Passing for a machine that joins', {
   'no claim: guessed': waits('the same, and a guessed nonce', WAITS),
   'no claim: leader': waits('the same, while another replica becomes the leader', WAITS),
   'no claim: disconnected': waits('the same, on a host that does not answer', WAITS),
-  'no claim: gone': noRival('to end it: its VM is destroyed', 'becomes reported by itself'),
+  'no claim: gone': noRival('to end it: its VM is destroyed', 'becomes reported'),
   'UUID alone': told('the BIOS UUID with other MACs', 'becomes reported at once'),
 
   'claim: made-up': told('UUID, MACs and a made-up claim; the victim shows its own'),
   'claim: guessed': told('the same with a guessed nonce'),
   'claim: not visible yet': waits(
     'UUID and MACs, before vCenter shows the claim of the victim',
-    'waits, and becomes proven as soon as its claim shows',
+    'waits until its claim shows',
   ),
   'claim: second comes late': told(
     'to come when the victim is reported, and its claim does not show yet',
-    'stays reported, and becomes proven as soon as its claim shows',
+    'stays reported until its claim shows',
   ),
   'claim: shown twice': waits(
     "the victim's claim on its own VM",
-    'waits until one of the two shows it no longer, then becomes proven',
+    'waits until one of the two no longer shows it',
     READER,
   ),
   'claim: shown twice, destroyed': waits(
     'the same',
-    'waits until one of the two is gone, then becomes proven',
+    'waits until one of the two is gone',
     READER,
   ),
   'claim: another VM is off': noRival(
@@ -69,9 +69,9 @@ export const newcomers = theme('Passing for a machine that joins', {
   'shown first': {
     credential: TENANT,
     tried:
-      'UUID and MACs, before vCenter shows the victim: the Node is initialized as its VM, at level reported',
+      'UUID and MACs, before vCenter shows the victim: gets its Node, as reported',
     refusedBy: 'controller',
     seen: 'VMChanged',
-    victim: 'becomes proven once its claim shows; its zone stays wrong with topology.onChange: report',
+    victim: 'becomes proven once its claim shows; keeps the zone with topology.onChange: report',
   },
 })

@@ -1,6 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const STANDS = 'the Node keeps what was verified'
+const STANDS = 'keeps what was verified'
 
 function kubelet(tried: string, refusedBy: AttackRow['refusedBy'], seen: string, victim = STANDS): AttackRow {
   return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }

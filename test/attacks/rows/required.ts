@@ -23,7 +23,7 @@ export const required = theme('When Nodes must be proven, and some need no agent
     tried: 'UUID, MACs and a made-up claim, before vCenter shows the VM of a new Node',
     refusedBy: 'controller',
     seen: 'LevelTooLow',
-    victim: 'waits, and becomes proven when its VM is shown with its claim',
+    victim: 'waits until its VM is shown with its claim',
   },
   'after a boot': {
     credential: TENANT,

@@ -31,18 +31,18 @@ export const sites = theme('Passing for a VM of another vCenter', {
     'UUID and MACs of a machine that joins while its vCenter does not answer',
     'Unavailable',
     {
-      victim: 'waits, and becomes proven when its vCenter answers',
+      victim: 'waits until its vCenter answers',
     },
   ),
   'joins: away, made-up claim': row('the same, and a made-up claim', 'Unavailable', {
-    victim: 'waits, and becomes proven when its vCenter answers',
+    victim: 'waits until its vCenter answers',
   }),
   'away: own VM destroyed': row('to destroy it, with the kubelet of the victim silent', 'CopyFound', {
     victim: 'its Node is kept',
   }),
 
   'joins: own vCenter away': row('to have its own vCenter not answer', 'Unavailable', {
-    victim: 'waits, unless it shows its claim; becomes reported when all answer',
+    victim: 'waits until all answer, unless it shows its claim',
   }),
   'joins: claim': {
     ...row('the same, and the victim shows its claim', 'Proven', { victim: 'becomes proven at once' }),

@@ -1,6 +1,6 @@
 import { type AttackRow, theme } from './row.ts'
 
-const FORMER = "credentials of a deleted Node of the victim's name"
+const FORMER = 'a deleted Node of that name'
 const BECOMES = 'becomes proven'
 
 function row(
@@ -44,21 +44,21 @@ export const replays = theme('Reports of another time', {
     'its old report again, once the new Node is proven',
     'controller',
     'ReportOfFormerNode',
-    'stays proven; its agent reports again at its next refresh',
+    'stays proven',
   ),
   'old claim': row(
     "the victim's VM itself",
     'the claim of the former Node, which is still in guestinfo',
     'controller',
     'ClaimOfFormerNode',
-    'is reported until its agent writes the new one, then proven',
+    'reported until its agent writes the new one',
   ),
   'Node to come': row(
     'kubelet whose Node is not registered yet',
     'a report on a UID that it made up',
     'controller',
     'ReportOfFormerNode',
-    'waits for a report on its own UID, then becomes proven',
+    'waits for a report on its own UID',
   ),
   "another's Node to come": row(
     "worker-1's kubelet",
@@ -76,7 +76,7 @@ export const races = theme('Being first', {
   'neither has a claim': first(
     'UUID and MACs of a VM at the same moment as its Node, which cannot claim',
     'VMHasAnotherNode',
-    'waits, unless it was verified first; its condition names the other Node',
+    'waits, unless it was verified first',
   ),
   'the victim has a claim': first('the same, and the VM has its claim', 'ClaimedByAnotherNode'),
   'the Node is not heard yet': first(
@@ -84,9 +84,9 @@ export const races = theme('Being first', {
     'VMHasAnotherNode',
   ),
   'the forger is first': first(
-    'UUID and MACs of a VM whose Node does not exist yet: it is initialized as that VM, at level reported',
+    'UUID and MACs of a VM whose Node does not exist yet: becomes that VM, as reported',
     'ClaimedByAnotherNode',
-    'becomes proven as soon as it claims; the forger loses its level',
+    'becomes proven once it claims; the forger loses its level',
   ),
   'the forger is first, without MACs': first(
     'the UUID alone of a VM whose Node comes later and cannot claim',
@@ -100,7 +100,7 @@ export const races = theme('Being first', {
   'a provider ID is first, no claim': first(
     'the same, and the victim cannot write a claim',
     'VMHasAnotherNode',
-    'waits until the other Node, which its condition names, is deleted',
+    'waits until the other Node is deleted',
   ),
   'without rest': first(
     "its own report and the victim's facts in turn, 200 times",

@@ -1,7 +1,7 @@
 import { type AttackRow, theme } from './row.ts'
 
 function row(credential: string, tried: string, seen: string): AttackRow {
-  const victim = 'reads replacement characters instead'
+  const victim = 'sees replacement characters'
   return { credential, tried, refusedBy: 'controller', seen, victim }
 }
 
