@@ -29,11 +29,13 @@ export function withTables(page: string): string {
 /** Writes the table between `<!-- generated: NAME -->` and `<!-- end -->`. */
 function withTable(page: string, name: string, where: string, rows: readonly Difference[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  const header = [where, 'the CPI', 'Rollcall', 'because']
+  const header = [where, 'the CPI', 'Rollcall']
   const table = [
     line(header),
     line(header.map(() => '---')),
-    ...rows.map(({ what, cpi, rollcall, because = '' }) => line([what, cpi, rollcall, because])),
+    ...rows.map(({ what, cpi, rollcall, because }) =>
+      line([what, cpi, because === undefined ? rollcall : `${rollcall}. ${because}`]),
+    ),
   ].join('\n')
   return page.replace(
     new RegExp(`(<!-- generated: ${name} -->\\n)[\\s\\S]*?(\\n<!-- end -->)`),

@@ -9,8 +9,8 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
     cpi: "the guest's",
-    rollcall: "the one that the kubelet gave the Node, otherwise the guest's, otherwise the Node's name",
-    because: 'The kubelet requested its certificate for that name.',
+    rollcall: "the kubelet's, otherwise the guest's, otherwise the Node's name",
+    because: 'The kubelet asked for its certificate by that name.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
       (vm.hostName !== undefined || vm.nameOfPrevious === true) &&
@@ -20,7 +20,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     what: 'Two VMs that report one address',
     cpi: 'both Nodes get it',
     rollcall:
-      'one Node gets it; the other takes another address of its machine, or waits and says whose it is',
+      'one Node gets it; the other takes another address, or waits',
     explains({ part, cpi, rollcall }, { scenario: { cases }, case: one }) {
       const shared = sharedAddresses(cases, one)
       if (part === 'initialized') return cpi === true && shared.size > 0
@@ -32,7 +32,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: "A running Node's addresses, after VMware Tools report others or in another order",
     cpi: 'follow Tools, every five minutes',
-    rollcall: 'stay as long as they exist and the configuration does not prefer others',
+    rollcall: 'stay while they exist and the configuration does not prefer others',
     because: 'A Node that changes its address loses connections.',
     explains({ part, rollcall }, { case: one, before }) {
       if (part !== 'addresses' || before === undefined) return false
@@ -54,21 +54,21 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   },
   {
     what: '`--node-ip` `::` or `0.0.0.0`, by which a kubelet asks for a family',
-    cpi: 'the Node stays uninitialized',
+    cpi: 'is stuck',
     rollcall: 'counts it as not set; `ipFamily` decides',
     explains: ({ part }, { case: one }) => givesUp(part, one) && one.node?.nodeIP === '::',
   },
   {
     what: 'An address with leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
     cpi: 'reads it as decimal',
-    rollcall: 'the Node stays uninitialized, and the condition says so',
+    rollcall: 'refuses it: `ProvidedIPMalformed`',
     because: 'Others read it as octal.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === true && /\.0\d/.test(one.node?.nodeIP ?? ''),
   },
   {
     what: '`--node-ip` with a space after the comma, or empty',
-    cpi: 'the Node stays uninitialized',
+    cpi: 'is stuck',
     rollcall: 'it is read, or counts as not set',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === false && /, |^$/.test(one.node?.nodeIP ?? '-'),
@@ -83,16 +83,16 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   },
   {
     what: 'A family of `ipFamily` has no address, or only excluded ones',
-    cpi: 'a new Node stays uninitialized; a running one keeps what it had',
+    cpi: 'a new Node is stuck; a running one keeps what it had',
     rollcall:
-      'the other family is written; a new Node waits for both, unless `nodes.requireAllFamilies` is `false`; a running one keeps its address of that family, or says `FamilyMissing`',
+      'the other family is written; a new Node waits for both, unless `nodes.requireAllFamilies` is `false`; a running one keeps its address, or says `FamilyMissing`',
     explains: ({ part, rollcall }, { scenario, case: one }) =>
       part === 'addresses' &&
       (lacksFamily(scenario, one) || isOfOneFamily(rollcall, familiesOf(scenario, one))),
   },
   {
     what: 'The same, and `--node-ip` is of the other family alone',
-    cpi: 'the Node stays uninitialized',
+    cpi: 'is stuck',
     rollcall: 'it is initialized with that family',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),

@@ -18,13 +18,13 @@ export const IN_FILES: readonly (Difference & {
   {
     what: 'An unknown key or section',
     cpi: 'ignores it',
-    rollcall: 'refuses it, with the line and what was probably meant',
-    because: 'A misspelled `datacenters` widens the scope, and nothing says so.',
+    rollcall: 'refuses it, and suggests the key that was probably meant',
+    because: 'A misspelled `datacenters` would silently widen the scope.',
     shown: verdicts(REFUSED, 'yaml-misspelled yaml-misspelled-section ini-misspelled ini-misspelled-section'),
   },
   {
     what: 'A key in another spelling: `ca-file` in YAML, `insecureFlag` in INI',
-    cpi: "ignores it, or refuses the file; its own chart's `ca-file` has no effect",
+    cpi: "ignores it (its own chart's `ca-file` too), or refuses the file",
     rollcall: 'reads it',
     shown: {
       ...verdicts(TAKEN, 'yaml-spellings ini-underscore'),
@@ -56,9 +56,9 @@ export const IN_FILES: readonly (Difference & {
     shown: { 'ini-port-zero.conf': 'different', 'yaml-port-zero.conf': 'same' },
   },
   {
-    what: 'A value that cannot work: port, server, thumbprint, subnet or IP family, a missing CA file, a control character in INI',
+    what: 'A value that cannot work: a wrong port, server, thumbprint, subnet or IP family, a missing CA file, a control character in INI',
     cpi: 'accepts it, and fails later',
-    rollcall: 'refuses it at the start; a running controller keeps the previous configuration',
+    rollcall: 'refuses it; a running controller keeps the previous configuration',
     shown: verdicts(
       REFUSED,
       'ini-bad-port yaml-port-too-large yaml-server-with-scheme yaml-bad-thumbprint yaml-bad-subnet yaml-bad-family yaml-ca-file-missing ini-control-character',
@@ -68,7 +68,7 @@ export const IN_FILES: readonly (Difference & {
     what: '`caFile` and `thumbprint` together',
     cpi: 'accepts a certificate that either allows',
     rollcall: 'uses only `caFile`, with a warning',
-    because: 'With a forgotten thumbprint an old certificate would still be accepted.',
+    because: 'A forgotten thumbprint would still allow an old certificate.',
     shown: { 'yaml-ca-and-thumbprint.conf': 'different' },
   },
   {
@@ -88,10 +88,9 @@ export const IN_FILES: readonly (Difference & {
     },
   },
   {
-    what: 'Braces, brackets or quotes in YAML that go on in lines which are indented no further than their key',
+    what: 'Braces, brackets or quotes in YAML that continue in lines indented no further than their key',
     cpi: 'reads it',
     rollcall: 'refuses it',
-    because: 'YAML asks for the blanks.',
     shown: { 'yaml-braces-not-indented.conf': REFUSED, 'yaml-quotes-not-indented.conf': REFUSED },
   },
   {
@@ -110,7 +109,6 @@ export const IN_FILES: readonly (Difference & {
     what: '`server` under `global` beside a vCenter that names the same server',
     cpi: 'has two vCenters, with two sessions',
     rollcall: 'has the one under `vcenter`',
-    because: 'Both show the same VMs.',
     shown: { 'yaml-tenants-of-one-server.conf': 'different' },
   },
   {

@@ -11,7 +11,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'Tags for one label at several levels, such as host and cluster',
     cpi: 'a farther tag may replace a nearer one, until it has both labels',
     rollcall: 'the nearest counts',
-    because: 'A tag on a host is meant as an exception from what is above it.',
+    because: 'A tag on a host is an exception from those above it.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -29,7 +29,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     byChance: true,
     cpi: 'takes any of them',
     rollcall:
-      "takes the one that is the Node's label, otherwise the first by name, and says so: `TagsAmbiguous`",
+      "takes the one in the Node's label, otherwise the first by name: `TagsAmbiguous`",
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -46,7 +46,7 @@ export const IN_LABELS: readonly NodeRow[] = [
   },
   {
     what: 'Zone and region tagged on different sides: host, resource pool, VM and folders',
-    cpi: 'takes both from the first side that has both; otherwise the Node stays uninitialized',
+    cpi: 'takes both from the first side that has both; otherwise is stuck',
     rollcall: 'looks for each label separately, on the sides in the same order',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const chains = chainsOf(scenario, one)
@@ -66,7 +66,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'No zone tag or no region tag on anything above the VM',
     cpi: 'is stuck',
     rollcall:
-      'initializes it with the label that exists, and says what is missing; with `topology.required: true` a new Node waits',
+      'initializes it with the label that exists; with `topology.required: true` a new Node waits',
     because: 'A missing tag should not keep Pods off a node (kubernetes/kubernetes#73002).',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario
@@ -89,9 +89,9 @@ export const IN_LABELS: readonly NodeRow[] = [
   },
   {
     what: 'A tag whose name is not a valid label value: `zone 1 / left`, `北京-1`',
-    cpi: 'the Node stays uninitialized',
+    cpi: 'is stuck',
     rollcall:
-      'uses the nearest valid value, `zone-1-left`, unless that would lose letters or digits or be the value of another tag; then the Node has no label, and `TopologyResolved` says why',
+      'uses the nearest valid value, `zone-1-left`; no label if that would lose letters or digits, or equal that of another tag',
     because: 'Two zones must not become one.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
@@ -106,7 +106,7 @@ export const IN_LABELS: readonly NodeRow[] = [
   },
   {
     what: 'One category for both zone and region',
-    cpi: 'the Node stays uninitialized',
+    cpi: 'is stuck',
     rollcall: 'writes the tag into both',
     explains: ({ part }, { scenario: { oneCategory }, case: one }) =>
       oneCategory === true && (givesUp(part, one) || labelOf(part) !== undefined),
@@ -115,14 +115,14 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'An initialized Node that lacks a label for zone, region or instance type',
     cpi: 'leaves it so',
     rollcall: 'adds it; existing labels stay unless `topology.onChange` is `relabel`',
-    because: 'Otherwise each Node would have to be registered again (kubernetes/cloud-provider-vsphere#435).',
+    because: 'See kubernetes/cloud-provider-vsphere#435.',
     explains: ({ part, cpi }, { case: one }) =>
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
     what: 'An initialized Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
     cpi: 'uses the value of the beta label for both',
-    rollcall: 'leaves both, and says so: `TopologyChanged`',
+    rollcall: 'leaves both: `TopologyChanged`',
     because: 'Changing the zone of a running Node strands its volumes.',
     explains({ part, cpi, rollcall }, { case: { node = {} }, before }) {
       const label = labelOf(part)
@@ -148,9 +148,9 @@ export const IN_LABELS: readonly NodeRow[] = [
       node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
   },
   {
-    what: 'A new Node whose zone or region label the vSphere CSI driver has registered with, and vCenter says otherwise',
+    what: 'A new Node with a zone or region by which the vSphere CSI driver has registered, and that differs from vCenter',
     cpi: "overwrites it; the kubelet refuses the driver's next registration",
-    rollcall: 'leaves that label, and says so: `LabelsKeptForCSI`',
+    rollcall: 'leaves that label: `LabelsKeptForCSI`',
     because: 'Without the driver, the Node has no volumes.',
     explains({ part, rollcall }, { case: { node = {} } }) {
       const label = labelOf(part)

@@ -18,8 +18,8 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'The shutdown taint',
     cpi: 'is added once the Node is not Ready, and removed while it is Ready',
     rollcall:
-      'follows the VM within a second; if the VM was off before Rollcall first saw the Node, it [also waits for that](lifecycle.md#the-vm-is-off)',
-    because: 'Until a Node is not Ready, Pods are sent to a machine that is off.',
+      'follows the VM within a second; if the VM [was off before](lifecycle.md#the-vm-is-off), also waits for that',
+    because: 'While a Node is Ready, Pods are sent to a machine that is off.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {}, node = {} } }) =>
       part === 'taints' &&
       (vm.powerState !== undefined || (node.shutdownTaint === true && node.ready !== undefined)) &&
@@ -39,7 +39,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: "A Node that is not Ready, with another provider's provider ID, or with one whose UUID is none",
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
-    because: 'What names no VM says nothing of the machine (kubernetes/cloud-provider-vsphere#538).',
+    because: 'See kubernetes/cloud-provider-vsphere#538.',
     explains: ({ part, cpi }, { case: { node = {} } }) =>
       part === 'exists' &&
       cpi === false &&
@@ -59,8 +59,8 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'The machine of an initialized Node was gone before the provider first saw it, and the Node is not Ready',
     cpi: 'deletes the Node',
     rollcall:
-      'keeps the Node, and says `NotBound`; with `lifecycle.unbound: delete` it is deleted after six times `lifecycle.absentFor`',
-    because: 'A search by UUID alone finds no VM whose datastore is away, either.',
+      'keeps the Node, and says `NotBound`, unless [`lifecycle.unbound`](lifecycle.md#which-machines-must-be-gone) is `delete`',
+    because: 'A search by UUID finds no VM whose datastore is away, either.',
     explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
       part === 'exists' && cpi === false && vm.gone === true && node.ready !== undefined,
   },

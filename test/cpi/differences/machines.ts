@@ -5,7 +5,7 @@ import { givesUp, type NodeRow } from './row.ts'
 export const IN_MACHINES: readonly NodeRow[] = [
   {
     what: "A guest whose host name is not the Node's name, or that has none",
-    cpi: 'a new Node stays uninitialized, unless it has a provider ID and the guest a name',
+    cpi: 'is stuck, unless the Node has a provider ID and the guest a name',
     rollcall: 'initializes it; only the UUID counts',
     because: 'A host name may come late, or be chosen by somebody else.',
     explains({ part, cpi }, { case: one }) {
@@ -18,7 +18,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
   {
     what: "A Node whose UUID no VM has, while some guest has the Node's name or address",
     cpi: 'takes that VM',
-    rollcall: 'the Node stays uninitialized, and the condition says which UUID was looked for',
+    rollcall: 'leaves it uninitialized, and says which UUID was looked for',
     because: 'By names one node could pass for another.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' &&
@@ -50,15 +50,15 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: 'Two VMs with one BIOS UUID, both of which run',
     cpi: 'takes either',
     rollcall:
-      'a new Node stays uninitialized, and the condition names both; an initialized one keeps what it has',
-    because: 'One is a copy, and without an agent nothing tells which.',
+      'leaves a new Node uninitialized, and names both; an initialized one keeps what it has',
+    because: 'One is a copy.',
     explains: ({ part }, { scenario: { cases }, case: one }) =>
       part !== 'exists' && pairOf(cases, one).length === 2,
   },
   {
     what: "A Node with the provider ID of a VM that is another Node's",
     cpi: 'initializes both',
-    rollcall: 'the Node that was verified before is not affected; if neither was, neither is initialized',
+    rollcall: 'keeps the one that was verified before; if neither was, neither is initialized',
     because: "One would get the other's traffic.",
     explains({ part, cpi }, { scenario: { cases }, case: one }) {
       const claims = one.node?.providerID === 'previous'
@@ -69,9 +69,9 @@ export const IN_MACHINES: readonly NodeRow[] = [
   },
   {
     what: 'A provider ID in the byte order of the in-tree provider',
-    cpi: 'is stuck; while one is not Ready, the CPI crashes again and again',
+    cpi: 'is stuck; if one is not Ready, the CPI keeps crashing',
     rollcall: 'recognizes the VM, and leaves the provider ID as it is',
-    because: 'kubernetes-sigs/vsphere-csi-driver#592',
+    because: 'See kubernetes-sigs/vsphere-csi-driver#592.',
     explains: ({ part }, { case: one }) =>
       one.node?.providerID === 'swapped' && (part === 'initialized' || part === 'addresses'),
   },
@@ -93,9 +93,9 @@ export const IN_MACHINES: readonly NodeRow[] = [
   },
   {
     what: 'A datacenter that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
-    cpi: 'a Node with a provider ID stays uninitialized',
+    cpi: 'is stuck if the Node has a provider ID',
     rollcall: 'initializes it',
-    because: 'One wrong name should not affect other datacenters.',
+    because: 'A wrong name should not affect other datacenters.',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
