@@ -29,12 +29,12 @@ const WORK_FLAGS = {
   'cloud-provider': supported(
     text,
     'vsphere',
-    'Only `vsphere`. `vsphere-paravirtual` is refused: it is for clusters in a Supervisor, which keep the CPI.',
+    'Only `vsphere`; clusters in a Supervisor (`vsphere-paravirtual`) keep the CPI.',
   ),
   'cloud-config': supported(
     text,
     '',
-    'The path of `vsphere.conf`. Without it the CPI panics, and Rollcall exits with an error.',
+    'The path of `vsphere.conf`; required.',
   ),
   kubeconfig: supported(text, '', "As in the CPI; by default the Pod's service account."),
   master: refused(text, '', 'name the API server in the kubeconfig, and remove this flag'),
@@ -104,13 +104,13 @@ const WORK_FLAGS = {
   'leader-elect-resource-name': supported(
     text,
     'cloud-controller-manager',
-    "By default `rollcall-controller`, because the CPI's default is its own Lease. See [below](#--leader-elect).",
+    "By default `rollcall-controller`. See [below](#--leader-elect).",
   ),
   'leader-elect-resource-namespace': supported(text, 'kube-system', 'As in the CPI.'),
   'kube-api-qps': supported(
     float,
     '20',
-    'Requests a second, except those for the Lease. Without this flag and `--kube-api-burst` there is no limit: the API server has its own, priority and fairness. 0 or less means no limit; values below 0.01 count as 0.01.',
+    'Requests a second, except those for the Lease. Without this flag and `--kube-api-burst`, or with 0 or less, there is no limit; values below 0.01 count as 0.01.',
   ),
   'kube-api-burst': supported(
     int32,
@@ -147,7 +147,7 @@ const ADDRESS: FlagRow<string> = {
   ...supported(
     text,
     ':10270',
-    "Rollcall's own: `ADDRESS:PORT` of the plain port, which serves /metrics, /healthz and /readyz to everybody. Without an address, that of `--bind-address` is used; `off` turns the port off, see [below](#--secure-port).",
+    "Rollcall's own: `ADDRESS:PORT` of the plain port for /metrics, /healthz and /readyz, by default on `--bind-address`; `off` turns it off, see [below](#--secure-port).",
   ),
   own: true,
 }
@@ -168,18 +168,18 @@ const SERVING_FLAGS = {
   'cert-dir': supported(
     text,
     '',
-    'As in the CPI: `cloud-controller-manager.crt` and `.key` are read from there, or generated and written there.',
+    'As in the CPI: `cloud-controller-manager.crt` and `.key` are read from there, or written there.',
   ),
   'tls-cert-file': supported(
     text,
     '',
-    'As in the CPI, with `--tls-private-key-file`; read again within a minute when a file changes.',
+    'As in the CPI, with `--tls-private-key-file`; read again within a minute.',
   ),
   'tls-private-key-file': supported(text, '', 'As in the CPI.'),
   'tls-cipher-suites': supported(
     list,
     '[]',
-    'As in the CPI, except RC4 and 3DES, which are refused. The cipher suites of TLS 1.3 are always on.',
+    'As in the CPI, except RC4 and 3DES, which are refused. Those of TLS 1.3 are always on.',
   ),
   'tls-min-version': supported(text, '', '`VersionTLS12`, which is the default, or `VersionTLS13`.'),
   'tls-curve-preferences': supported(numbers, '[]', 'As in the CPI: 23, 24, 25, 29 and 4588.'),
@@ -201,12 +201,12 @@ const SERVING_FLAGS = {
   'authentication-kubeconfig': supported(
     text,
     '',
-    "The account that checks who a token belongs to, and reads the cluster's client CA. By default it is the controller's account, which then needs the ClusterRole `system:auth-delegator` and the Role `extension-apiserver-authentication-reader`.",
+    "The account that checks tokens and reads the cluster's client CA. By default the controller's, which then needs the ClusterRole `system:auth-delegator` and the Role `extension-apiserver-authentication-reader`.",
   ),
   'authentication-skip-lookup': supported(
     bool,
     'false',
-    "As in the CPI: the cluster's client CA is not looked up, so no client certificate is accepted without `--client-ca-file`.",
+    "As in the CPI: no client certificate is accepted without `--client-ca-file`.",
   ),
   'authentication-token-webhook-cache-ttl': supported(duration, '10s', 'As in the CPI.'),
   'authentication-tolerate-lookup-failure': accepted(
@@ -225,7 +225,7 @@ const SERVING_FLAGS = {
   'client-ca-file': supported(
     text,
     '',
-    "As in the CPI: client certificates of these CAs are accepted, instead of those of the cluster's CA; read again within a minute when the file changes. Unlike in the CPI, an intermediate CA needs its root in the file as well, and then all CAs below that root are accepted.",
+    "As in the CPI: client certificates of these CAs are accepted, instead of the cluster's; read again within a minute. An intermediate CA needs its root in the file, and then all CAs below that root are accepted.",
   ),
   'requestheader-allowed-names': acceptedWithWarning(list, '[]', NO_PROXY),
   'requestheader-client-ca-file': acceptedWithWarning(text, '', NO_PROXY),
@@ -250,7 +250,7 @@ const VERBOSITY: FlagRow<number> = {
   ...supported(
     level,
     '0',
-    'From 4 on, the log includes debug messages; below that, the value makes no difference.',
+    'From 4 on, the log includes debug messages.',
   ),
   shorthand: 'v',
 }
