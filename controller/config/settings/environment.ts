@@ -23,7 +23,7 @@ export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
   server: { name: 'VSPHERE_VCENTER', cpi: UNUSED },
   port: {
     name: 'VSPHERE_VCENTER_PORT',
-    cpi: `${FOR_NAMED}; also takes it for the name of a vCenter`,
+    cpi: `${FOR_NAMED}; also as a vCenter's name`,
   },
   user: { name: 'VSPHERE_USER', cpi: FOR_NAMED },
   password: { name: 'VSPHERE_PASSWORD', cpi: FOR_NAMED },
@@ -38,7 +38,7 @@ export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
   secretNamespace: { name: 'VSPHERE_SECRET_NAMESPACE', cpi: 'as `VSPHERE_SECRET_NAME`' },
   secretsDirectory: {
     name: 'VSPHERE_SECRETS_DIRECTORY',
-    cpi: `${AS_MEANT}, if the folder exists; otherwise \`/etc/cloud/secrets\` is used if it exists`,
+    cpi: `${AS_MEANT}, if the folder exists; otherwise \`/etc/cloud/secrets\`, if that exists`,
   },
 }
 

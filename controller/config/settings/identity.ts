@@ -22,7 +22,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
       warn: (level) => (level === 'asserted' ? ASSERTED : undefined),
     }),
     exempt: row(selector, {
-      meaning: 'Label selector; the Nodes that it selects may stay at `asserted`.',
+      meaning: 'Selector of Nodes that may stay at `asserted`.',
       otherwise: 'none',
       warn: (exempt, { require }) => {
         if (exempt === undefined) return undefined
@@ -33,7 +33,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
     requireAllVCenters: row(flag, {
       default: 'true',
       meaning:
-        'Whether a new Node whose VM shows no [claim](security.md#the-claim) (without an agent, or where it cannot write guestinfo) waits until every vCenter answers. With `false`, which draws a warning, it may be bound to a copy.',
+        'Whether a new Node whose VM shows no [claim](security.md#the-claim) waits until every vCenter answers. With `false`, which draws a warning, it may be bound to a copy.',
       warn: (all) => (all ? undefined : ANY_VCENTER),
     }),
   },

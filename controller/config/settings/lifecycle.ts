@@ -22,61 +22,61 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     deletion: row(textOf(parseDeletion, 'on', { enum: ['on', 'dry-run', 'off', true, false, null] }), {
       default: 'on',
       meaning:
-        '`on`; `dry-run`: the condition says when a Node would be deleted; `off`: deleting Nodes is left to people. `true` is `on`, `false` is `off`.',
+        '`on`, `dry-run` (the condition says when a Node would be deleted) or `off`.',
       protects: 'Nodes without a machine, whose Pods are not restarted elsewhere',
     }),
     unbound: row(choice(['report', 'delete']), {
       default: 'report',
       meaning:
-        'A Node whose machine no vCenter has shown since Rollcall has known it ([never verified](lifecycle.md#which-machines-must-be-gone)) is kept with `report`, and deleted after six times `absentFor` with `delete`.',
+        'A [never verified](lifecycle.md#which-machines-must-be-gone) Node whose machine no vCenter has ever shown is kept with `report`, and deleted after six times `absentFor` with `delete`.',
       protects:
-        'with `report`: a VM that is inaccessible or now has another UUID; with `delete`: Nodes that stay for ever',
+        'with `report`: a VM that is inaccessible or has another UUID; with `delete`: Nodes that stay',
     }),
     confirmations: row(integer(1, 100), {
       default: '3',
       meaning:
-        '1 to 100: how many proofs of absence in a row are needed. Any other answer restarts the count.',
+        '1 to 100: proofs of absence in a row. Any other answer restarts the count.',
       protects: 'a single wrong answer',
     }),
     absentFor: row(duration('1s'), {
       default: '4m',
       meaning:
-        'The least time between the first and the last proof. At least 1s; less than 4m draws a warning.',
+        'Least time between the first and the last proof. Below 4m draws a warning.',
       protects:
-        'a vCenter that restarts or still loads its inventory, a VM that is registered again, and a machine that runs, whose agent reports at least every 3½ minutes',
+        'a vCenter that restarts or loads its inventory, a VM that is registered again, and a machine that runs, whose agent reports every 3½ minutes',
       warn: (time) =>
         time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 4 * MINUTE ? SOONER_THAN_AGENTS : undefined,
     }),
     leaderAge: row(duration('0s'), {
       default: '2m',
       meaning:
-        'How long a replica must have led before it deletes a Node or taints one as out of service. 0 draws a warning.',
+        'How long a replica must lead before it deletes a Node or taints one as out of service. 0 draws a warning.',
       protects: 'a change of leaders',
       warn: (time) => (time === 0 ? YOUNG_LEADER : undefined),
     }),
     deletionsPerMinute: row(integer(1, 1_000), {
       default: '10',
-      meaning: '1 to 1000: how many Nodes of one vCenter may be deleted in any minute.',
+      meaning: '1 to 1000: Nodes of one vCenter that may be deleted in any minute.',
       protects: 'a mistake that has passed every other check',
     }),
     maxAbsentShare: row(share, {
       default: '20%',
       meaning:
-        "0% to 100% (or a fraction, `0.2`): if the VMs of more than this share of one vCenter's Nodes vanish at once, [the brake](lifecycle.md#the-brake) engages. 100% draws a warning.",
-      protects: 'a vCenter restored from an old backup, or one that has lost part of its inventory',
+        "If the VMs of more than this share of one vCenter's Nodes vanish at once, [the brake](lifecycle.md#the-brake) engages. 100% draws a warning.",
+      protects: 'a vCenter restored from an old backup, or without part of its inventory',
       warn: (share) => (share === 1 ? NO_BRAKE : undefined),
     }),
     maxAbsentMinimum: row(integer(0, 100_000), {
       default: '1',
       meaning:
-        'How many VMs may always vanish at once. With 0, and a share of 0%, a person must confirm each deletion.',
+        'VMs that may always vanish at once. With 0, and a share of 0%, a person must confirm each deletion.',
       protects: 'a brake that engages too easily in a small cluster',
     }),
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
       meaning:
-        "`off`, or how long a deletion waits at most for the Node's [volumes](lifecycle.md#volumes), once nothing else keeps the Node.",
-      protects: 'a volume that stays attached, and Pods that wait six minutes or for ever for it',
+        "`off`, or how long a deletion waits at most for the Node's [volumes](lifecycle.md#volumes).",
+      protects: 'a volume that stays attached, and Pods that wait for it',
     }),
     shutdownTaint: row(flag, {
       default: 'true',
@@ -87,14 +87,14 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     outOfServiceAfter: row(durationOrOff('1s'), {
       default: 'off',
       meaning:
-        '`off`, or how long a VM must have been off before its Node gets the taint `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed and volumes detached by force. At least 1s; less than 1m draws a warning.',
-      protects: 'with `off`: two writers to one volume; with a time: Pods of StatefulSets that wait for ever',
+        '`off`, or how long a VM must be off before its Node gets the taint `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed and volumes detached by force. Below 1m draws a warning.',
+      protects: 'with `off`: two writers to one volume; with a time: Pods of StatefulSets that wait',
       warn: (time) => (time !== undefined && time < MINUTE ? SOONER_THAN_RESTART : undefined),
     }),
     outOfServiceControlPlane: row(flag, {
       default: 'false',
       meaning: 'Whether that applies to control-plane Nodes too.',
-      protects: 'an etcd member that is forced out while somebody is repairing it',
+      protects: 'an etcd member that is forced out during a repair',
       warn: (on, { outOfServiceAfter }) =>
         on && outOfServiceAfter === undefined ? IDLE_CONTROL_PLANE : undefined,
     }),

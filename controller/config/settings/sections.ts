@@ -16,7 +16,7 @@ const LABELS: SectionTable<Config['labels']> = {
   rows: {
     zone: row(name, {
       meaning:
-        'Tag category; the nearest tag on the path from the VM up becomes `topology.kubernetes.io/zone`.',
+        'Tag category; the nearest tag on the path up from the VM becomes `topology.kubernetes.io/zone`.',
       otherwise: 'no label',
     }),
     region: row(name, {
@@ -32,13 +32,13 @@ const TOPOLOGY: SectionTable<Config['topology']> = {
     required: row(flag, {
       default: 'false',
       meaning:
-        'Whether a new Node stays uninitialized until its VM has a tag of each category under `labels`.',
+        'Whether a new Node waits until its VM has a tag of each category under `labels`.',
       protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
     }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {
       default: 'report',
       meaning:
-        'If the VM of a running Node changes zone, region or size: `report` says so in `TopologyResolved`, `relabel` changes the labels as well, `ignore` does neither.',
+        'If the VM of a running Node changes zone, region or size: `report` it in `TopologyResolved`, `relabel` the Node too, or `ignore` it.',
       protects: 'labels that change under Pods, whose volumes stay where they were',
     }),
   },
@@ -49,25 +49,25 @@ const NODES: SectionTable<Config['nodes']> = {
   rows: {
     internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
       meaning:
-        'Subnets, separated by commas, from which [`InternalIP`](#which-address-becomes-what) is chosen.',
+        'Subnets, separated by commas, for [`InternalIP`](#which-address-becomes-what).',
     }),
     externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     internalVmNetworkName: row(name, {
-      meaning: 'If no subnet matches: the vSphere network whose first address becomes `InternalIP`.',
+      meaning: 'If no subnet matches: the vSphere network for `InternalIP`.',
     }),
     externalVmNetworkName: row(name, { meaning: 'The same for `ExternalIP`.' }),
     excludeInternalNetworkSubnetCidr: row(listOf(parseCIDRs), {
-      meaning: 'Subnets, separated by commas, whose addresses never become `InternalIP`.',
+      meaning: 'Subnets, separated by commas, that never give `InternalIP`.',
     }),
     excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     externalIP: row(choice(['first', 'none']), {
       meaning:
-        'What becomes `ExternalIP` if nothing chooses one: `first`, the same address as `InternalIP`, as with the CPI; or `none`.',
+        '`ExternalIP` if nothing chooses one: `first`, the same as `InternalIP`, as with the CPI; or `none`.',
       default: 'first',
     }),
     requireAllFamilies: row(flag, {
       meaning:
-        'Whether a new Node waits until it has an address of each family of `ipFamily`, as with the CPI.',
+        'Whether a new Node waits for an address of each family of `ipFamily`, as with the CPI.',
       default: 'true',
     }),
   },

@@ -39,26 +39,26 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
   }),
   caFile: row(text, {
     meaning:
-      'PEM file of CA certificates, or several separated by `:`: [trust](#trust). A relative path starts at the folder of `vsphere.conf`.',
+      'PEM file of CA certificates, or several separated by `:`, relative to the folder of `vsphere.conf`: [trust](#trust).',
   }),
   // Written like the other lists, but read where it is known whether it has an effect.
   thumbprint: row(
     { ...text, form: 'list', schema: names.schema },
     {
-      meaning: "SHA-1 or SHA-256 of vCenter's own certificate, or several, as a list or separated by commas.",
+      meaning: "SHA-1 or SHA-256 of vCenter's own certificate; a list, or separated by commas.",
     },
   ),
   insecureFlag: row(flag, {
-    meaning: 'If true, no certificate is checked. `true`, `yes`, `on`, `y`, `1`, or their opposites.',
+    meaning: 'If true, no certificate is checked. Flags are `true`, `yes`, `on`, `y`, `1`, or their opposites.',
     default: 'false',
   }),
   datacenters: row(names, {
     meaning:
-      'List, or text separated by commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). `/`, `\\` and `%` in a name are written as vCenter and govc show them: `%2f`, `%5c`, `%25`. Other VMs are refused (`DatacenterOutOfScope`).',
+      'A list, or separated by commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). In a name, `/`, `\\` and `%` are `%2f`, `%5c` and `%25`. Other VMs are refused (`DatacenterOutOfScope`).',
     otherwise: 'all',
   }),
   ipFamily: row(listOf(parseFamilies), {
-    meaning: 'The families whose addresses a Node gets, in this order: `ipv4`, `ipv6` or a list of both.',
+    meaning: 'Families of the addresses of a Node, in this order: `ipv4`, `ipv6` or a list of both.',
     default: 'ipv4',
   }),
   secretName: row(textOf(parseSecretName, ''), {
@@ -92,7 +92,7 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
     ...VCENTER.rows,
     secretsDirectory: row(text, {
       meaning:
-        'A [folder](#user-and-password-in-a-secret) used instead of a Secret; a relative path starts at the folder of `vsphere.conf`.',
+        'A [folder](#user-and-password-in-a-secret) instead of a Secret, relative to that of `vsphere.conf`.',
     }),
   },
   others: GLOBAL_OTHERS,
