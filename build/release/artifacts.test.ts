@@ -50,11 +50,13 @@ t.test('the docs come along, with the examples, and what they link to', async (t
   t.ok(pages.length > 15)
   const paths = [...files.keys()]
   for (const [path, text] of pages)
-    for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)) {
-      const target = posix.join(posix.dirname(path), link)
+    for (const [, link = '', section] of text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)) {
+      const target = link === '' ? path : posix.join(posix.dirname(path), link)
       // Source files are for those who have the source.
       const isThere = paths.some((each) => each === target || each.startsWith(`${target}/`))
       t.ok(link.endsWith('.ts') || isThere, `${path}: ${link}`)
+      if (section !== undefined)
+        t.ok(sectionsOf(files.get(target)).has(section), `${path}: ${link}#${section}`)
     }
   const readme = files.get('rollcall-1.2.3/README.md') ?? ''
   for (const [, page = ''] of [...files.keys()]
@@ -62,3 +64,16 @@ t.test('the docs come along, with the examples, and what they link to', async (t
     .matchAll(/^rollcall-1\.2\.3\/(docs\/[^/]+\.md)$/gm))
     t.ok(readme.includes(`(${page})`), `the README has ${page}`)
 })
+
+/** The sections of a page, as GitHub names them in links. */
+function sectionsOf(page = ''): ReadonlySet<string> {
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((each) =>
+      each
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
