@@ -21,8 +21,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
   rows: {
     deletion: row(textOf(parseDeletion, 'on', { enum: ['on', 'dry-run', 'off', true, false, null] }), {
       default: 'on',
-      meaning:
-        '`on`, `dry-run` (the condition says when a Node would be deleted) or `off`.',
+      meaning: '`on`, `dry-run` (the condition says when a Node would be deleted) or `off`.',
       protects: 'Nodes without a machine, whose Pods are not restarted elsewhere',
     }),
     unbound: row(choice(['report', 'delete']), {
@@ -34,14 +33,12 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     }),
     confirmations: row(integer(1, 100), {
       default: '3',
-      meaning:
-        '1 to 100: proofs of absence in a row. Any other answer restarts the count.',
+      meaning: '1 to 100: proofs of absence in a row. Any other answer restarts the count.',
       protects: 'a single wrong answer',
     }),
     absentFor: row(duration('1s'), {
       default: '4m',
-      meaning:
-        'Least time between the first and the last proof. Below 4m draws a warning.',
+      meaning: 'Least time between the first and the last proof. Below 4m draws a warning.',
       protects:
         'a vCenter that restarts or loads its inventory, a VM that is registered again, and a machine that runs, whose agent reports every 3½ minutes',
       warn: (time) =>
@@ -74,8 +71,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     }),
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
-      meaning:
-        "`off`, or how long a deletion waits at most for the Node's [volumes](lifecycle.md#volumes).",
+      meaning: "`off`, or how long a deletion waits at most for the Node's [volumes](lifecycle.md#volumes).",
       protects: 'a volume that stays attached, and Pods that wait for it',
     }),
     shutdownTaint: row(flag, {

@@ -31,8 +31,7 @@ const TOPOLOGY: SectionTable<Config['topology']> = {
   rows: {
     required: row(flag, {
       default: 'false',
-      meaning:
-        'Whether a new Node waits until its VM has a tag of each category under `labels`.',
+      meaning: 'Whether a new Node waits until its VM has a tag of each category under `labels`.',
       protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
     }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {
@@ -48,8 +47,7 @@ const NODES: SectionTable<Config['nodes']> = {
   others: {},
   rows: {
     internalNetworkSubnetCidr: row(listOf(parseCIDRs), {
-      meaning:
-        'Subnets, separated by commas, for [`InternalIP`](#which-address-becomes-what).',
+      meaning: 'Subnets, separated by commas, for [`InternalIP`](#which-address-becomes-what).',
     }),
     externalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     internalVmNetworkName: row(name, {
@@ -66,8 +64,7 @@ const NODES: SectionTable<Config['nodes']> = {
       default: 'first',
     }),
     requireAllFamilies: row(flag, {
-      meaning:
-        'Whether a new Node waits for an address of each family of `ipFamily`, as with the CPI.',
+      meaning: 'Whether a new Node waits for an address of each family of `ipFamily`, as with the CPI.',
       default: 'true',
     }),
   },

@@ -49,7 +49,8 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
     },
   ),
   insecureFlag: row(flag, {
-    meaning: 'If true, no certificate is checked. Flags are `true`, `yes`, `on`, `y`, `1`, or their opposites.',
+    meaning:
+      'If true, no certificate is checked. Flags are `true`, `yes`, `on`, `y`, `1`, or their opposites.',
     default: 'false',
   }),
   datacenters: row(names, {

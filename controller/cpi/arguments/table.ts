@@ -31,11 +31,7 @@ const WORK_FLAGS = {
     'vsphere',
     'Only `vsphere`; clusters in a Supervisor (`vsphere-paravirtual`) keep the CPI.',
   ),
-  'cloud-config': supported(
-    text,
-    '',
-    'The path of `vsphere.conf`; required.',
-  ),
+  'cloud-config': supported(text, '', 'The path of `vsphere.conf`; required.'),
   kubeconfig: supported(text, '', "As in the CPI; by default the Pod's service account."),
   master: refused(text, '', 'name the API server in the kubeconfig, and remove this flag'),
   'allow-untagged-cloud': accepted(bool, 'false', 'vSphere has no cluster IDs that could be missing'),
@@ -104,7 +100,7 @@ const WORK_FLAGS = {
   'leader-elect-resource-name': supported(
     text,
     'cloud-controller-manager',
-    "By default `rollcall-controller`. See [below](#--leader-elect).",
+    'By default `rollcall-controller`. See [below](#--leader-elect).',
   ),
   'leader-elect-resource-namespace': supported(text, 'kube-system', 'As in the CPI.'),
   'kube-api-qps': supported(
@@ -206,7 +202,7 @@ const SERVING_FLAGS = {
   'authentication-skip-lookup': supported(
     bool,
     'false',
-    "As in the CPI: no client certificate is accepted without `--client-ca-file`.",
+    'As in the CPI: no client certificate is accepted without `--client-ca-file`.',
   ),
   'authentication-token-webhook-cache-ttl': supported(duration, '10s', 'As in the CPI.'),
   'authentication-tolerate-lookup-failure': accepted(
@@ -247,11 +243,7 @@ const SERVING_FLAGS = {
 }
 
 const VERBOSITY: FlagRow<number> = {
-  ...supported(
-    level,
-    '0',
-    'From 4 on, the log includes debug messages.',
-  ),
+  ...supported(level, '0', 'From 4 on, the log includes debug messages.'),
   shorthand: 'v',
 }
 const HELP: FlagRow<boolean> = { ...supported(bool, 'false', 'Prints this table.'), shorthand: 'h' }

@@ -42,11 +42,7 @@ export const newcomers = theme('Passing for a machine that joins', {
     'waits until one of the two no longer shows it',
     READER,
   ),
-  'claim: shown twice, destroyed': waits(
-    'the same',
-    'waits until one of the two is gone',
-    READER,
-  ),
+  'claim: shown twice, destroyed': waits('the same', 'waits until one of the two is gone', READER),
   'claim: another VM is off': noRival(
     'its VM off, with the claim of the victim',
     'becomes proven at once',
@@ -68,8 +64,7 @@ export const newcomers = theme('Passing for a machine that joins', {
 
   'shown first': {
     credential: TENANT,
-    tried:
-      'UUID and MACs, before vCenter shows the victim: gets its Node, as reported',
+    tried: 'UUID and MACs, before vCenter shows the victim: gets its Node, as reported',
     refusedBy: 'controller',
     seen: 'VMChanged',
     victim: 'becomes proven once its claim shows; keeps the zone with topology.onChange: report',

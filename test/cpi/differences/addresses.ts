@@ -19,8 +19,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: 'Two VMs that report one address',
     cpi: 'both Nodes get it',
-    rollcall:
-      'one Node gets it; the other takes another address, or waits',
+    rollcall: 'one Node gets it; the other takes another address, or waits',
     explains({ part, cpi, rollcall }, { scenario: { cases }, case: one }) {
       const shared = sharedAddresses(cases, one)
       if (part === 'initialized') return cpi === true && shared.size > 0

@@ -28,8 +28,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'Several tags of one category on one object',
     byChance: true,
     cpi: 'takes any of them',
-    rollcall:
-      "takes the one in the Node's label, otherwise the first by name: `TagsAmbiguous`",
+    rollcall: "takes the one in the Node's label, otherwise the first by name: `TagsAmbiguous`",
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -65,8 +64,7 @@ export const IN_LABELS: readonly NodeRow[] = [
   {
     what: 'No zone tag or no region tag on anything above the VM',
     cpi: 'is stuck',
-    rollcall:
-      'initializes it with the label that exists; with `topology.required: true` a new Node waits',
+    rollcall: 'initializes it with the label that exists; with `topology.required: true` a new Node waits',
     because: 'A missing tag should not keep Pods off a node (kubernetes/kubernetes#73002).',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario

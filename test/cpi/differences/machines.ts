@@ -49,8 +49,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
   {
     what: 'Two VMs with one BIOS UUID, both of which run',
     cpi: 'takes either',
-    rollcall:
-      'leaves a new Node uninitialized, and names both; an initialized one keeps what it has',
+    rollcall: 'leaves a new Node uninitialized, and names both; an initialized one keeps what it has',
     because: 'One is a copy.',
     explains: ({ part }, { scenario: { cases }, case: one }) =>
       part !== 'exists' && pairOf(cases, one).length === 2,
