@@ -120,8 +120,8 @@ t.test(
   'when it has stopped, its last words stand there, and nothing is said of what it would do',
   async (t) => {
     await controller.stop()
-    const text = await status(/^no replica holds the Lease/m)
-    t.match(text, /^no replica holds .*, since \d+s: check that rollcall-controller runs/m)
+    const text = await status(/^! no replica holds the Lease/m)
+    t.match(text, /^! no replica holds .*, since \d+s: check that rollcall-controller runs/m)
     t.match(text, /^! vCenter main: InvalidLogin: /m)
     const explained = await said('explain', 'worker-1')
     t.match(explained, /a replica of rollcall-controller leads: until then nothing changes the Node/)

@@ -108,6 +108,6 @@ t.test('a leader that is gone, whatever its clock', async (t) => {
     await t.test(String(ahead), async (t) => {
       await leader(t, 'pod-1', ahead, false)
       const how = ahead > 0 ? 'by its own clock, and does not renew it' : 'and none has since, for \\d+m'
-      t.match(await said('status', 0), new RegExp(`^pod-1 held the Lease .*, ${how}: check that`, 'm'))
+      t.match(await said('status', 0), new RegExp(`^! pod-1 held the Lease .*, ${how}: check that`, 'm'))
     })
 })

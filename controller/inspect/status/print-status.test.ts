@@ -106,6 +106,8 @@ t.test('who leads', async (t) => {
   )
   t.match(leaderText({ ...record, holder: '' }, lease, now), /^no replica holds/)
   t.match(leaderText(undefined, lease, now), /^no replica has ever held/)
+  const { text, leads } = leaderOf({ record: { ...record, holder: '' }, annotations: {} }, lease, now)
+  t.match(printStatus({ ...all([]), leader: text, leads }), /^! no replica holds/m)
 })
 
 t.test('a clock of this machine that differs is said', async (t) => {

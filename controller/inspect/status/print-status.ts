@@ -98,7 +98,7 @@ export function printStatus(
     summary(nodes, of),
     ...agents(nodes),
     ...brakes(nodes),
-    leader,
+    leads === false ? `! ${leader}` : leader,
     ...unsaid(leads, troubles),
     ...[...troubleLines(troubles), ...notes, ...unknown].map((each) => `! ${each}`),
   ]
