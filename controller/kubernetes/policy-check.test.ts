@@ -119,7 +119,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
   }
 })
 
-t.test('it asks once a minute while the policy is in force, sooner otherwise', async (t) => {
+t.test('it asks every 20 seconds at the latest while the policy is in force', async (t) => {
   const clock = createHandClock()
   let code = 201
   const message = `ValidatingAdmissionPolicy 'own-report.rollcall.dev' with binding 'b' denied request: no`
@@ -142,7 +142,7 @@ t.test('it asks once a minute while the policy is in force, sooner otherwise', a
   code = 403
   await clock.turn(15_000)
   await asked(9)
-  await clock.turn(29_999)
+  await clock.turn(9_999)
   await asked(9)
   code = 201
   await clock.turn(1)

@@ -27,7 +27,7 @@ const NOBODY = 'policy-proof.rollcall.dev'
 const UID = '00000000-0000-0000-0000-000000000000'
 
 /** Between checks while the policy is in force. */
-const INTERVAL = { base: 60_000, max: 60_000 }
+const INTERVAL = { base: 20_000, max: 20_000 }
 /** If there was no answer for this long after the start, milliseconds, the Nodes that wait for it are told. */
 const PATIENCE = 120_000
 /** An inconclusive answer is believed after that long, milliseconds, if the policy was in force. */
