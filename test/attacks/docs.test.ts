@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { PAGE, withAttacks } from './page.ts'
 import { themes } from './rows/all.ts'
-import { PAGE, withTables } from './table.ts'
 
 const docs = readFileSync(PAGE, 'utf8')
 
 t.test('docs/attacks.md has every attack as the suite has it, and no other', async (t) => {
-  t.equal(docs, withTables(docs), 'npm run generate writes them')
+  t.equal(docs, withAttacks(docs), 'npm run generate writes them')
 })
 
 t.test('the tests that it names are there', async (t) => {
