@@ -73,7 +73,7 @@ const noStatus = (tried: string) => refused(tried, 'RBAC', 'cannot patch resourc
 export const digests = theme('Lies about its own claim', {
   'no digest': says('no digest, while its VM shows a claim with a nonce', 'ClaimNotInReport'),
   'another digest': says('the digest of another claim', 'ClaimOfEarlierBoot'),
-  "the victim's digest": says("the digest that stands in the victim's report", 'ClaimOfEarlierBoot'),
+  "the victim's digest": says("the digest in the victim's report", 'ClaimOfEarlierBoot'),
   'digest of version 1': says('the digest of a claim of version 1, which its VM shows', 'ClaimOfOlderAgent'),
   'no boot, version 1': says(
     'no boot ID, while its VM shows a claim of version 1 for none',

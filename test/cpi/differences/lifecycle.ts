@@ -36,7 +36,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       part === 'exists' && cpi === false && one.node?.ready !== undefined && isOutOfScope(scenario, one),
   },
   {
-    what: "A Node that is not Ready, with another provider's provider ID, or with one whose UUID is none",
+    what: "A Node that is not Ready, with another provider's provider ID, or with one without a valid UUID",
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
     because: 'See kubernetes/cloud-provider-vsphere#538.',
