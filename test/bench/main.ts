@@ -124,7 +124,13 @@ if (values.agent) {
 }
 if (values.write) {
   const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`
-  await writeBenchmarksPage({ runs, admission, budgets: figures, command, cores: cpus().length })
+  await writeBenchmarksPage({
+    runs,
+    admission,
+    budgets: budgeted(measured),
+    command,
+    cores: cpus().length,
+  })
 }
 if (!figures.every(isKept)) {
   progress('not all budgets are kept')
