@@ -36,7 +36,7 @@ const REFUSED_BY: Partial<Record<Refuser, string>> = { 'nobody needs to': 'no ef
 /** The reason of the controller's, by which an operator finds it in docs/reasons.md; of all others only who refuses. */
 function cells({ credential, tried, refusedBy, seen, victim, open, triedBy }: AttackRow): Cells {
   const proof = triedBy === undefined ? '' : ` ([test](../${triedBy.file}))`
-  const hurt = victim === NOTHING ? '' : `; victim ${victim}`
+  const hurt = victim === NOTHING ? '' : `; victim: ${victim}`
   const bySight = seen.includes(' ') ? seen : `\`${seen}\``
   const by = refusedBy === 'controller' ? bySight : (REFUSED_BY[refusedBy] ?? refusedBy)
   const end = open === undefined ? `**${by}**${hurt}${proof}` : `**not refused yet**: ${open}`
