@@ -156,8 +156,10 @@ async function crd(release: 'this' | 'before'): Promise<Manifest> {
   if (manifest === undefined) throw new Error('crd.yaml is empty')
   if (release === 'this') return manifest
   const { spec } = manifest as Manifest & {
-    spec: { versions: { schema: { openAPIV3Schema: Schema } }[] }
+    spec: { versions: { name: string; schema: { openAPIV3Schema: Schema } }[] }
   }
+  // Both versions share one schema in memory: it is changed once.
+  spec.versions = spec.versions.filter(({ name }) => name === 'v1alpha1')
   for (const { schema } of spec.versions) {
     const { spec, status } = schema.openAPIV3Schema.properties
     const conditions = status?.properties.conditions

@@ -6,7 +6,7 @@ export type Contents = ReadonlyMap<string, string>
  * Services are in use.
  */
 const OWN =
-  /^\/registry\/(masterleases\/|ranges\/|peerserverleases\/|leases\/kube-system\/apiserver-|apiregistration\.k8s\.io\/apiservices\/v1alpha1\.rollcall\.dev$)/
+  /^\/registry\/(masterleases\/|ranges\/|peerserverleases\/|leases\/kube-system\/apiserver-|apiregistration\.k8s\.io\/apiservices\/v1(alpha1|beta1)\.rollcall\.dev$)/
 
 const PREFIX = '/registry/'
 /** The first key after all that begin with the prefix. */
