@@ -10,6 +10,7 @@ import { programImage } from '../images/images.ts'
 import { agentPackage, packageFormats } from '../packages/agent-package.ts'
 import { cloudInit, type Fetched, ignition } from '../packages/first-boot.ts'
 import { type Architecture, architectures, type ProgramName, root, type Source } from '../programs.ts'
+import { typesPackage } from '../report-api.ts'
 import { gzipped, type TarEntry, tar } from '../tar.ts'
 import { billOfMaterials } from './sbom.ts'
 
@@ -33,6 +34,7 @@ export async function* artifacts(source: Source, registry?: string): AsyncGenera
   yield* billsOfMaterials(source)
   yield* manifests(source, registry)
   yield { name: `rollcall-${source.version}.tgz`, content: await packedChart(registry) }
+  yield await typesPackage(source)
   yield* documents(source)
 }
 
