@@ -99,6 +99,17 @@ t.test('a verified Node, from its report to the decision', async (t) => {
   t.match(text, /^controller-0_\w+ leads/m)
 })
 
+t.test('all Nodes as a page, with what doctor finds, and what stops it', async (t) => {
+  const { code, text, said } = await told('status', '--output=html', `--kubeconfig=${kubeconfig}`)
+  t.match({ code, said }, { code: 0, said: '' })
+  t.match(text, /^<!doctype html>.*<title>6 Nodes in vSphere<.*<\/html>$/s)
+  for (const name of ['worker-1', 'worker-5', 'worker-6']) t.match(text, `<bdi>${name}</bdi>`)
+  t.match(text, /Needs attention: 1 Node<.*waiting: NoReport<.*<bdi>worker-6</s)
+  t.match(text, /<b>ok: API server<\/b> answers, and knows you as ann</)
+  const refused = await told('status', '--output=html', `--kubeconfig=${stranger}`)
+  t.match(refused, { code: 1, text: '', said: /Nodes cannot be read: .*403/ })
+})
+
 t.test('one without a report, and a name that no Node has', async (t) => {
   const waiting = await explained('worker-6')
   t.match(waiting, { code: 0, text: /^Node worker-6 waits for a cloud provider: there is no NodeReport/ })

@@ -18,7 +18,7 @@ t.test('commands, options and values come from the table', async (t) => {
   t.same(words('plan --output '), ['table', 'json'])
   t.same(words('plan --output j'), ['json'])
   t.same(words('plan -o '), ['table', 'json'])
-  t.same(words('status -o '), ['table', 'wide', 'json'])
+  t.same(words('status -o '), ['table', 'wide', 'json', 'html'])
   t.same(words('plan --output=j'), ['--output=json'])
   t.same(words('plan --output = j'), ['json'], 'as bash has it')
   t.same(words('plan --output ='), ['table', 'json'], 'as bash has it')

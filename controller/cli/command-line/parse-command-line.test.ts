@@ -62,8 +62,11 @@ t.same(parseCommandLine(['status', '--watch', '--context=c', '--lease-name', 'l'
     leaseNamespace: 'kube-system',
     leaseName: 'l',
     output: 'table',
+    config: undefined,
+    configSecret: { namespace: undefined, name: 'rollcall-config' },
     filter: { names: [], vCenter: undefined, zone: undefined, notReady: false },
     wide: false,
+    html: false,
     watch: true,
   },
 })
@@ -109,8 +112,10 @@ t.match(parseCommandLine(['plan', '--config=c', '-o', 'wide']), {
   message: '--output: expected one of table, json',
 })
 t.match(parseCommandLine(['status', '-o', 'yaml']), {
-  message: '--output: expected one of table, wide, json',
+  message: '--output: expected one of table, wide, json, html',
 })
+t.match(parseCommandLine(['status', '-o', 'html', '--config=c']), { options: { html: true, config: 'c' } })
+t.match(parseCommandLine(['status', '-o', 'html', '-w']), { message: /^--watch: a page is made once/ })
 t.match(parseCommandLine(['status', '-x']), { message: /^unknown option -x/ })
 t.match(parseCommandLine(['explain', 'a', 'b']), { message: /expected one NODE/ })
 
@@ -158,7 +163,7 @@ for (const command of ['run', 'plan', 'explain', 'status', 'doctor', 'completion
   t.same(told, [...required, ...optional, 'help'], `${command}: its options, and no others`)
 }
 t.match(helpOn('status'), /^usage: rollcall-controller status \[NODE\.\.\.\] \[options\]$/m)
-t.match(helpOn('status'), /--output FORM \(-o\) .*: table, wide, json \(default table\)$/m)
+t.match(helpOn('status'), /--output FORM \(-o\) .*: table, wide, json, html \(default table\)$/m)
 
 for (const name of Object.keys(OPTIONS)) {
   t.match(HELP, new RegExp(`^ {2}--${name} `, 'm'))

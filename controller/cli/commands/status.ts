@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
-import { attempt, ok } from '../../../agent/shared/result.ts'
+import { API_GROUP, API_VERSION, PLURAL, timestamp } from '../../../agent/shared/node-report.ts'
+import { attempt, failed, ok } from '../../../agent/shared/result.ts'
+import { doctor } from '../../inspect/doctor/doctor.ts'
 import { suggestNode } from '../../inspect/explain/explain-node.ts'
 import { compareWithOurs, type Leader, readLeader } from '../../inspect/status/leader.ts'
 import { statusOf } from '../../inspect/status/node-status.ts'
@@ -12,6 +13,7 @@ import {
   printStatus,
   statusJSON,
 } from '../../inspect/status/print-status.ts'
+import { statusPage } from '../../inspect/status/status-page.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
@@ -20,8 +22,9 @@ import { readAll } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
-import { nodeName, peopleFlags } from '../command-line/options.ts'
+import { nodeName } from '../command-line/options.ts'
 import { command, partsOf, withClient } from './command.ts'
+import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './inspection.ts'
 
 const NODES = { what: 'Nodes', path: '/api/v1/nodes' }
 const REPORTS = { what: 'NodeReports', path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` }
@@ -36,36 +39,38 @@ const CLEAR = '\u001b[H\u001b[J'
 
 type Parts = ReturnType<typeof partsOf> & { readonly client: KubeClient; readonly filter: NodeFilter }
 
-/** Prints all Nodes, once or again and again, as the cluster itself knows them: no vCenter is asked. */
+/**
+ * Prints all Nodes, once or again and again, as the cluster itself knows them: no vCenter is asked. Only a page has what
+ * `doctor` finds as well.
+ */
 export const STATUS = command({
-  does: 'shows all Nodes, or those that are named or fit, by vCenter, cluster and host, as the cluster itself knows them; exit code 1 if something could not be read, or there is no such Node',
+  does: 'shows all Nodes, or those that are named or fit, by vCenter, cluster and host, as the cluster itself knows them; with --output html as a page for people without kubectl, with what doctor finds; exit code 1 if something could not be read, or there is no such Node',
   operand: { name: 'NODE', many: true },
   required: [],
-  optional: [
-    'watch',
-    'vcenter',
-    'zone',
-    'not-ready',
-    'output',
-    'kubeconfig',
-    'context',
-    'lease-namespace',
-    'lease-name',
-  ],
-  words: { output: ['table', 'wide', 'json'] },
+  optional: ['watch', 'vcenter', 'zone', 'not-ready', 'output', ...INSPECTION_OPTIONS],
+  words: { output: ['table', 'wide', 'json', 'html'] },
   parse(values) {
-    const flags = peopleFlags(values)
+    const flags = inspectionFlags(values)
     if (!flags.ok) return flags
+    const form = values.get('output')
+    if (form === 'html' && values.has('watch'))
+      return failed('--watch: a page is made once; leave it out, or choose another --output')
     const filter: NodeFilter = {
       names: (values.get('operand') ?? '').split(' ').flatMap((name) => nodeName(name) || []),
       vCenter: values.get('vcenter'),
       zone: values.get('zone'),
       notReady: values.has('not-ready'),
     }
-    return ok({ ...flags.value, filter, wide: values.get('output') === 'wide', watch: values.has('watch') })
+    return ok({
+      ...flags.value,
+      filter,
+      wide: form === 'wide',
+      html: form === 'html',
+      watch: values.has('watch'),
+    })
   },
   async start(flags, surroundings, signal) {
-    const { environment, stdout } = surroundings
+    const { clock, environment, stdout } = surroundings
     // Failures are listed below the table.
     const parts = partsOf(flags, surroundings, 'error')
     const print = (status: ClusterStatus): void => {
@@ -80,8 +85,12 @@ export const STATUS = command({
         await watch({ ...parts, client, filter }, print, signal)
         return 0
       }
-      const status = await look({ ...parts, client, filter }, signal)
-      print(status)
+      const [status, checks] = await Promise.all([
+        look({ ...parts, client, filter }, signal),
+        flags.html ? doctor(inspectionParts(flags, surroundings), signal) : undefined,
+      ])
+      if (checks === undefined) print(status)
+      else stdout.write(statusPage({ ...parts, ...flags, status, checks, at: timestamp(clock.now()) }))
       return status.unknown.length === 0 ? 0 : 1
     })
   },

@@ -144,7 +144,7 @@ function summary(nodes: readonly NodeStatus[], of: number): string {
 }
 
 /** Of which version the agents are, and which of them are silent. */
-function agents(nodes: readonly NodeStatus[]): readonly string[] {
+export function agents(nodes: readonly NodeStatus[]): readonly string[] {
   const versions = Map.groupBy(nodes, ({ agentVersion }) => agentVersion)
   const silent = nodes.filter(({ pending }) => pending?.condition === 'AgentReports').map(({ name }) => name)
   const counts = [...versions].flatMap(([version, { length }]) =>
@@ -156,7 +156,8 @@ function agents(nodes: readonly NodeStatus[]): readonly string[] {
   return [`agents: ${shown.join(', ')}${more}${silent.length === 0 ? '' : `; silent: ${counted(silent)}`}`]
 }
 
-function brakes(nodes: readonly NodeStatus[]): readonly string[] {
+/** For which vCenters deletions are held back. */
+export function brakes(nodes: readonly NodeStatus[]): readonly string[] {
   const held = Map.groupBy(nodes, ({ brakeEngagedFor }) => brakeEngagedFor)
   return [...held].flatMap(([vCenter, { length }]) =>
     vCenter === undefined
