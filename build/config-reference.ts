@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { PLACES } from '../controller/config/config.ts'
+import { LABEL_RULES, PLACE_VALUE, SOURCE_KEYS, WHEN } from '../controller/config/label-rules.ts'
 import {
   GLOBAL_VARIABLES,
   IDLE_SUFFIX,
@@ -198,15 +200,55 @@ export function schemaOf(): Schema {
   const aliases = [...SECTION_ALIASES].map(
     ([alias, name]) => [alias, name === 'vcenter' ? each : reference(name)] as const,
   )
+  definitions[LABEL_RULES] = LABEL_RULES_SCHEMA
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'vsphere.conf',
     description: "The configuration of Rollcall's controller, in the YAML form of the vSphere CPI",
     type: 'object',
     additionalProperties: false,
-    properties: spelled([...sections, ...aliases, ...others(OTHER_SECTIONS)]),
+    properties: spelled([
+      ...sections,
+      [LABEL_RULES, reference(LABEL_RULES)],
+      ...aliases,
+      ...others(OTHER_SECTIONS),
+    ]),
     definitions,
   }
+}
+
+const TEXT_SCHEMA: Schema = { type: 'string', minLength: 1 }
+
+const LABEL_RULES_SCHEMA: Schema = {
+  description: 'Labels whose values are read in vCenter.',
+  type: ['array', 'null'],
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['label', 'from'],
+    properties: {
+      label: { description: 'The key of the label.', ...TEXT_SCHEMA },
+      from: {
+        description: 'One source: a tag category, a custom attribute, or the name of an object above the VM.',
+        type: 'object',
+        additionalProperties: false,
+        minProperties: 1,
+        maxProperties: 1,
+        properties: spelled(
+          SOURCE_KEYS.map((key) => [
+            key,
+            PLACES.some((place) => place === key) ? { enum: [PLACE_VALUE] } : TEXT_SCHEMA,
+          ]),
+        ),
+      },
+      map: {
+        description: 'Label values by the names in vCenter; other names are taken as they are.',
+        type: ['object', 'null'],
+        additionalProperties: { type: ['string', 'number', 'boolean'] },
+      },
+      when: { description: 'Whether the label follows vCenter.', default: WHEN[0], enum: [...WHEN, null] },
+    },
+  },
 }
 
 function others(of: Others) {

@@ -47,6 +47,7 @@ export async function buildConfig(
   const config: Config = {
     vCenters: checked.map(({ config }) => config),
     labels: valuesOf(SECTIONS.labels, sections.labels, findings),
+    labelRules: sections.labelRules.map(({ value }) => value),
     identity: valuesOf(SECTIONS.identity, sections.identity, findings),
     lifecycle: valuesOf(SECTIONS.lifecycle, sections.lifecycle, findings),
     topology: valuesOf(SECTIONS.topology, sections.topology, findings),
@@ -58,6 +59,7 @@ export async function buildConfig(
     ),
   }
   warnIdleRequirement(sections, config, findings)
+  refuseSharedLabels(sections.labelRules, config, findings)
   return findings.wrong ? undefined : config
 }
 
@@ -73,6 +75,25 @@ function warnIdleRequirement(
     required.at,
     'has no effect because the section labels names no category: write zone or region there',
   )
+}
+
+/** Refuses rules for labels that another setting gives a meaning of its own. */
+function refuseSharedLabels(
+  rules: Sections['labelRules'],
+  { identity: { exempt }, initialization }: Config,
+  findings: Findings,
+): void {
+  for (const { path, at, value } of rules) {
+    const { label } = value
+    if (exempt?.requirements.some(({ key }) => key === label) === true)
+      findings.refuse(
+        path,
+        at,
+        'is a label that "identity.exempt" selects by, so whoever may set tags or attributes in vCenter could exempt a Node: use another label',
+      )
+    if (Object.hasOwn(initialization.labels, label))
+      findings.refuse(path, at, 'is a label that --node-labels gives: remove it there or here')
+  }
 }
 
 async function checkVCenter(

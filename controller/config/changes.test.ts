@@ -79,6 +79,7 @@ await t.test('every part of a configuration is compared', async (t) => {
   const compared: Record<keyof Config, true> = {
     vCenters: true,
     labels: true,
+    labelRules: true,
     identity: true,
     lifecycle: true,
     topology: true,

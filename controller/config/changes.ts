@@ -21,6 +21,7 @@ export function changesOf(before: Config, after: Config): readonly string[] {
 
 const SECTIONS = [
   'labels',
+  'labelRules',
   'identity',
   'lifecycle',
   'topology',

@@ -51,6 +51,8 @@ export interface Config {
   readonly vCenters: readonly VCenterConfig[]
   /** Tag categories; each label is independent of the other. */
   readonly labels: { readonly zone: string | undefined; readonly region: string | undefined }
+  /** Each label once. */
+  readonly labelRules: readonly LabelRule[]
   readonly identity: IdentityConfig
   readonly lifecycle: LifecycleConfig
   readonly topology: TopologyConfig
@@ -70,6 +72,24 @@ export interface Config {
   /** Where a vCenter's user and password are, by its name, unless they are in the file. */
   readonly credentials: Readonly<Record<string, VCenterCredentials>>
 }
+
+/** A label whose value is read in vCenter. */
+export interface LabelRule {
+  /** Its key. Only one under `OWN_PREFIX` is beyond a kubelet's reach. */
+  readonly label: string
+  readonly from: LabelSource
+  /** Label values by what vCenter says; what is not among them is taken as it is. */
+  readonly map: ReadonlyMap<string, string>
+  /** Whether it follows vCenter, or keeps the value that it had when the Node was initialized. */
+  readonly when: 'live' | 'initialize'
+}
+
+/** Objects above a VM whose names may become labels. */
+export const PLACES = ['host', 'cluster', 'resourcePool', 'folder', 'datacenter'] as const
+
+export type LabelSource =
+  | { readonly kind: 'tagCategory' | 'attribute'; readonly name: string }
+  | { readonly kind: (typeof PLACES)[number] }
 
 export type IPFamily = 'ipv4' | 'ipv6'
 
@@ -140,7 +160,14 @@ export interface LifecycleConfig {
 export interface DecisionConfig
   extends Pick<
     Config,
-    'labels' | 'identity' | 'initialization' | 'lifecycle' | 'topology' | 'nodes' | 'ipFamilies'
+    | 'labels'
+    | 'labelRules'
+    | 'identity'
+    | 'initialization'
+    | 'lifecycle'
+    | 'topology'
+    | 'nodes'
+    | 'ipFamilies'
   > {
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
@@ -152,6 +179,7 @@ export interface DecisionConfig
 export function settingsOf(config: Config): DecisionConfig {
   return {
     labels: config.labels,
+    labelRules: config.labelRules,
     identity: config.identity,
     lifecycle: config.lifecycle,
     topology: config.topology,

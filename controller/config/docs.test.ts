@@ -53,7 +53,7 @@ function options(help: string): string[] {
 
 await t.test('every example is a configuration that draws no warning', async (t) => {
   const examples = [...docs.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text)
-  t.equal(examples.length, 5)
+  t.equal(examples.length, 6)
   for (const example of examples) {
     const { config, warnings } = await load(example)
     t.same(warnings, [], example)

@@ -1,5 +1,5 @@
 /** What is given of the settings, each with its place. Whatever it was given by becomes a setting in the same way. */
-import type { Config } from './config.ts'
+import type { Config, LabelRule } from './config.ts'
 import type { Findings, Place } from './findings.ts'
 import { edgeOf } from './invisible.ts'
 import { namesOf, type Row, type SectionTable } from './settings/row.ts'
@@ -33,6 +33,7 @@ export interface Sections {
   readonly lifecycle: GivenSection<Config['lifecycle']>
   readonly topology: GivenSection<Config['topology']>
   readonly nodes: GivenSection<Config['nodes']>
+  readonly labelRules: readonly Given<LabelRule>[]
 }
 
 /** Reads each setting of a section that has a text. Wrong ones are left out, and are in the findings. */

@@ -1,6 +1,7 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import type { Findings } from './findings.ts'
 import { type GivenSection, type GivenVCenter, readSettings, type Sections, withServer } from './given.ts'
+import { LABEL_RULES, readLabelRules } from './label-rules.ts'
 import { OTHER_SECTIONS } from './settings/ignored-keys.ts'
 import {
   type AnyRow,
@@ -29,7 +30,7 @@ export function readSections(tree: ConfigTree, findings: Findings): Sections | u
     return undefined
   }
   const others = Object.keys(OTHER_SECTIONS)
-  const top = knownEntries(tree, '', SECTION_NAMES, others, findings, SECTION_ALIASES)
+  const top = knownEntries(tree, '', [...SECTION_NAMES, LABEL_RULES], others, findings, SECTION_ALIASES)
   const section = <S>(name: string, table: SectionTable<S>): GivenSection<S> => {
     const entry = top.get(name)
     return entry === undefined ? {} : readSection(entry.value, name, table, findings)
@@ -43,6 +44,7 @@ export function readSections(tree: ConfigTree, findings: Findings): Sections | u
     lifecycle: section('lifecycle', SECTIONS.lifecycle),
     topology: section('topology', SECTIONS.topology),
     nodes: section('nodes', SECTIONS.nodes),
+    labelRules: readLabelRules(top.get(LABEL_RULES)?.value, findings),
   }
 }
 

@@ -40,8 +40,11 @@ export function csiTopologyLabel(category: string): string {
 /** How the vSphere CSI driver is registered with kubelets. */
 export const CSI_DRIVER = 'csi.vsphere.vmware.com'
 
-/** How strongly the VM behind a Node is known. A kubelet cannot write it: the plugin NodeRestriction guards the prefix. */
-export const LABEL_IDENTITY_LEVEL = 'rollcall.node-restriction.kubernetes.io/identity-level'
+/** Rollcall's own prefix of labels. No kubelet can write under it: the plugin NodeRestriction guards it. */
+export const OWN_PREFIX = 'rollcall.node-restriction.kubernetes.io/'
+
+/** How strongly the VM behind a Node is known. */
+export const LABEL_IDENTITY_LEVEL = `${OWN_PREFIX}identity-level`
 
 /** The scheme that the CPI and the in-tree provider before it use. */
 export const PROVIDER_SCHEME = 'vsphere://'

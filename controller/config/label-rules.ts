@@ -1,0 +1,215 @@
+/** Reads `labelRules`: which labels are made of which tags, attributes and places in vCenter. Data, no expressions. */
+import { didYouMean } from '../../agent/shared/did-you-mean.ts'
+import { failed, ok, type Result } from '../../agent/shared/result.ts'
+import { MAX_RECORD, recordSize } from '../types/label-record.ts'
+import { isLabelValue } from '../types/label-value.ts'
+import { BETA_LABELS, LABEL_IDENTITY_LEVEL, OWN_PREFIX } from '../types/well-known.ts'
+import { type LabelRule, type LabelSource, PLACES } from './config.ts'
+import type { Findings } from './findings.ts'
+import type { Given } from './given.ts'
+import { isLabelKey } from './label-selector.ts'
+import { spelling } from './settings/row.ts'
+import { type Branch, type ConfigTree, shape } from './tree.ts'
+
+/** The key at the top of the file. */
+export const LABEL_RULES = 'labelRules'
+
+/** The settings of a rule, and of what it is made from. */
+export const RULE_KEYS = ['label', 'from', 'map', 'when'] as const
+export const SOURCE_KEYS = ['tagCategory', 'attribute', ...PLACES] as const
+export const WHEN = ['live', 'initialize'] as const
+
+/** What a place's setting says: there is nothing else to choose. */
+export const PLACE_VALUE = 'name'
+
+/** What is wrong with a rule, which goes no further. */
+class RuleError extends Error {
+  readonly path: string
+  readonly at: ConfigTree['at']
+
+  constructor(path: string, { at }: Pick<ConfigTree, 'at'>, message: string) {
+    super(message)
+    this.path = path
+    this.at = at
+  }
+}
+
+/** Reads the rules. Wrong ones are left out, and are in the findings. */
+export function readLabelRules(
+  tree: ConfigTree | undefined,
+  findings: Findings,
+): readonly Given<LabelRule>[] {
+  if (tree === undefined || (tree.kind === 'text' && tree.text === '' && !tree.bare)) return []
+  if (tree.kind !== 'list') {
+    const ini =
+      tree.kind === 'map' && tree.ini === true ? '; INI has no lists, so write the file as YAML' : ''
+    findings.refuse(LABEL_RULES, tree.at, `expected a list of rules, got ${shape(tree)}${ini}`)
+    return []
+  }
+  const rules = new Map<string, Given<LabelRule>>()
+  for (const [index, item] of tree.items.entries()) {
+    const path = `${LABEL_RULES}[${index}]`
+    try {
+      const rule = readRule(item, path)
+      const { label } = rule.value
+      if (rules.has(label)) findings.refuse(rule.path, rule.at, 'has a rule already: keep one for each label')
+      else rules.set(label, rule)
+      if (!label.startsWith(OWN_PREFIX)) findings.warn(rule.path, rule.at, beyondPrefix(label))
+    } catch (error) {
+      if (!(error instanceof RuleError)) throw error
+      findings.refuse(error.path, error.at, error.message)
+    }
+  }
+  if (recordSize(rules.keys()) > MAX_RECORD)
+    findings.refuse(
+      LABEL_RULES,
+      tree.at,
+      `has more labels than can be recorded on a Node (${MAX_RECORD} characters with their values): use fewer, or shorter names`,
+    )
+  return [...rules.values()]
+}
+
+function beyondPrefix(label: string): string {
+  const name = label.split('/').at(-1) ?? label
+  return `can be written by a kubelet on its own Node, and only Nodes that are initialized from now on get it: "${OWN_PREFIX}${name}" has neither limit`
+}
+
+function readRule(tree: ConfigTree, path: string): Given<LabelRule> {
+  const settings = settingsOf(tree, path, RULE_KEYS)
+  const named = settings.get('label')
+  const label = textIn(
+    named,
+    `${path}.label`,
+    tree,
+    'write the key of a Node label, as rollcall.node-restriction.kubernetes.io/rack',
+  )
+  const key = checkLabel(label)
+  if (!key.ok) throw new RuleError(`${path}.label`, named ?? tree, key.message)
+  const from = settings.get('from')
+  if (from === undefined)
+    throw new RuleError(`${path}.from`, tree, `is missing: write one of ${SOURCE_KEYS.join(', ')} below it`)
+  const written = settings.get('when')
+  const when = written === undefined ? WHEN[0] : WHEN.find((each) => each === textOf(written))
+  if (when === undefined)
+    throw new RuleError(
+      `${path}.when`,
+      written ?? tree,
+      `expected ${WHEN.join(' or ')}, got ${shape(written ?? tree)}`,
+    )
+  const value: LabelRule = {
+    label,
+    from: readSource(from, `${path}.from`),
+    map: readMap(settings.get('map'), `${path}.map`),
+    when,
+  }
+  return { path: `${path}.label`, at: (named ?? tree).at, value }
+}
+
+function readSource(tree: ConfigTree, path: string): LabelSource {
+  const settings = settingsOf(tree, path, SOURCE_KEYS)
+  const [first, ...more] = settings
+  if (first === undefined || more.length > 0)
+    throw new RuleError(path, tree, `expected one of ${SOURCE_KEYS.join(', ')}, got ${shape(tree)}`)
+  const [kind, value] = first
+  const below = `${path}.${kind}`
+  if (kind === 'tagCategory' || kind === 'attribute') {
+    const what = kind === 'attribute' ? 'custom attribute' : 'tag category'
+    return { kind, name: textIn(value, below, tree, `write the name of a ${what}`) }
+  }
+  if (textOf(value) === PLACE_VALUE) return { kind }
+  throw new RuleError(below, value, `expected "${PLACE_VALUE}", got ${shape(value)}`)
+}
+
+function readMap(tree: ConfigTree | undefined, path: string): ReadonlyMap<string, string> {
+  const values = new Map<string, string>()
+  if (tree === undefined || (tree.kind === 'text' && tree.text === '')) return values
+  const expected = 'names in vCenter, and a label value for each'
+  if (tree.kind !== 'map') throw new RuleError(path, tree, `expected ${expected}, got ${shape(tree)}`)
+  for (const { key, at, value } of tree.entries) {
+    const text = textOf(value)
+    if (text === undefined || text === '' || !isLabelValue(text))
+      throw new RuleError(
+        path,
+        value,
+        `expected a label value (1 to 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ending with a letter or digit), got ${shape(value)}`,
+      )
+    if (values.has(key)) throw new RuleError(path, { at }, 'names one value twice: keep one')
+    values.set(key, text)
+  }
+  return values
+}
+
+/** The settings in a map by their proper names. */
+function settingsOf<const K extends string>(
+  tree: ConfigTree,
+  path: string,
+  known: readonly K[],
+): ReadonlyMap<K, ConfigTree> {
+  if (tree.kind !== 'map')
+    throw new RuleError(path, tree, `expected ${known.join(', ')} below it, got ${shape(tree)}`)
+  const settings = new Map<K, ConfigTree>()
+  for (const entry of tree.entries) {
+    const name = known.find((each) => spelling(each) === spelling(entry.key))
+    if (name === undefined) throw unknownKey(entry, path, known)
+    if (settings.has(name)) throw new RuleError(`${path}.${name}`, entry, 'is given twice: keep one')
+    settings.set(name, entry.value)
+  }
+  return settings
+}
+
+function unknownKey(
+  { key, at }: Branch['entries'][number],
+  path: string,
+  known: readonly string[],
+): RuleError {
+  const near = didYouMean(key, known)
+  const hint = near === undefined ? `known here are ${known.join(', ')}` : `did you mean "${near}"?`
+  const label = /^[a-z][a-z0-9_-]{0,39}$/i.test(key) ? key : '?'
+  return new RuleError(`${path}.${label}`, { at }, `unknown key: ${hint}`)
+}
+
+function textOf(tree: ConfigTree): string | undefined {
+  return tree.kind === 'text' ? tree.text : undefined
+}
+
+function textIn(tree: ConfigTree | undefined, path: string, parent: ConfigTree, hint: string): string {
+  const text = tree === undefined ? undefined : textOf(tree)
+  if (text !== undefined && text !== '') return text
+  throw new RuleError(
+    path,
+    tree ?? parent,
+    tree === undefined || text === '' ? `is missing: ${hint}` : `expected text, got ${shape(tree)}: ${hint}`,
+  )
+}
+
+/** Those that Rollcall writes by other settings, under both their names. */
+const TOPOLOGY: ReadonlySet<string> = new Set(Object.entries(BETA_LABELS).flat())
+
+/** The vSphere CSI driver's. */
+const CSI_DOMAINS = ['csi.vmware.com', 'csi.vsphere.vmware.com']
+
+/** Whether a rule may write this label: none that has powers, and none that another component writes. */
+function checkLabel(label: string): Result<string> {
+  if (!isLabelKey(label))
+    return failed(
+      'expected the key of a label: a name of at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", after a domain and "/" if you like',
+    )
+  if (label === LABEL_IDENTITY_LEVEL)
+    return failed('is the label by which Rollcall shows how strongly a Node is known')
+  if (label.startsWith(OWN_PREFIX)) return ok(label)
+  const [domain = '', name] = label.split('/')
+  const within = (parent: string) =>
+    name !== undefined && (domain === parent || domain.endsWith(`.${parent}`))
+  const instead = `write "${OWN_PREFIX}${name ?? label}" instead`
+  if (TOPOLOGY.has(label))
+    return failed('is a label of zone, region or instance type: set "zone" and "region" under "labels"')
+  if (label.endsWith('/exclude-from-external-load-balancers'))
+    return failed(`takes a Node out of load balancers: ${instead}`)
+  if (within('node-role.kubernetes.io')) return failed(`is a role of the Node: ${instead}`)
+  if (within('node-restriction.kubernetes.io'))
+    return failed(`belongs to somebody else under node-restriction.kubernetes.io: ${instead}`)
+  if (within('kubernetes.io') || within('k8s.io'))
+    return failed(`is in a namespace of Kubernetes, where labels have powers: ${instead}`)
+  if (CSI_DOMAINS.some(within)) return failed(`is a label of the vSphere CSI driver: ${instead}`)
+  return ok(label)
+}
