@@ -48,6 +48,7 @@ async function open(t: Test) {
       instanceUUID: () => '',
       provable: () => undefined,
       provableEverywhere: () => undefined,
+      fullReads: () => 0,
       failure: () => stub.failure,
       connected: () => true,
       datacenters: () => undefined,

@@ -7,7 +7,7 @@ import type { RunningInventory } from '../vcenter/running-inventory.ts'
 
 /** Opens the inventory of one vCenter. */
 export type OpenInventory = (
-  options: Pick<InventoryOptions, 'config' | 'categories' | 'onChange'>,
+  options: Pick<InventoryOptions, 'config' | 'categories' | 'sources' | 'onChange'>,
 ) => RunningInventory
 
 /**
@@ -29,7 +29,7 @@ interface Entry {
   readonly config: VCenterConfig
   /** As configured now. They are read at each login, so a new password needs no new session. */
   login: Pick<VCenterConfig, 'password' | 'oddity'>
-  readonly categories: Config['labels']
+  readonly read: ReturnType<typeof readFor>
   readonly inventory: RunningInventory
   onChange: InventoryOptions['onChange']
   followed: Set<string>
@@ -43,13 +43,13 @@ interface Entry {
 export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): InventoryReuse {
   const entries = new Map<string, Entry>()
   const ending = new Map<Promise<void>, VCenterConfig>()
-  let labels: Config['labels'] = { zone: undefined, region: undefined }
+  let read: Entry['read'] = { categories: { zone: undefined, region: undefined }, sources: [] }
 
   function adopt(config: Config): void {
-    labels = config.labels
+    read = readFor(config)
     for (const [name, entry] of entries) {
       const wanted = config.vCenters.find((vCenter) => vCenter.name === name)
-      if (wanted === undefined || !mayGoOn(entry, wanted, labels)) retire(entry)
+      if (wanted === undefined || !mayGoOn(entry, wanted, read)) retire(entry)
       else {
         const same = entry.login.password.equals(wanted.password)
         entry.login = wanted
@@ -72,7 +72,7 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
     const entry: Entry = {
       config,
       login: config,
-      categories: labels,
+      read,
       inventory: open({
         config: {
           ...config,
@@ -83,7 +83,7 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
             return entry.login.oddity
           },
         },
-        categories: labels,
+        ...read,
         onChange: (uuids) => entry.onChange(uuids),
       }),
       onChange: () => undefined,
@@ -148,6 +148,11 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
  * Whether the inventory can continue with its session. A new password is no reason to log in again: the session was made
  * with the old one, and vCenter may not know the new one yet.
  */
-function mayGoOn(entry: Entry, wanted: VCenterConfig, labels: Config['labels']): boolean {
-  return sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.categories, labels)
+function mayGoOn(entry: Entry, wanted: VCenterConfig, read: Entry['read']): boolean {
+  return sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.read, read)
+}
+
+/** What an inventory reads for the labels of Nodes. */
+function readFor({ labels, labelRules }: Config) {
+  return { categories: labels, sources: labelRules.map(({ from }) => from) }
 }

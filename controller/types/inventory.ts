@@ -71,6 +71,8 @@ export interface Inventory {
    * the root folder, as of the last check. Undefined while that is not known. The callback is called when it changes.
    */
   provable(parents: readonly ParentObject[]): Proof | undefined
+  /** How often all VMs and all tags were read, to the end and without a failure, since there is this inventory. */
+  fullReads(): number
   /** Undefined while the vCenter answers. */
   failure(): VCenterFailure | undefined
 }

@@ -62,6 +62,9 @@ export interface Ancestry {
   readonly lacking?: ReadonlyMap<string, TagLack>
 }
 
+/** The values of a custom attribute of a VM, or why they are not known. Several definitions may have one name. */
+export type AttributeValues = { readonly values: readonly string[] } | { readonly unread: string }
+
 export interface VirtualNIC {
   /** Lower case, colons. */
   readonly mac: string
@@ -139,6 +142,10 @@ export interface VirtualMachine {
   readonly datacenter: string | undefined
   /** Undefined until the ancestors and their tags were read for the first time. */
   readonly ancestry: Ancestry | undefined
+  /** By name, those that label rules ask for. */
+  readonly attributes?: ReadonlyMap<string, AttributeValues>
+  /** Whether it has another host since its folder and its resource pool were read. Only known where there are label rules. */
+  readonly moving?: boolean
 }
 
 /**

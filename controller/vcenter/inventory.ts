@@ -1,12 +1,13 @@
 /** One vCenter's VMs, followed by push: `vcenter/` as the rest of the controller sees it. */
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { serverKey, type VCenterConfig } from '../config/config.ts'
+import { type LabelSource, serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { outlive } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
 import { createRereads } from './cache/rereads.ts'
+import { createVMAttributes } from './cache/vm-attributes.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { createDebounce } from './collect/pace.ts'
@@ -20,6 +21,7 @@ import type { LoginLimiter } from './session/login-limiter.ts'
 import { openClients } from './session/open-clients.ts'
 import type { ServiceContent } from './session/session.ts'
 import { createWatchedSoap } from './session/watched-soap.ts'
+import { isMoving } from './sync-vms.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { createProber } from './vm-probe/prober.ts'
 import type { Connection, ConnectionOptions } from './wire/connection.ts'
@@ -33,6 +35,8 @@ export interface InventoryOptions {
   readonly config: VCenterConfig
   /** Names of the tag categories of interest; others are not read. */
   readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
+  /** What label rules are made from; by default nothing. */
+  readonly sources?: readonly LabelSource[]
   /** Identifies us in vCenter's list of sessions; each connection adds a number of its own. */
   readonly userAgent: string
   readonly clock: Clock
@@ -61,7 +65,12 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   const vCenter = config.name
   const logger = options.logger.child({ vCenter })
   const { zone, region } = options.categories
-  const categories = new Set([zone ?? [], region ?? []].flat())
+  const { sources = [] } = options
+  const named = (wanted: LabelSource['kind']) =>
+    sources.flatMap((each) => ('name' in each && each.kind === wanted ? each.name : []))
+  const categories = new Set([zone ?? [], region ?? [], named('tagCategory')].flat())
+  const attributeNames = new Set(named('attribute'))
+  const attributes = attributeNames.size > 0 ? createVMAttributes(attributeNames) : undefined
   const triggers = {
     locate: createDebounce(timings.locate, clock),
     tags: createDebounce(timings.tags, clock),
@@ -73,10 +82,15 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   let certificateExpiry: number | undefined
   let datacenters: readonly DatacenterPath[] | undefined
   let waiting = new AbortController()
+  const reads = { VMs: 0, tags: 0 }
   const locations = createVMLocations({ tagging: categories.size > 0 })
   const store = new VMStore({
     vCenter: () => ({ name: vCenter, instanceUUID }),
-    place: (machine) => locations.place(machine),
+    place: (machine) => ({
+      ...locations.place(machine),
+      ...attributes?.of(machine),
+      ...(sources.length > 0 ? { moving: isMoving(machine) } : {}),
+    }),
     onChange(uuids) {
       onChange(uuids)
       triggers.provability.trigger()
@@ -130,6 +144,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     /** Whether there may be objects in the session that cannot be destroyed. */
     let lostObjects = false
     let heardAt = clock.monotonic()
+    const onAllRead: ListAndWatchOptions['onAllRead'] = (what) => {
+      reads[what] += 1
+    }
     const onHeard = () => {
       heardAt = clock.monotonic()
     }
@@ -170,12 +187,13 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         locations,
         rereads,
         tagReader,
+        attributes,
         prober,
         triggers,
         pollWait,
       }
       const surroundings = { timings, clock, random, logger, metrics }
-      const events = { onOpen, onDatacenters, onReady, onHeard }
+      const events = { onOpen, onDatacenters, onReady, onHeard, onAllRead }
       await listAndWatch({ ...parts, ...surroundings, ...events }, signal)
     }
 
@@ -260,6 +278,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     instanceUUID: () => instanceUUID,
     provable: prober.provable,
     provableEverywhere: prober.provableEverywhere,
+    fullReads: () => (categories.size > 0 ? Math.min(reads.VMs, reads.tags) : reads.VMs),
     failure: () => health.failure(),
     connected: () => health.connected(),
     settled: () => health.failure() !== undefined || allKnown(),

@@ -17,6 +17,7 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
   const clock = createHandClock()
   const end = new AbortController()
   const changed: string[] = []
+  let allRead = 0
   const locations = createVMLocations({ tagging: true })
   const store = new VMStore({
     vCenter: () => ({ name: 'vc', instanceUUID: 'i' }),
@@ -37,6 +38,7 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
       trigger,
       store,
       locations,
+      onAllRead: () => void allRead++,
       timings: TIMINGS,
       clock,
       random: () => 0.5,
@@ -47,6 +49,7 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
   return {
     clock,
     changed,
+    allRead: () => allRead,
     follow(vm: string) {
       const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
       store.follow(vm)
@@ -92,6 +95,31 @@ t.test('while tags cannot be read, VMs that come are not held up', async (t) => 
   await clock.turn(300_000)
   for (let i = 0; i <= 20; i++)
     t.match(ancestry(`vm-${i}`), { unreadable: [], folder: [{ tags: [{ name: 'z' }] }] })
+  await end()
+})
+
+t.test('a read of all tags counts when it has ended, and one that was under way does not', async (t) => {
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let reads = 0
+  const { clock, allRead, follow, end } = setUp(async (...call) => {
+    await answers[reads++]?.promise
+    if (reads === 3) throw new VCenterError('Unavailable', 'status 503')
+    await giveTags(...call)
+  })
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  await clock.turn(2 * TIMINGS.resync)
+  answers[0]?.resolve()
+  await clock.turn(TIMINGS.tags.spacing)
+  t.equal(allRead(), 0, 'the first read was of what was new')
+  answers[1]?.resolve()
+  await clock.turn(TIMINGS.tags.spacing)
+  t.equal(allRead(), 1)
+  await clock.turn(TIMINGS.resync)
+  t.equal(reads, 3)
+  t.equal(allRead(), 1, 'nor does one that failed')
+  await clock.turn(2 * TIMINGS.resync)
+  t.ok(allRead() > 1)
   await end()
 })
 

@@ -26,6 +26,8 @@ export async function keepTagsRead(
     readonly trigger: Debounce
     readonly store: VMStore
     readonly locations: VMLocations
+    /** Called when the tags of all objects were read. */
+    readonly onAllRead: () => void
     readonly timings: Timings
     readonly clock: Clock
     readonly random: () => number
@@ -56,14 +58,19 @@ export async function keepTagsRead(
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
     if (signal.aborted) return 'idle'
     const objects = tagged()
+    // It may become due while this read is under way.
+    const readsAll = all
     const ended = new AbortController()
     const overdue = waitForSilence(AbortSignal.any([ended.signal, signal])).then((silent) => {
       if (silent) suffer(slow(timings.callDeadline))
     })
     try {
       await tagReader.read(unreadOf(objects), put, signal)
-      if (all) locations.keepTags(objects)
-      all = false
+      if (readsAll) {
+        locations.keepTags(objects)
+        options.onAllRead()
+        all = false
+      }
       outage = undefined
       backoff.reset()
     } catch (error) {

@@ -4,9 +4,11 @@ import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
 import type { Rereads } from './cache/rereads.ts'
+import type { VMAttributes } from './cache/vm-attributes.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { Sightings } from './cache/vms-of-uuid.ts'
+import { readAttributeNames } from './collect/attribute-names.ts'
 import { readDatacenters } from './collect/datacenters.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createAllVMs, createLocator } from './collect/locate.ts'
@@ -18,6 +20,7 @@ import { type Collectors, createCollectors } from './collect/session-objects.ts'
 import type { TagReader } from './collect/tags.ts'
 import { createUpdates, type PushedChanges } from './collect/updates.ts'
 import { keepTagsRead } from './keep-tags-read.ts'
+import { CUSTOM_VALUES_PATH } from './properties/property-values.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
 import type { InventoryMetrics } from './running-inventory.ts'
 import type { ServiceContent, Session } from './session/session.ts'
@@ -39,6 +42,8 @@ export interface ListAndWatchOptions {
   readonly rereads: Rereads
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
+  /** Undefined where no custom attribute is of interest. */
+  readonly attributes: VMAttributes | undefined
   readonly prober: Prober
   /**
    * UUIDs are to be located; tags are unknown; the VMs to watch have changed; new objects may be above them; a VM was lost.
@@ -52,6 +57,8 @@ export interface ListAndWatchOptions {
   readonly metrics: InventoryMetrics
   /** Undefined where the account may not read them. */
   readonly onDatacenters: (datacenters: readonly DatacenterPath[] | undefined) => void
+  /** All VMs, or all tags, were read. */
+  readonly onAllRead: (what: 'VMs' | 'tags') => void
   /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
   /** vCenter has told what changed until now. */
@@ -63,14 +70,21 @@ export interface ListAndWatchOptions {
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
   const { soap, session, content, store, locations, rereads, tagReader, prober, triggers, pollWait } = options
-  const { timings, clock, random, logger, metrics } = options
+  const { attributes, timings, clock, random, logger, metrics } = options
   const { propertyCollector } = content
   const alive = session.keepAlive
   const collectors = createCollectors({ soap, propertyCollector, timings })
-  const reader = createPropertyReader({ soap, collectors, alive, timings, clock })
+  const vmPaths = attributes === undefined ? [] : [CUSTOM_VALUES_PATH]
+  const reader = createPropertyReader({ soap, collectors, alive, vmPaths, timings, clock })
   const allVMs = createAllVMs({ soap, content, timings })
   const locator = createLocator({ soap, reader, allVMs, content, timings, clock })
-  const watched = { paths: PUSHED_PATHS, allVMs, onUnwatched: tellNoSightings, alive, pollWait }
+  const watched = {
+    paths: [...PUSHED_PATHS, ...vmPaths],
+    allVMs,
+    onUnwatched: tellNoSightings,
+    alive,
+    pollWait,
+  }
   const updates = createUpdates({ soap, content, ...watched, timings, clock })
   // Before anything is created: a call that fails in between leaves what was created before it.
   options.onOpen([updates, allVMs, collectors])
@@ -189,6 +203,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     }
     reads.set(read, doubted)
     endReads()
+    options.onAllRead('VMs')
   }
 
   /** In one go; or one by one where a single VM, or what is above it, makes that fail. */
@@ -268,8 +283,18 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
-    keepTagsRead({ ...options, tagReader: reader, trigger: triggers.tags }, signal)
+    keepTagsRead(
+      { ...options, tagReader: reader, trigger: triggers.tags, onAllRead: () => options.onAllRead('tags') },
+      signal,
+    )
 
+  const defining = (known: VMAttributes) => async (signal: AbortSignal) => {
+    known.define(await readAttributeNames(reader, content.customFieldsManager, signal))
+    store.refresh()
+  }
+
+  // Before the first VMs: their Nodes may be initialized at once.
+  if (attributes !== undefined) await defining(attributes)(signal)
   const watchedBefore = store.vms().size > 0
   const first = store.beginRead()
   const asked = store.followed()
@@ -290,6 +315,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       (signal) => triggers.lost.run(readOthers, signal),
       (signal) => prober.run({ soap, content, login: session.lastLogin() }, alive, signal),
       ...(tagReader === undefined ? [] : [tagging(tagReader)]),
+      ...(attributes === undefined ? [] : [timed(timings.resync, defining(attributes))]),
       timed(timings.resync, resyncInTime),
       timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
       timed(timings.failed, retryFailed),

@@ -76,6 +76,7 @@ export function withoutCredential(
     }),
     provable: nothing,
     provableEverywhere: nothing,
+    fullReads: () => 0,
     failure: () => failure,
     connected: () => false,
     settled: () => failure !== undefined,

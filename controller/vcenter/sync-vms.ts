@@ -121,6 +121,11 @@ export function hasMoved(
   return !tree.has(host) || before?.host === undefined || keyOf(before.host) !== keyOf(host)
 }
 
+/** Whether it has another host since its folder and its resource pool were read. They are read again at once. */
+export function isMoving({ host, placedOn }: VMProperties): boolean {
+  return host !== undefined && (placedOn === undefined || keyOf(placedOn) !== keyOf(host))
+}
+
 /**
  * Reads VMs again, and new objects above them: a VM that moved to another host may also have another folder and resource
  * pool, and neither is pushed. A VM that is no longer shown, or `refused`, is searched for again.
@@ -165,7 +170,8 @@ export async function resync(
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
 ): Promise<Changes> {
-  const properties = propertySpec('VirtualMachine', RESYNC_PATHS) + ANCESTOR_PROPERTIES
+  const paths = [...RESYNC_PATHS, ...(reader.vmPaths ?? [])]
+  const properties = propertySpec('VirtualMachine', paths) + ANCESTOR_PROPERTIES
   const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
   const before = new Map(store.machines().map((machine) => [machine.moref, machine]))
   const expected = [...before.keys()].filter(isMember)

@@ -88,6 +88,7 @@ export async function runOnCopy(
       const inventory = openInventory({
         config: vCenter,
         categories: config.labels,
+        sources: config.labelRules.map(({ from }) => from),
         userAgent: `rollcall-controller/${options.version}`,
         clock,
         random,

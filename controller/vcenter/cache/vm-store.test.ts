@@ -26,6 +26,8 @@ const machine = (
   changeVersion: undefined,
   claim: undefined,
   host: { type: 'HostSystem', value: 'h' },
+  placedOn: { type: 'HostSystem', value: 'h' },
+  customValues: [],
   resourcePool: undefined,
   parent: undefined,
   vApp: undefined,

@@ -18,7 +18,9 @@ export interface Changes {
 
 interface VMStoreOptions {
   readonly vCenter: () => VCenterIdentity
-  readonly place: VMLocations['place']
+  readonly place: (
+    machine: VMProperties,
+  ) => ReturnType<VMLocations['place']> & Pick<VirtualMachine, 'attributes' | 'moving'>
   readonly onChange: (uuids: ReadonlySet<string>) => void
   /** A UUID has lost its last VM: all others are to be read again, because push may not have reported all that vanished. */
   readonly onLost?: () => void
@@ -292,6 +294,8 @@ export class VMStore {
       parent: _parent,
       vApp: _vApp,
       changeVersion: _version,
+      placedOn: _placed,
+      customValues: _values,
       ...facts
     } = machine
     const unreadable = unreadableFacts(machine.unreadable)

@@ -55,7 +55,7 @@ export async function readMachines(
 
   /** Returns the VMs whose network cards were not all among the properties. */
   async function readAll(some: readonly string[], paths: readonly string[]): Promise<string[]> {
-    const properties = propertySpec('VirtualMachine', paths)
+    const properties = propertySpec('VirtualMachine', [...paths, ...(reader.vmPaths ?? [])])
     const withDevices = paths !== READ_PATHS
     const incomplete = new Set<string>()
     const refusals = await readObjects(

@@ -73,6 +73,8 @@ export interface PropertyReader {
    * for an endless read and part-way through; the objects taken until then are valid all the same.
    */
   read(specs: readonly string[], take: Take, signal: AbortSignal): Promise<void>
+  /** Properties of VMs to read beside those that are always read; by default none. */
+  readonly vmPaths?: readonly string[]
 }
 
 type Take = (object: ObjectContent) => void
@@ -82,10 +84,12 @@ export function createPropertyReader(options: {
   readonly collectors: Collectors
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
+  /** See {@link PropertyReader.vmPaths}. */
+  readonly vmPaths?: readonly string[]
   readonly timings: Timings
   readonly clock: Clock
 }): PropertyReader {
-  const { soap, collectors, alive, timings, clock } = options
+  const { soap, collectors, alive, vmPaths = [], timings, clock } = options
   /** Objects per page. */
   let atMost = PAGE
 
@@ -195,6 +199,7 @@ export function createPropertyReader(options: {
   return {
     read: (specs, take, signal) =>
       collectors.use((collector) => read(collector, specs, take, signal), signal),
+    vmPaths,
   }
 }
 

@@ -21,6 +21,9 @@ function extraConfig(key: string): string {
   return `config.extraConfig["${key}"]`
 }
 
+/** The values of a VM's custom attributes. */
+export const CUSTOM_VALUES_PATH = 'customValue'
+
 /** All devices of a VM: 10 kB for five disks, 78 kB for sixty volumes. */
 export const DEVICES_PATH = 'config.hardware.device'
 /**
@@ -94,6 +97,20 @@ export function readFaultTolerance(info: XMLElement | undefined): FaultTolerance
   const role = readNumber(child(info, 'role'))
   if (role === undefined) return undefined
   return { role, instanceUUIDs: childrenOf(info, 'instanceUuids').flatMap((each) => readUUID(each) ?? []) }
+}
+
+/** A custom attribute of a VM: the key of its definition, and its value. */
+export interface CustomValue {
+  readonly key: number
+  readonly value: string
+}
+
+/** {@link CUSTOM_VALUES_PATH}. Empty ones count as not set. */
+export function readCustomValues(list: XMLElement | undefined): readonly CustomValue[] {
+  return (list?.children ?? []).flatMap((each) => {
+    const [key, value] = [readNumber(child(each, 'key')), textOf(each, 'value')]
+    return key === undefined || !value ? [] : [{ key, value: value.slice(0, MAX_OPTION).toWellFormed() }]
+  })
 }
 
 /** A decimal integer; undefined for anything else. */

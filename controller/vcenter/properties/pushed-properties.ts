@@ -6,13 +6,25 @@ import type { Update } from '../collect/read-updates.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
-import { CLAIM_PATH, readFaultTolerance, readGuestNICs, readOption, readUUID } from './property-values.ts'
+import {
+  CLAIM_PATH,
+  CUSTOM_VALUES_PATH,
+  type CustomValue,
+  readCustomValues,
+  readFaultTolerance,
+  readGuestNICs,
+  readOption,
+  readUUID,
+} from './property-values.ts'
 
 /** What is pushed of a VM. */
 export type PushedProperties = Pick<
   VirtualMachine,
   'biosUUID' | 'connectionState' | 'powerState' | 'guestNICs' | 'faultTolerance' | 'claim'
-> & { readonly host: ManagedObjectReference | undefined }
+> & {
+  readonly host: ManagedObjectReference | undefined
+  readonly customValues: readonly CustomValue[]
+}
 
 /**
  * Their paths. Few, and none that is large or changes without need: claim and addresses must be seen within a second, the host
@@ -27,9 +39,11 @@ const PATHS = {
   guestNICs: 'guest.net',
   faultTolerance: 'config.ftInfo',
   claim: CLAIM_PATH,
+  customValues: CUSTOM_VALUES_PATH,
 } as const satisfies Record<keyof PushedProperties, string>
 
-export const PUSHED_PATHS = Object.values(PATHS)
+/** Custom attributes are only asked for where a label rule needs them: some sites have many, and backup tools write them daily. */
+export const PUSHED_PATHS = Object.values(PATHS).filter((path) => path !== CUSTOM_VALUES_PATH)
 
 export type PropertyValues = ReadonlyMap<string, XMLElement | undefined>
 
@@ -43,6 +57,7 @@ export function readPushed(values: PropertyValues): PushedProperties {
     guestNICs: readGuestNICs(values.get(PATHS.guestNICs)),
     faultTolerance: readFaultTolerance(values.get(PATHS.faultTolerance)),
     claim: readOption(values.get(PATHS.claim)),
+    customValues: readCustomValues(values.get(PATHS.customValues)),
   }
 }
 
@@ -123,6 +138,7 @@ function choose(
     guestNICs: newer('guestNICs'),
     faultTolerance: newer('faultTolerance'),
     claim: newer('claim'),
+    customValues: newer('customValues'),
   }
 }
 

@@ -6,6 +6,8 @@ import { toReference } from '../wire/soap.ts'
 import {
   CARD_COUNT_PATH,
   CARD_PATHS,
+  CUSTOM_VALUES_PATH,
+  type CustomValue,
   DEVICES_PATH,
   METADATA_ENCODING_PATH,
   METADATA_PATH,
@@ -53,10 +55,16 @@ export const READ_PATHS_WITH_DEVICES: readonly string[] = [
 
 /** Those of a {@link VirtualMachine} that are its own, and references to the objects above it. */
 export interface VMProperties
-  extends Omit<VirtualMachine, 'vCenter' | 'host' | 'cluster' | 'datacenter' | 'ancestry' | 'unreadable'> {
+  extends Omit<
+    VirtualMachine,
+    'vCenter' | 'host' | 'cluster' | 'datacenter' | 'ancestry' | 'attributes' | 'moving' | 'unreadable'
+  > {
   /** The version of the configuration that was read. */
   readonly changeVersion: string | undefined
   readonly host: ManagedObjectReference | undefined
+  /** The host that it had when its folder and its resource pool were read. */
+  readonly placedOn: ManagedObjectReference | undefined
+  readonly customValues: readonly CustomValue[]
   readonly resourcePool: ManagedObjectReference | undefined
   readonly parent: ManagedObjectReference | undefined
   readonly vApp: ManagedObjectReference | undefined
@@ -78,8 +86,10 @@ export function readMachine(
   const known = readable === undefined ? before : undefined
   const devices = values.get(DEVICES_PATH)
   const nics = devices === undefined ? readCards(values) : readNICs(devices)
+  const pushed = readPushed(values)
   return compact({
-    ...readPushed(values),
+    ...pushed,
+    placedOn: pushed.host,
     moref,
     name: readName(values.get('name')) ?? before?.name ?? moref,
     instanceUUID: readUUID(values.get('config.instanceUuid')) ?? known?.instanceUUID,
@@ -106,10 +116,12 @@ export function refreshMachine(
   values: PropertyValues,
   unreadable: readonly string[],
 ): VMProperties {
-  const asked: readonly string[] = RESYNC_PATHS
+  const asked: readonly string[] = [...RESYNC_PATHS, CUSTOM_VALUES_PATH]
+  const pushed = readPushed(values)
   return compact({
     ...before,
-    ...readPushed(values),
+    ...pushed,
+    placedOn: pushed.host,
     name: readName(values.get('name')) ?? before.name,
     template: (values.get('config.template')?.text ?? String(before.template)) === 'true',
     parent: toReference(values.get('parent')),

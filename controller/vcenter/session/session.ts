@@ -29,6 +29,8 @@ export interface ServiceContent {
   readonly searchIndex: ManagedObjectReference
   readonly sessionManager: ManagedObjectReference
   readonly authorizationManager: ManagedObjectReference
+  /** It has the names of custom attributes. */
+  readonly customFieldsManager?: ManagedObjectReference | undefined
 }
 
 /** A login that vCenter has accepted. */
@@ -270,5 +272,6 @@ function readContent(server: string, response: XMLElement): ServiceContent {
     searchIndex: object('searchIndex'),
     sessionManager: object('sessionManager'),
     authorizationManager: object('authorizationManager'),
+    customFieldsManager: toReference(child(value, 'customFieldsManager')),
   }
 }
