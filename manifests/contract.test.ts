@@ -150,6 +150,7 @@ await t.test('the words of the status in schema and contract are the same', asyn
     VMUnique: 0,
     IdentityVerified: 0,
     TopologyResolved: 0,
+    LabelsResolved: 0,
     AddressesResolved: 0,
     Initialized: 0,
     AgentReports: 0,

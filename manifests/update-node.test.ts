@@ -38,8 +38,10 @@ interface Told {
   readonly providerID?: string
   readonly taints?: readonly object[]
   readonly wish?: string
-  /** Whether it has a label of its owner's. */
-  readonly labels?: true
+  /** Of its owner. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** Which labels rules have given it. */
+  readonly record?: string
   readonly cordoned?: true
 }
 
@@ -50,6 +52,7 @@ async function nodeThat({
   taints = [],
   wish,
   labels,
+  record,
   cordoned,
 }: Told = {}): Promise<string> {
   const name = `node-${nodes++}`
@@ -63,15 +66,11 @@ async function nodeThat({
   const annotations = {
     'example.com/note': 'x',
     ...(wish === undefined ? {} : { 'rollcall.dev/deletion': wish }),
+    ...(record === undefined ? {} : { 'rollcall.dev/labels': record }),
   }
   const conditions = [{ type: 'Ready', status: ready, reason: 'Told', lastHeartbeatTime: new Date() }]
   for (const answer of [
-    await patchNode(
-      cluster,
-      name,
-      { metadata: { annotations, ...(labels ? { labels: { 'example.com/own': 'b' } } : {}) }, spec },
-      merge,
-    ),
+    await patchNode(cluster, name, { metadata: { annotations, ...(labels ? { labels } : {}) }, spec }, merge),
     await patchNode(cluster, `${name}/status`, { status: { conditions } }, merge),
   ]) {
     if (answer.status !== 200) throw new Error(answer.message)
@@ -79,11 +78,17 @@ async function nodeThat({
   return name
 }
 
+const OWN = { 'example.com/own': 'b' }
 const ours: Told = { providerID: VSPHERE }
 const waiting: Told = { taints: [UNINITIALIZED] }
 const label = (key: string, value: string | null = 'a') => ({ metadata: { labels: { [key]: value } } })
 const annotation = (key: string, value: string | null) => ({ metadata: { annotations: { [key]: value } } })
 const taints = (...list: object[]) => ({ spec: { taints: list } })
+/** What a label rule writes. */
+const ruled = (record: string | null, labels: object) => ({
+  metadata: { annotations: { 'rollcall.dev/labels': record }, labels },
+})
+const RULED = 'rollcall.node-restriction.kubernetes.io/rack'
 
 const done: [string, Told, object, string?][] = [
   [
@@ -134,6 +139,42 @@ const done: [string, Told, object, string?][] = [
     taints(OUT_OF_SERVICE, SHUTDOWN),
   ],
   ['takes leave to delete back', { ...ours, wish: 'proceed' }, annotation('rollcall.dev/deletion', null)],
+  ['gives a label by rule', ours, ruled(`${RULED}=a`, { [RULED]: 'a' })],
+  [
+    'changes one',
+    { ...ours, labels: { [RULED]: 'a' }, record: `${RULED}=a` },
+    ruled(`${RULED}=b`, { [RULED]: 'b' }),
+  ],
+  [
+    'removes the last one',
+    { ...ours, labels: { [RULED]: 'a' }, record: `${RULED}=a` },
+    ruled(null, { [RULED]: null }),
+  ],
+  [
+    'gives one that waits a label by rule beyond its prefix',
+    waiting,
+    { ...ruled('example.com/rack=a,example.com/row=', { 'example.com/rack': 'a' }), spec: { taints: [] } },
+  ],
+  [
+    'changes a label that is recorded',
+    { ...ours, labels: { 'example.com/rack': 'a' }, record: 'example.com/rack=a' },
+    ruled('example.com/rack=b', { 'example.com/rack': 'b' }),
+  ],
+  [
+    'gives one that is recorded without a value',
+    { ...ours, record: 'example.com/rack=' },
+    ruled('example.com/rack=b', { 'example.com/rack': 'b' }),
+  ],
+  [
+    'removes one that is recorded',
+    { ...ours, labels: { 'example.com/rack': 'a' }, record: 'example.com/rack=a' },
+    ruled('example.com/rack=', { 'example.com/rack': null }),
+  ],
+  [
+    'begins the record of one that waits anew',
+    { ...waiting, record: 'x'.repeat(20_000) },
+    ruled(`${RULED}=a`, { [RULED]: 'a' }),
+  ],
 ]
 for (const [what, told, body, subresource = ''] of done) {
   t.test(`the controller ${what}`, async (t) => {
@@ -222,8 +263,8 @@ const refused: [string, Told, object, RegExp, string?][] = [
   ],
   ['a Node out of service that is ready', ours, taints(OUT_OF_SERVICE), /to be out of service: it is Ready/],
   ['other labels', ours, label('example.com/pool'), /than its own, example.com\/pool/],
-  ['labels that one that waits has', { ...waiting, labels: true }, label('example.com/own'), /than its own/],
-  ['such labels away', { ...waiting, labels: true }, label('example.com/own', null), /than its own/],
+  ['labels that one that waits has', { ...waiting, labels: OWN }, label('example.com/own'), /than its own/],
+  ['such labels away', { ...waiting, labels: OWN }, label('example.com/own', null), /than its own/],
   ...['node-role.kubernetes.io/worker', 'kubernetes.io/role', 'example.k8s.io/x'].map(
     (key): [string, Told, object, RegExp] => [
       `the label ${key} of one that waits`,
@@ -232,6 +273,60 @@ const refused: [string, Told, object, RegExp, string?][] = [
       /than its own/,
     ],
   ),
+  [
+    'a label that is not recorded',
+    { ...ours, record: `${RULED}=a` },
+    label('example.com/pool'),
+    /than its own/,
+  ],
+  [
+    'a label that is recorded from now on',
+    ours,
+    ruled('example.com/pool=a', { 'example.com/pool': 'a' }),
+    /than its own, example.com\/pool/,
+  ],
+  [
+    'a label that is recorded no longer',
+    { ...ours, labels: { 'example.com/pool': 'a' }, record: 'example.com/pool=a' },
+    ruled(null, { 'example.com/pool': 'b' }),
+    /than its own, example.com\/pool/,
+  ],
+  [
+    'a label whose name another’s ends with',
+    { ...ours, record: 'x.example.com/pool=a' },
+    label('example.com/pool'),
+    /than its own/,
+  ],
+  [
+    'what is recorded',
+    ours,
+    ruled('example.com/pool=', {}),
+    /annotations that are not its own: rollcall.dev\/labels/,
+  ],
+  [
+    'what is recorded of a label that one that waits has',
+    { ...waiting, labels: OWN },
+    ruled('example.com/own=b', {}),
+    /annotations that are not its own: rollcall.dev\/labels/,
+  ],
+  [
+    'what is recorded of Kubernetes’ labels',
+    waiting,
+    ruled('node-role.kubernetes.io/worker=', {}),
+    /annotations that are not its own: rollcall.dev\/labels/,
+  ],
+  [
+    'what is recorded, with more than a record has',
+    ours,
+    ruled(`${RULED}=${'a'.repeat(5_000)}`, {}),
+    /annotations that are not its own: rollcall.dev\/labels/,
+  ],
+  [
+    'a label of somebody else under node-restriction',
+    ours,
+    label('example.com.node-restriction.kubernetes.io/a'),
+    /than its own/,
+  ],
   ['other labels away', ours, label('kubernetes.io/os', null), /than its own, kubernetes.io\/os/],
   [
     'a worker to a control-plane Node',
@@ -330,7 +425,7 @@ for (const [what, told, body, message, subresource = ''] of refused) {
 }
 
 t.test('who wrote which field', async (t) => {
-  const name = await nodeThat({ ...waiting, labels: true })
+  const name = await nodeThat({ ...waiting, labels: OWN })
   // Its only fields are some that the controller may take over.
   const query = `${name}?fieldManager=somebody`
   t.match(await patchNode(cluster, query, label('topology.kubernetes.io/zone', 'other'), merge), {
@@ -467,6 +562,8 @@ t.test('of a Node with more labels and taints than anybody needs', async (t) => 
   t.match(await patchNode(controller, name, label('topology.kubernetes.io/zone', 'b'), merge), {
     status: 200,
   })
+  t.match(await patchNode(controller, name, ruled(`${RULED}=a`, { [RULED]: 'a' }), merge), { status: 200 })
+  t.match(await patchNode(controller, name, ruled(null, { [RULED]: null }), merge), { status: 200 })
   t.match(await patchNode(controller, name, taints(...own, SHUTDOWN), merge), { status: 200 })
   t.strictSame(await list(), [...own, SHUTDOWN])
 })

@@ -104,23 +104,29 @@ await t.test('the provider ID is not for the kubelet to set afterwards', async (
   t.notHas(body.spec, { providerID: String }, 'a status brings no spec')
 })
 
-await t.test('which VM its Node is, a person says and not the kubelet', async (t) => {
-  const f = await kubelet('f')
-  await registerNode(f.request, 'f')
-  const annotate = (who: Requester, path: string, vm: string | null) =>
-    patch(who, path, { metadata: { annotations: { 'rollcall.dev/vm': vm } } })
-  const message = /"system:node:f" may not change the annotation rollcall.dev\/vm of Node "f"/
-  for (const path of ['f', 'f/status'])
-    t.match(await annotate(f, path, 'mine'), { status: 403, message }, `set at ${path}`)
-  t.match(await annotate(cluster, 'f', 'vm-1'), { status: 200 }, 'a person may')
-  for (const path of ['f', 'f/status']) {
-    for (const vm of ['mine', null])
-      t.match(await annotate(f, path, vm), { status: 403, message }, `${vm} at ${path}`)
-    const all = await patch(f, path, { metadata: { annotations: null } })
-    t.match(all, { status: 403, message }, `all annotations away at ${path}`)
-  }
-  t.match(await heartbeat(f, 'f'), { status: 200 })
-})
+for (const [what, key] of [
+  ['which VM its Node is', 'rollcall.dev/vm'],
+  ['which of its labels are Rollcall’s', 'rollcall.dev/labels'],
+] as const) {
+  await t.test(`${what}, others say and not the kubelet`, async (t) => {
+    const name = `kubelet-${key.replace('rollcall.dev/', '')}`
+    const f = await kubelet(name)
+    await registerNode(f.request, name)
+    const annotate = (who: Requester, path: string, value: string | null) =>
+      patch(who, path, { metadata: { annotations: { [key]: value } } })
+    const message = new RegExp(`"system:node:${name}" may not change the annotation ${key} of Node "${name}"`)
+    for (const path of [name, `${name}/status`])
+      t.match(await annotate(f, path, 'mine'), { status: 403, message }, `set at ${path}`)
+    t.match(await annotate(cluster, name, 'vm-1'), { status: 200 }, 'a person may')
+    for (const path of [name, `${name}/status`]) {
+      for (const value of ['mine', null])
+        t.match(await annotate(f, path, value), { status: 403, message }, `${value} at ${path}`)
+      const all = await patch(f, path, { metadata: { annotations: null } })
+      t.match(all, { status: 403, message }, `all annotations away at ${path}`)
+    }
+    t.match(await heartbeat(f, name), { status: 200 })
+  })
+}
 
 await t.test('Nodes of another provider are none of our business', async (t) => {
   const e = await kubelet('e')

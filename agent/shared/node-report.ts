@@ -134,6 +134,7 @@ export const CONDITION_TYPES = [
   'VMUnique',
   'IdentityVerified',
   'TopologyResolved',
+  'LabelsResolved',
   'AddressesResolved',
   'Initialized',
   'AgentReports',

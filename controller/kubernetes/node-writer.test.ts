@@ -216,6 +216,19 @@ t.test('the first label', async (t) => {
   t.strictSame(second.outcome === 'written' && second.object.labels, { 'x/b': '2' })
 })
 
+t.test('the first annotation', async (t) => {
+  const { body } = await cluster.request('POST', '/api/v1/nodes', {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'unannotated' },
+  })
+  const node = present(parseNode(body))
+  t.equal(node.hasAnnotations, false)
+  const annotations = { 'rollcall.dev/labels': 'x/a=1' }
+  const first = await writer.patchNode(node.name, node, { annotations, labels: { 'x/a': '1' } })
+  t.match(first, { outcome: 'written', object: { labelRecord: 'x/a=1', hasAnnotations: true } })
+})
+
 t.test('an annotation is taken away, others stay', async (t) => {
   const node = await createNode('annotated')
   const two = { metadata: { annotations: { 'x/a': '1', 'x/b': '2' } } }
@@ -321,7 +334,7 @@ t.test('what the API server will never take', async (t) => {
 })
 
 t.test('what says nothing of the write is thrown', async (t) => {
-  const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, taints: [] }
+  const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, hasAnnotations: true, taints: [] }
   for (const status of [401, 408, 429, 500, 503, 400, 403, 422]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
     const answered = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal)
@@ -332,7 +345,7 @@ t.test('what says nothing of the write is thrown', async (t) => {
 })
 
 t.test('what is not answered in time may have been stored', async (t) => {
-  const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, taints: [] }
+  const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, hasAnnotations: true, taints: [] }
   const never = new AbortController().signal
   await using late = await startApiStub(() => undefined)
   const write = createNodeWriter(late.client, 50, never).patchNode('x', seen, {})

@@ -33,15 +33,15 @@ export type WriteResult<T> =
 interface NodeChanges {
   /** Merged with the present ones; null removes one that is there. */
   readonly labels?: Readonly<Record<string, string | null>>
-  /** Null removes one that is there. */
-  readonly annotations?: Readonly<Record<string, null>>
+  /** The same. */
+  readonly annotations?: Readonly<Record<string, string | null>>
   readonly providerID?: string
   /** The whole list, of which only the differences are sent. */
   readonly taints?: readonly Taint[]
 }
 
 /** The version of a Node, and what it has of that whose differences are written. */
-type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'taints'>
+type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'hasAnnotations' | 'taints'>
 
 /** The controller's writes to Nodes and NodeReports. Each throws as `KubeClient.request`. */
 export interface NodeWriter {
@@ -172,11 +172,13 @@ function operations(
   { labels = {}, annotations = {}, providerID, taints }: NodeChanges,
 ): Operation[] {
   const hasLabels = seen.labelCount > 0 || Object.keys(labels).length === 0
+  const hasAnnotations = seen.hasAnnotations || Object.keys(annotations).length === 0
   return [
     { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
     { op: 'replace', path: '/metadata/uid', value: seen.uid },
     ...(hasLabels ? [] : [{ op: 'add', path: '/metadata/labels', value: {} } as const]),
     ...merge('/metadata/labels', labels),
+    ...(hasAnnotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} } as const]),
     ...merge('/metadata/annotations', annotations),
     ...(providerID === undefined
       ? []

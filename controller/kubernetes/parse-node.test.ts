@@ -62,6 +62,8 @@ const nothing = {
   ready: undefined,
   deletionAnnotation: undefined,
   vmAnnotation: undefined,
+  labelRecord: undefined,
+  hasAnnotations: false,
 }
 
 t.test('takes what is needed and nothing else', async (t) => {
@@ -81,7 +83,15 @@ t.test('takes what is needed and nothing else', async (t) => {
       lastTransitionTime: '2026-01-01T00:00:09Z',
     },
     deletionAnnotation: 'hold',
+    hasAnnotations: true,
   })
+})
+
+t.test('the record of labels, unless it is longer than any that is ours', async (t) => {
+  const recorded = (text: string) =>
+    parseNode({ metadata: { ...bare, annotations: { 'rollcall.dev/labels': text } } })?.labelRecord
+  t.equal(recorded('a=1,b='), 'a=1,b=')
+  t.equal(recorded('a'.repeat(4_097)), undefined)
 })
 
 t.test('of a thousand addresses the first hundred', async (t) => {

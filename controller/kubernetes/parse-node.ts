@@ -10,6 +10,7 @@ import {
   parseSpec,
 } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
+import { ANNOTATION_LABELS, MAX_RECORD } from '../types/label-record.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node, type NodeReport } from '../types/node.ts'
 import { CSI_DRIVER } from '../types/well-known.ts'
 
@@ -72,6 +73,7 @@ export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node |
   const { metadata, spec, status } = parsed.output
   const deletion = metadata.annotations[ANNOTATION_DELETION]
   const vm = metadata.annotations[ANNOTATION_VM]
+  const record = metadata.annotations[ANNOTATION_LABELS]
   const ready = status.conditions.find(({ type }) => type === 'Ready')
   return {
     name: metadata.name,
@@ -94,6 +96,8 @@ export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node |
     },
     deletionAnnotation: deletion === undefined ? undefined : shortText(deletion),
     vmAnnotation: vm === undefined ? undefined : shortText(vm),
+    labelRecord: record === undefined || record.length > MAX_RECORD ? undefined : record,
+    hasAnnotations: Object.keys(metadata.annotations).length > 0,
   }
 }
 

@@ -43,6 +43,9 @@ export interface Node {
   readonly deletionAnnotation: string | undefined
   /** Value of {@link ANNOTATION_VM}. */
   readonly vmAnnotation: string | undefined
+  /** Which labels rules have given it: see `parseRecord`. */
+  readonly labelRecord: string | undefined
+  readonly hasAnnotations: boolean
 }
 
 export interface NodeReport {

@@ -58,6 +58,7 @@ const conditionTypes: Record<ConditionType, true> = {
   VMUnique: true,
   IdentityVerified: true,
   TopologyResolved: true,
+  LabelsResolved: true,
   AddressesResolved: true,
   Initialized: true,
   AgentReports: true,

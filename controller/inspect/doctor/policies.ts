@@ -47,9 +47,9 @@ export const POLICIES: readonly {
     spec: {
       failurePolicy: '21795faf6eb3895e',
       matchConstraints: 'cc365d2c6cdac0db',
-      matchConditions: '47c0001bb149d35e',
-      variables: 'a0304e2f1fce713d',
-      validations: '4fbe6ed9858e3f45',
+      matchConditions: 'ad0cae05e9499b29',
+      variables: '016691bbc90fcda6',
+      validations: 'e1a9ef52c519e133',
     },
   },
   {

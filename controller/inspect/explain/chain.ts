@@ -63,6 +63,7 @@ export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
     ...conditionStep('copies', 'VMUnique', facts),
     ...conditionStep('identity', 'IdentityVerified', facts),
     ...conditionStep('topology', 'TopologyResolved', facts),
+    ...conditionStep('labels', 'LabelsResolved', facts),
     ...conditionStep('addresses', 'AddressesResolved', facts),
     ...conditionStep('initialized', 'Initialized', facts),
     ...conditionStep('agent', 'AgentReports', facts),

@@ -22,7 +22,7 @@ const before = {
 }
 
 /** What is patched of it. */
-const seen = { ...before.metadata, labelCount: 2, taints: before.spec.taints }
+const seen = { ...before.metadata, labelCount: 2, hasAnnotations: true, taints: before.spec.taints }
 
 /** A copy of a cluster with one Node and without Rollcall's CRD. */
 function setUp() {

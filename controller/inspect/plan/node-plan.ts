@@ -105,6 +105,7 @@ const WANTED: readonly ConditionType[] = [
   'VMUnique',
   'IdentityVerified',
   'TopologyResolved',
+  'LabelsResolved',
   'AddressesResolved',
 ]
 

@@ -118,6 +118,7 @@ function judge(
       'VMUnique',
       'AddressesResolved',
       'TopologyResolved',
+      'LabelsResolved',
       'Initialized',
       'DeletionPossible',
       'AgentReports',

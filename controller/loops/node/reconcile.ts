@@ -12,6 +12,7 @@ import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
 import type { NodeEvent } from './decide/node-events.ts'
+import type { AbsentLabels } from './decide/node-facts.ts'
 import { decideOnRejectedWrite, type RejectedDecision } from './decide/rejected-write.ts'
 import { heldAddresses, undeniedAddresses } from './gather/address-holders.ts'
 import { createAddressWaits } from './gather/address-waits.ts'
@@ -32,7 +33,7 @@ const SILENCE_INTERVAL = 30_000
  * is decided once. Where it cannot be written as it is, the Node is looked at again.
  */
 export function createReconciler(options: {
-  readonly sources: Omit<Sources, 'reservedBy' | 'agentContact'>
+  readonly sources: Omit<Sources, 'reservedBy' | 'agentContact' | 'absentLabels'>
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
   readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
@@ -62,12 +63,14 @@ export function createReconciler(options: {
   const addresses = createAddressWaits(options.enqueue)
   const reservations = createReverseIndex()
   const contacts = createAgentContacts()
+  const absentLabels = new Map<string, AbsentLabels>()
   const sources: Sources = {
     ...options.sources,
     node: nodes.get,
     report: reports.get,
     reservedBy: reservations.get,
     agentContact: contacts.of,
+    absentLabels: (name) => absentLabels.get(name) ?? new Map(),
   }
 
   const statuses = createStatusQueue({
@@ -166,6 +169,7 @@ export function createReconciler(options: {
       addresses.holds(name, [])
       reservations.set(name, [])
       contacts.forget(name)
+      absentLabels.delete(name)
       onDecision(name, undefined, undefined)
       return 'done'
     }
@@ -175,6 +179,8 @@ export function createReconciler(options: {
     const { deletion } = decision
     const attempt = deletion && tracker.deleting(deletion, facts.node.uid)
     tracker.track(name, decision.probePlan)
+    if (decision.absentLabels === undefined) absentLabels.delete(name)
+    else absentLabels.set(name, decision.absentLabels)
     addresses.waits(name, decision.waitsFor ?? [])
     const held = [...new Set([...heldAddresses(facts, sources), ...reserved])]
     addresses.holds(name, addresses.isAwaited(name) ? undeniedAddresses(name, held, sources) : held)

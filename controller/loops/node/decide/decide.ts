@@ -129,6 +129,9 @@ function identifyAs(
   }
 }
 
+/** Milliseconds until it is looked whether a label's value, which is gone, has stayed so: no event tells. */
+const ABSENT_LABELS_AGAIN = 60_000
+
 /**
  * What a verified Node is to carry.
  *
@@ -200,8 +203,11 @@ function equip(
     ...(copies === undefined ? {} : { copies }),
   }
   // The level falls at that time unless the VM has named the Node again.
-  return requeuedAfter(
+  const leveled = requeuedAfter(
     equipped,
     provenUntil === undefined ? undefined : Math.max(0, Date.parse(provenUntil) - now),
   )
+  const { absentLabels } = metadata.ruled ?? {}
+  if (absentLabels === undefined) return leveled
+  return requeuedAfter({ ...leveled, absentLabels }, ABSENT_LABELS_AGAIN)
 }

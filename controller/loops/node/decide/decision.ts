@@ -10,6 +10,7 @@ import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
+import type { AbsentLabels } from './node-facts.ts'
 import type { NodePatch } from './node-patch.ts'
 
 /** What prevents the initialization, for the metric. */
@@ -46,6 +47,8 @@ export interface Decision {
   readonly deletion?: Deletion
   /** Other VMs that have the UUID of the Node's own and may run. */
   readonly copies?: Copies
+  /** What the next decision is to know of labels whose value is gone; without it they are counted anew. */
+  readonly absentLabels?: AbsentLabels
   /** Whether the leader must confirm its Lease before it acts on this. */
   readonly confirmLease?: boolean
 }

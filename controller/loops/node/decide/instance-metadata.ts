@@ -6,6 +6,7 @@ import { chooseAddresses } from './addresses/choose-addresses.ts'
 import type { ConditionValue } from './condition-value.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
 import { instanceType } from './instance-type.ts'
+import { judgeRules, type RuledLabels } from './labels/judge-rules.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { judgeLabels, type Labels } from './topology/label-changes.ts'
@@ -16,6 +17,8 @@ export interface InstanceMetadata {
   readonly topology: NodeTopology
   readonly instanceType: string
   readonly labels: Labels['labels']
+  /** Undefined where another provider writes labels. */
+  readonly ruled: RuledLabels | undefined
   readonly addresses: readonly NodeAddress[] | undefined
   /** What the status is to say of them; undefined where it says nothing. */
   readonly recorded: readonly NodeAddress[] | undefined
@@ -25,6 +28,7 @@ export interface InstanceMetadata {
   readonly waitsFor: readonly string[]
   readonly conditions: {
     readonly TopologyResolved: ConditionValue
+    readonly LabelsResolved?: ConditionValue
     readonly AddressesResolved: ConditionValue
   }
   readonly events: readonly NodeEvent[]
@@ -35,7 +39,14 @@ export function judgeInstanceMetadata(
   { spec, vm, macs, ancestry }: VerifiedIdentity,
   facts: Pick<
     NodeFacts,
-    'node' | 'previous' | 'settings' | 'interlock' | 'addressHolder' | 'csiTopologyKeys'
+    | 'node'
+    | 'previous'
+    | 'settings'
+    | 'interlock'
+    | 'addressHolder'
+    | 'csiTopologyKeys'
+    | 'fullReads'
+    | 'absentLabels'
   >,
   { writes }: { readonly writes: boolean },
 ): InstanceMetadata {
@@ -48,6 +59,7 @@ export function judgeInstanceMetadata(
   const topology = resolveTopology(ancestry, settings.labels, insists, present)
   const type = instanceType(vm)
   const { labels, condition: placed, events } = judgeLabels({ topology, instanceType: type, writes }, facts)
+  const ruled = writes ? judgeRules(vm, ancestry, facts) : undefined
   const { identityLevel, addresses: before = [] } = previous
   // A CPI that runs keeps the addresses current, and may have changed them since.
   const had = identityLevel === undefined || interlock.state === 'held' ? [] : before
@@ -63,6 +75,7 @@ export function judgeInstanceMetadata(
     topology,
     instanceType: type,
     labels,
+    ruled,
     addresses,
     // A Node with no other address keeps showing one that it has lost, but no longer holds it.
     recorded: addresses ?? previous.addresses?.filter(({ address }) => !lost.includes(address)),
@@ -70,8 +83,9 @@ export function judgeInstanceMetadata(
     waitsFor: holders,
     conditions: {
       TopologyResolved: placed,
+      ...(ruled?.condition === undefined ? {} : { LabelsResolved: ruled.condition }),
       AddressesResolved: condition,
     },
-    events,
+    events: [...events, ...(ruled?.events ?? [])],
   }
 }

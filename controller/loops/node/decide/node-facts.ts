@@ -36,6 +36,12 @@ export interface AddressWitness {
   readonly network: 'named' | 'other' | 'unknown'
 }
 
+/**
+ * Labels of a Node that rules have given it and whose value vCenter no longer shows, with {@link NodeFacts.fullReads} when that
+ * was first seen.
+ */
+export type AbsentLabels = ReadonlyMap<string, number>
+
 export interface ClaimedNode {
   readonly name: string
   /** The VM that it is verified to be. */
@@ -110,6 +116,10 @@ export interface NodeFacts extends KnownNode {
    * since: the fleet does not count it yet. Reads all Nodes of the group.
    */
   readonly uncounted: (group: string) => string | undefined
+  /** How often all of this vCenter, by its name, was read: see `Inventory.fullReads`. */
+  readonly fullReads: (vCenter: string) => number
+  /** What the last decision said of labels whose value is gone: see `Decision.absentLabels`. */
+  readonly absentLabels: AbsentLabels
   /** Milliseconds since this replica became leader. */
   readonly leadingFor: number
   /** Milliseconds since the epoch, for what is written down. */

@@ -4,6 +4,7 @@ import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { BETA_LABELS, LABEL_IDENTITY_LEVEL } from '../../../types/well-known.ts'
 import { hasUninitializedTaint, withoutUninitializedTaint } from '../facts/needs-initialization.ts'
 import { providerID } from '../facts/provider-id.ts'
+import type { RuledLabels } from './labels/judge-rules.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { Labels } from './topology/label-changes.ts'
 
@@ -14,8 +15,8 @@ export interface NodePatch {
   /** Null removes a label. */
   readonly labels?: Readonly<Record<string, string | null>>
   readonly providerID?: string
-  /** Null removes an annotation. */
-  readonly annotations?: Readonly<Record<string, null>>
+  /** The same of an annotation. */
+  readonly annotations?: Readonly<Record<string, string | null>>
   /** The whole list: it replaces the present one. */
   readonly taints?: readonly Taint[]
 }
@@ -23,7 +24,10 @@ export interface NodePatch {
 export interface Wanted {
   readonly vm: VirtualMachine
   readonly level: IdentityLevel
-  readonly metadata: Pick<Labels, 'labels'> & { readonly addresses: readonly NodeAddress[] | undefined }
+  readonly metadata: Pick<Labels, 'labels'> & {
+    readonly addresses: readonly NodeAddress[] | undefined
+    readonly ruled?: Pick<RuledLabels, 'patch'> | undefined
+  }
   /** Whether a running Node's labels follow what changes in vCenter. */
   readonly relabels: boolean
   /** Labels that have nothing to do with vCenter, for a Node that is initialized. */
@@ -36,12 +40,15 @@ export function patchFor(
   wanted: Wanted,
 ): { readonly patch?: NodePatch; readonly events: readonly NodeEvent[] } {
   const initializing = hasUninitializedTaint(node)
+  const { labels: ruled, ...others } = wanted.metadata.ruled?.patch ?? {}
   const labels = {
     ...(initializing ? absentLabels(node, wanted.more) : {}),
     ...missingLabels(node, wanted.metadata.labels, initializing || wanted.relabels),
     ...levelLabel(node, wanted.level),
+    ...ruled,
   }
   const patch: NodePatch = {
+    ...others,
     ...changedAddresses(node, wanted.metadata.addresses),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     ...(node.providerID === undefined && wanted.vm.biosUUID !== undefined

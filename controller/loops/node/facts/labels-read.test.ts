@@ -13,6 +13,9 @@ t.test('the labels of Kubernetes, and those that the configuration names', async
     labels: { zone: 'k8s-zone', region: undefined },
     identity: { ...SETTINGS.identity, exempt: exempt.value },
     initialization: { on: true, labels: { 'example.com/from-the-cpi': 'x' } },
+    labelRules: [
+      { label: 'example.com/rack', from: { kind: 'host' }, map: new Map(), when: 'live' },
+    ] as const,
   }
   t.same(
     [...labelsRead(settings)].sort(),
@@ -20,6 +23,7 @@ t.test('the labels of Kubernetes, and those that the configuration names', async
       'beta.kubernetes.io/instance-type',
       'example.com/agent',
       'example.com/from-the-cpi',
+      'example.com/rack',
       'example.com/role',
       'failure-domain.beta.kubernetes.io/region',
       'failure-domain.beta.kubernetes.io/zone',

@@ -18,7 +18,8 @@ export function labelsRead({
   labels: { zone, region },
   identity: { exempt },
   initialization,
-}: Pick<DecisionConfig, 'labels' | 'identity' | 'initialization'>): ReadonlySet<string> {
+  labelRules,
+}: Pick<DecisionConfig, 'labels' | 'identity' | 'initialization' | 'labelRules'>): ReadonlySet<string> {
   const categories = [zone, region].filter((category) => category !== undefined)
   return new Set([
     ...TOPOLOGY_LABELS,
@@ -30,6 +31,7 @@ export function labelsRead({
     ...categories.map(csiTopologyLabel),
     ...(exempt?.requirements ?? []).map(({ key }) => key),
     ...Object.keys(initialization.labels),
+    ...labelRules.map(({ label }) => label),
   ])
 }
 

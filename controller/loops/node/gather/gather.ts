@@ -51,6 +51,8 @@ export function gather(
       ...tracker.fleet(group, name, index.latched()),
     }),
     uncounted: (group) => uncounted(group, name, sources),
+    fullReads: (vCenter) => inventories.find((each) => each.vCenter === vCenter)?.fullReads() ?? 0,
+    absentLabels: sources.absentLabels(name),
     leadingFor: sources.leadingFor(),
     ...times,
   }

@@ -2,7 +2,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import type { AgentContact } from '../decide/node-facts.ts'
+import type { AbsentLabels, AgentContact } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import type { NodeIndex } from './node-index.ts'
 
@@ -23,6 +23,8 @@ export interface Sources {
     monotonic: number,
   ) => AgentContact | undefined
   readonly inventories: readonly Inventory[]
+  /** Those of the last decision on this Node. */
+  readonly absentLabels: (name: string) => AbsentLabels
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState
   readonly csiTopologyKeys: (node: Node) => readonly string[] | undefined
