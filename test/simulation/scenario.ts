@@ -14,6 +14,8 @@ export interface Setting<Name extends string> {
   readonly lifecycle?: Partial<LifecycleConfig>
   /** Tag categories of zone and region; none by default. */
   readonly labels?: DecisionConfig['labels']
+  /** None by default. */
+  readonly labelRules?: DecisionConfig['labelRules']
   /** What the second vCenter has; there is none by default. */
   readonly second?: Population['second']
   /** Milliseconds between the reports of an agent that has nothing new to say. */
@@ -34,12 +36,20 @@ const NO_LABELS = { zone: undefined, region: undefined }
  */
 export function scenario<const Name extends string>(
   name: string,
-  { nodes, lifecycle, labels = NO_LABELS, second = 'none', refresh = 600_000 }: Setting<Name>,
+  {
+    nodes,
+    lifecycle,
+    labels = NO_LABELS,
+    labelRules = [],
+    second = 'none',
+    refresh = 600_000,
+  }: Setting<Name>,
   script: (scene: FixedScene<Name>, t: Test) => Promise<void>,
 ): void {
   const settings: DecisionConfig = {
     ...SETTINGS,
     labels,
+    labelRules,
     ipFamilies: {},
     lifecycle: { ...SETTINGS.lifecycle, ...lifecycle },
   }

@@ -1,13 +1,31 @@
-import type { DecisionConfig } from '../../controller/config/config.ts'
+import type { DecisionConfig, LabelRule } from '../../controller/config/config.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
-import { CATEGORIES } from './model/rest.ts'
+import { CATEGORIES, RACK } from './model/rest.ts'
 import type { Random } from './random.ts'
+
+/** Labels by rule: one of tags, one beyond the prefix, one that a move changes at once. */
+export const LABEL_RULES: readonly LabelRule[] = [
+  {
+    label: 'rollcall.node-restriction.kubernetes.io/rack',
+    from: { kind: 'tagCategory', name: RACK },
+    map: new Map(),
+    when: 'live',
+  },
+  { label: 'example.com/rack', from: { kind: 'tagCategory', name: RACK }, map: new Map(), when: 'live' },
+  {
+    label: 'rollcall.node-restriction.kubernetes.io/host',
+    from: { kind: 'host' },
+    map: new Map(),
+    when: 'live',
+  },
+]
 
 /** What an operator might have configured. Shorter times than the defaults, so that more happens in fewer steps. */
 export function drawSettings(random: Random): DecisionConfig {
   const absentFor = 1000 * (random.chance(0.3) ? 20 + random.below(15) : 35 + random.below(60))
   return {
     labels: random.derive('labels').chance(0.4) ? CATEGORIES : { zone: undefined, region: undefined },
+    labelRules: random.derive('label rules').chance(0.4) ? LABEL_RULES : [],
     datacenters: random.chance(0.3) ? { 'vc-1': ['dc-1'] } : {},
     servers: {},
     identity: { require: 'reported', exempt: undefined, requireAllVCenters: true },

@@ -101,6 +101,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   ],
   [{ kind: 'rolling-replacement' }],
   [{ kind: 'host-tags-denied' }, { kind: 'rolling-replacement' }],
+  [{ kind: 'tags-hidden' }, { kind: 'host-tags-denied' }],
   [{ kind: 'scaled-down' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }],
   [{ kind: 'all-silent' }, { kind: 'old-backup-restored' }, { kind: 'replica-killed', at: 0.5 }],

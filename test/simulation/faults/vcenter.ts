@@ -1,5 +1,5 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
-import { FOREIGN_CATEGORIES, zoneOf } from '../model/rest.ts'
+import { FOREIGN_CATEGORIES, rackOf, zoneOf } from '../model/rest.ts'
 import { hostOf, ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'
@@ -184,6 +184,23 @@ export const VCENTER_FAULTS: Faults = {
     vCenter.tagsDenied.add(tag)
     return () => {
       vCenter.tagsDenied.delete(tag)
+    }
+  },
+  /** A person detaches the tag of a host, and attaches it again. */
+  'host-untagged'(_, { vCenter, machine }) {
+    const vm = machine.vm ?? machine.lastVM
+    if (vm === undefined) return undefined
+    const tag = `${hostOf(vm).value} ${rackOf(vm.host)}`
+    vCenter.untagged.add(tag)
+    return () => {
+      vCenter.untagged.delete(tag)
+    }
+  },
+  /** The account loses its rights on tags: their lists are empty. */
+  'tags-hidden'(_, { vCenter }) {
+    vCenter.tagsHidden = true
+    return () => {
+      vCenter.tagsHidden = false
     }
   },
   /** Other people share the vCenter, and the account may not read their categories; it stays so. */

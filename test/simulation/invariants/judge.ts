@@ -13,6 +13,7 @@ import { isMeant } from './brake.ts'
 import { createBystanderJudge } from './bystanders.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { createHearing } from './hearing.ts'
+import { createLabelJudge } from './labels.ts'
 import { noteUndecided } from './latch.ts'
 import { createLoginJudge } from './logins.ts'
 import { createServiceJudge, judgeTaints } from './out-of-service.ts'
@@ -51,6 +52,7 @@ export function createJudge(world: () => World): Judge {
   const waits = createAddressJudge()
   const bystanders = createBystanderJudge()
   const service = createServiceJudge()
+  const labels = createLabelJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
     world().timeline.note(`VIOLATION of ${promise}: ${what}`)
@@ -189,6 +191,7 @@ export function createJudge(world: () => World): Judge {
       waits.look(world())
       bystanders(world())
       service.look(world())
+      labels.look(world())
     },
     asked(process, nodeName) {
       more(probes, nodeName)
@@ -256,6 +259,7 @@ export function createJudge(world: () => World): Judge {
         if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
         judgeByPolicy(world(), by, write.before, write.after)
         judgeTopology(world(), by, write.before, write.after)
+        labels.judge(world(), by, write.before, write.after)
       }
     },
   }

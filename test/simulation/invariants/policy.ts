@@ -1,3 +1,4 @@
+import { ANNOTATION_LABELS } from '../../../controller/types/label-record.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import {
   BETA_LABELS,
@@ -11,6 +12,7 @@ import {
 } from '../../../controller/types/well-known.ts'
 import type { StoredNode, TaintObject } from '../model/objects.ts'
 import type { World } from '../world.ts'
+import { isRuled, mayRecord } from './labels.ts'
 
 const NAMES_VM = /^vsphere:\/\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const STANDARD = [LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE]
@@ -37,10 +39,12 @@ export function judgeByPolicy(world: World, by: string, before: StoredNode, afte
   for (const taint of missingIn(taints, after.spec.taints))
     if (!isOwn(taint) || taint.key === TAINT_UNINITIALIZED) says(`sets ${taint.key}`)
   for (const label of changed(before.metadata.labels, after.metadata.labels))
-    if (!LABELS.has(label)) says(`label ${label}`)
+    if (!LABELS.has(label) && !isRuled(label, before, after)) says(`label ${label}`)
   const leave = before.metadata.annotations[ANNOTATION_DELETION] === 'proceed'
   for (const key of changed(before.metadata.annotations, after.metadata.annotations))
-    if (key !== ANNOTATION_DELETION || !leave || after.metadata.annotations[key] !== undefined)
+    if (key === ANNOTATION_LABELS) {
+      if (!mayRecord(before, after)) says('a record of labels that are not its own')
+    } else if (key !== ANNOTATION_DELETION || !leave || after.metadata.annotations[key] !== undefined)
       says(`annotation ${key}`)
 }
 

@@ -61,6 +61,8 @@ export function judgeToldTopology(
   if (status.conditions.some(({ type, status }) => type === 'Initialized' && status === 'False')) return
   if (['TagsUnreadable', 'TagMissing'].includes(reason))
     judge.violate('tags that may be read are read', `${name}: ${reason}`)
+  const { reason: ruled } = status.conditions.find(({ type }) => type === 'LabelsResolved') ?? {}
+  if (ruled === 'LabelUnreadable') judge.violate('tags that may be read are read', `${name}: ${ruled}`)
   const { zone, region } = settings.labels
   for (const [label, category] of [
     [LABEL_ZONE, zone],

@@ -59,7 +59,7 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
 
   /** JSON is YAML. */
   function text(names: readonly string[], mistakes: object = {}): Uint8Array {
-    const { labels, identity, topology, datacenters } = original
+    const { labels, labelRules, identity, topology, datacenters } = original
     const { absentFor, leaderAge, waitForVolumes, outOfServiceAfter } = written
     const access = { insecureFlag, ...(apart ? {} : { user: 'rollcall', password: 'secret' }) }
     const said = {
@@ -71,6 +71,11 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
         ]),
       ),
       labels,
+      labelRules: labelRules.map(({ from, map, ...rule }) => ({
+        ...rule,
+        from: { [from.kind]: 'name' in from ? from.name : 'name' },
+        map: Object.fromEntries(map),
+      })),
       identity,
       lifecycle: {
         ...written,

@@ -7,6 +7,8 @@ import type { VCenterModel } from './vcenter.ts'
 
 /** The tag categories that a configuration may name. */
 export const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' } as const
+/** One that only hosts have tags of. */
+export const RACK = 'rack'
 
 const PREFIX = '/rest/com/vmware/cis/'
 /** Those of somebody else. vCenter lists them first. */
@@ -16,6 +18,7 @@ const CATEGORY_OF: Readonly<Record<string, string>> = {
   ...Object.fromEntries(FOREIGN_CATEGORIES.map((name) => [`some-${name}`, name])),
   ...Object.fromEntries([0, 1, 2, 3].map((number) => [zoneOf(`host-${number}`), CATEGORIES.zone])),
   ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [regionOf(name), CATEGORIES.region])),
+  ...Object.fromEntries([0, 1, 2, 3].map((number) => [rackOf(`host-${number}`), RACK])),
   // The zone of what has none of its own: no host is in it.
   ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [zoneOf(name), CATEGORIES.zone])),
 }
@@ -25,6 +28,11 @@ const Objects = v.object({ object_ids: v.array(v.object({ type: v.string(), id: 
 /** The zone in which a host is. */
 export function zoneOf(host: string): string {
   return `zone-of-${host}`
+}
+
+/** The rack in which a host is. */
+export function rackOf(host: string): string {
+  return `rack-of-${host}`
 }
 
 /** The region in which a datacenter is. */
@@ -64,19 +72,23 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
       ? objectsOf(body).map(({ id }) => id)
       : resource.split('/id:').slice(1)
   if (named.some((id) => vCenter.tagsDenied.has(id))) return { status: 403 }
-  return { status: 200, value: tagAnswer(resource, query, body) }
+  // Who has no right on tags any more finds none, and is refused nothing.
+  if (vCenter.tagsHidden && named.length > 0 && resource !== 'tagging/tag-association') return { status: 404 }
+  return { status: 200, value: tagAnswer(vCenter, resource, query, body) }
 }
 
-function tagAnswer(resource: string, query: string, body = ''): unknown {
+function tagAnswer(vCenter: VCenterModel, resource: string, query: string, body = ''): unknown {
+  const { tagsHidden: hidden, untagged } = vCenter
   const [, service = '', , id = ''] = /^tagging\/([\w-]+)(\/id:(.+))?$/.exec(resource) ?? []
   switch (service) {
     case 'tag-association':
       return objectsOf(body).map((object) => ({
         object_id: object,
-        tag_ids: tagsOf(object),
+        tag_ids: hidden ? [] : tagsOf(object).filter((tag) => !untagged.has(`${object.id} ${tag}`)),
       }))
     case 'category':
-      return id === '' ? [...new Set(Object.values(CATEGORY_OF))] : { name: id }
+      if (id !== '') return { name: id }
+      return hidden ? [] : [...new Set(Object.values(CATEGORY_OF))]
     case 'tag':
       // With an action it is a category that is named.
       return query === '' ? { name: id } : Object.keys(CATEGORY_OF).filter((tag) => CATEGORY_OF[tag] === id)
@@ -90,6 +102,9 @@ function objectsOf(body = '') {
 }
 
 function tagsOf({ type, id }: { readonly type: string; readonly id: string }): readonly string[] {
-  if (type === 'HostSystem') return [zoneOf(id.split('.')[0] ?? ''), 'some-backup']
+  if (type === 'HostSystem') {
+    const host = id.split('.')[0] ?? ''
+    return [zoneOf(host), rackOf(host), 'some-backup']
+  }
   return type === 'Datacenter' ? [regionOf(id), zoneOf(id)] : []
 }

@@ -2,7 +2,7 @@ import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { Folder, Machine, VM } from './machine.ts'
-import { regionOf, zoneOf } from './rest.ts'
+import { rackOf, regionOf, zoneOf } from './rest.ts'
 import { type Client, createSessionModel, type SessionModel } from './session.ts'
 
 /** A vCenter: what it lists, who may see what, and how it fails. */
@@ -58,6 +58,10 @@ export interface VCenterModel {
   readonly faults: Map<string, 'read' | 'search' | 'session'>
   /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */
   readonly tagsDenied: Set<string>
+  /** Whether the account has lost its rights on tags. */
+  tagsHidden: boolean
+  /** Tags that people have detached: the object's reference, a space, and the tag's ID. */
+  readonly untagged: Set<string>
   /** Share of updates that are not pushed. */
   pushLost: number
   /** Another vCenter that answers at the address. */
@@ -222,6 +226,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     reticent: new Set(),
     faults: new Map(),
     tagsDenied: new Set(),
+    tagsHidden: false,
+    untagged: new Set(),
     pushLost: 0,
     impostor: undefined,
     loaded: undefined,
@@ -325,7 +331,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
 
 /** Remembers where the machine of a VM has stood. */
 function stand({ machine, host, folder }: VM): void {
-  machine?.places.add(zoneOf(host)).add(regionOf(folder.datacenter))
+  machine?.places.add(zoneOf(host)).add(regionOf(folder.datacenter)).add(rackOf(host)).add(host)
 }
 
 /** One that was back for less than this, milliseconds, may have come and gone between two probes. */

@@ -81,6 +81,28 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'labels by rule: who has lost the right to read tags has not seen that there is none',
+    about: ['tags-hidden'],
+    edits: [
+      edit(
+        `${DECIDE}/labels/source-value.ts`,
+        'if (tag === undefined && lack !== undefined)',
+        'if (lack === null)',
+      ),
+    ],
+  },
+  {
+    name: 'labels by rule: a tag that could not be read is not absent',
+    about: ['host-tags-denied'],
+    edits: [
+      edit(
+        `${DECIDE}/labels/source-value.ts`,
+        'if (unread.length > 0)\n    return',
+        'if (unread.length < 0)\n    return',
+      ),
+    ],
+  },
+  {
     name: 'provider ID: one that names no VM lets nothing be initialized',
     about: ['provider-id-malformed'],
     edits: [

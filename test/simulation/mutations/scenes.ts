@@ -97,6 +97,12 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'tags: one whose name may not be read may be the nearest',
     ],
   },
+  labels: {
+    'the right to read tags is lost': [
+      'labels by rule: who has lost the right to read tags has not seen that there is none',
+    ],
+    'the tags of all hosts may not be read': ['labels by rule: a tag that could not be read is not absent'],
+  },
   possible: {
     'a VM that is destroyed keeps its Node until the account may read the root of every vCenter': [
       'privileges: the root folder is asked for',
