@@ -56,3 +56,11 @@ t.test('nothing is said of where a VM is before the object above it was read', a
     unreadAbove: { folder: [{ why: 'Folder group-v3 is not readable' }] },
   })
 })
+
+t.test('an object that was looked for before it was read is shown once it is', async (t) => {
+  const locations = createVMLocations({ tagging: false })
+  t.equal(locations.place(MACHINE).ancestry, undefined)
+  const properties = new Map([['name', element('workers')]])
+  locations.tree.put({ reference: FOLDER, properties, missing: new Map(), excess: undefined })
+  t.match(locations.place(MACHINE).ancestry, { folder: [{}, { name: 'workers' }], unreadable: [] })
+})

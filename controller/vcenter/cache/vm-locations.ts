@@ -139,7 +139,8 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
     const known = paths.get(keyOf(start))
     if (known !== undefined) return known
     const made = join(tree.chain(start), tagsOf)
-    paths.set(keyOf(start), made)
+    // What was never read will be: a VM may have moved to a host that none had before.
+    if (tree.has(start)) paths.set(keyOf(start), made)
     return made
   }
 
