@@ -47,6 +47,8 @@ export interface VMState {
   dasProtected?: boolean
   /** Of its first vNIC, as after that was replaced. */
   mac?: string
+  /** All values of its custom attributes, by the keys of their definitions. */
+  customValues?: Readonly<Record<number, string>>
 }
 
 export interface TagAttachment {

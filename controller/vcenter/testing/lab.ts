@@ -51,6 +51,7 @@ export interface LabOptions {
   readonly config?: Partial<VCenterConfig>
   readonly timings?: Timings
   readonly categories?: InventoryOptions['categories']
+  readonly sources?: InventoryOptions['sources']
   readonly clock?: Clock
   readonly openConnection?: InventoryOptions['openConnection']
   /** Sets the scene before anything is asked. */
@@ -83,6 +84,7 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
   const inventory = openInventory({
     config: { ...(await configOf(vCenter)), ...options.config },
     categories: options.categories ?? { zone: 'k8s-zone', region: 'k8s-region' },
+    ...(options.sources === undefined ? {} : { sources: options.sources }),
     userAgent: 'rollcall-controller/test',
     clock: options.clock ?? systemClock,
     random: Math.random,

@@ -114,6 +114,8 @@ type machineState struct {
 	DASProtected        *bool   `json:"dasProtected"`
 	// MAC is that of the first vNIC, as after the vNIC was replaced.
 	MAC *string `json:"mac"`
+	// CustomValues are all values of its custom attributes, by the keys of their definitions. The simulator's own SetField pushes nothing.
+	CustomValues map[int32]string `json:"customValues"`
 }
 
 func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachine) error {
@@ -161,6 +163,13 @@ func (s *machineState) apply(ctx *simulator.Context, vm *simulator.VirtualMachin
 	}
 	if s.GuestID != nil {
 		change(*s.GuestID, "config.guestId", "summary.config.guestId")
+	}
+	if s.CustomValues != nil {
+		values := []types.BaseCustomFieldValue{}
+		for key, value := range s.CustomValues {
+			values = append(values, &types.CustomFieldStringValue{CustomFieldValue: types.CustomFieldValue{Key: key}, Value: value})
+		}
+		change(values, "customValue")
 	}
 	if s.MAC != nil {
 		devices := slices.Clone(vm.Config.Hardware.Device)
