@@ -7,7 +7,11 @@ import type { AttackRow } from './rows/row.ts'
 import type { AttackRequest } from './sender.ts'
 import { openAttackStage, truth } from './stage.ts'
 
-const stage = await openAttackStage(t, { vms: 10 })
+const RACK = 'rollcall.node-restriction.kubernetes.io/rack'
+const OTHER = 'example.com/rack'
+const labelRules = [RACK, OTHER].map((label) => ({ label, from: { tagCategory: 'rack' } }))
+const stage = await openAttackStage(t, { vms: 12 }, { labelRules })
+await stage.vcsim.tag({ category: 'rack', tag: 'r1', object: 'DC0' })
 const { cluster, nodes, events } = stage
 const victim = await stage.victim('worker-10')
 const forger = await stage.forger('worker-1')
@@ -112,6 +116,42 @@ await runTheme(
       const { status } = await other.judged()
       t.match(status?.vm, { moref: other.vm.ref })
       t.match(condition(await other.judged(), 'IdentityVerified'), { reason: row.seen })
+    },
+    'a label by rule': async (t, row) => {
+      t.match((await node()).metadata.labels, { [RACK]: 'r1', [OTHER]: 'r1' })
+      for (const value of ['r2', null])
+        for (const to of [path, `${path}/status`])
+          checkRefused(t, row, await forger.kubelet.send(label({ [RACK]: value }, to)))
+      t.match((await node()).metadata.labels, { [RACK]: 'r1' })
+    },
+    'a label by rule, at registration': async (t, row) => {
+      const annotations = { 'rollcall.dev/labels': `${OTHER}=mine,${RACK}=r1` }
+      const other = await stage.forger('brings-a-label', {
+        kubelet: { labels: { [OTHER]: 'mine' }, annotations },
+      })
+      await other.proven()
+      t.match(condition(await other.judged(), 'LabelsResolved'), { status: 'False', reason: row.seen })
+      t.match((await node(other.name)).metadata, {
+        labels: { [RACK]: 'r1', [OTHER]: 'mine' },
+        annotations: { 'rollcall.dev/labels': `${RACK}=r1` },
+      })
+    },
+    'which labels are ours': refused(
+      ...[path, `${path}/status`].map((to) =>
+        merge({ metadata: { annotations: { 'rollcall.dev/labels': `${OTHER}=mine` } } }, to),
+      ),
+    ),
+    'a tag that is another label': async (t, row) => {
+      const { vm } = forger
+      await stage.vcsim.tag({ category: 'rack', tag: 'r2,node-role.kubernetes.io/admin=r2', object: vm.host })
+      await stage.newLeader({ labelRules })
+      await stage.reports.until(
+        'it is said',
+        () => condition(stage.reports.last(forger.name), 'LabelsResolved')?.reason === row.seen,
+      )
+      const { metadata } = await node()
+      t.match(metadata.labels, { [RACK]: 'r1', [OTHER]: 'r1' })
+      t.notMatch(metadata.labels, { 'node-role.kubernetes.io/admin': String })
     },
     'which VM another is': refused(named(theirs), named(`${theirs}/status`)),
     'which VM it is, by its agent': async (t, row) => {

@@ -60,6 +60,31 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     'Proven',
     'is its own VM',
   ),
+  'a label by rule': kubelet(
+    'a label that a rule has given its own Node',
+    'NodeRestriction',
+    'is not allowed to modify labels: rollcall.node-restriction.kubernetes.io/rack',
+  ),
+  'a label by rule, at registration': kubelet(
+    '--node-labels with a label that a rule gives beyond that prefix, and a record that it is Rollcall’s',
+    'controller',
+    'LabelNotOurs',
+    'its value counts as the kubelet’s, for good',
+  ),
+  'which labels are ours': kubelet(
+    'the annotation rollcall.dev/labels on its own Node',
+    'policy update-node',
+    'may not change the annotation rollcall.dev/labels of Node "worker-1"',
+  ),
+  'a tag that is another label': {
+    ...kubelet(
+      'a tag with a comma and another label in its name',
+      'controller',
+      'LabelInvalid',
+      'the label stays as it is',
+    ),
+    credential: 'whoever may make tags in vCenter',
+  },
   'which VM another is': kubelet(
     "the same annotation on the victim's Node",
     'NodeRestriction',
