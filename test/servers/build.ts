@@ -60,6 +60,7 @@ const commands = {
   'csi-syncer': { ...csi, package: 'sigs.k8s.io/vsphere-csi-driver/v3/cmd/syncer', takes: '3 min' },
   helm: { dir: join(here, 'helm'), package: 'helm.sh/helm/v3/cmd/helm', takes: '2 min' },
   promql: { dir: join(here, 'promql'), takes: '2 min' },
+  'csr-reader': { dir: join(here, 'csr-reader') },
   'csi-call': { ...csi, package: './call', takes: '20 s' },
 } satisfies Record<string, Omit<GoCommand, 'name'>>
 

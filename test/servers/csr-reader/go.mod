@@ -1,0 +1,3 @@
+module rollcall.dev/test/servers/csr-reader
+
+go 1.26
