@@ -172,6 +172,16 @@ t.test('where all is well, every line is ok', async (t) => {
   t.notOk(hasFailed(judge(good)))
 })
 
+t.test('a datacenter with a slash in its name, as vCenter shows it', async (t) => {
+  const there = [{ moref: 'd-1', path: ['eu/west', 'DC/East'] }]
+  const line = (wanted: readonly string[]) =>
+    wrong({ ...good, vCenters: [{ ...vCenter, datacenters: seen({ wanted, seen: there }) }] })
+  t.same(line(['DC%2fEast', '/eu%2fwest/DC%2FEast']), [])
+  t.match(line(['DC%5cEast']), [
+    { check: 'vCenter main: datacenters', status: 'fail', message: /\(\/eu%2fwest\/DC%2fEast\)/ },
+  ])
+})
+
 t.test(
   'two servers that say they are one vCenter are told, and several accounts of one are not',
   async (t) => {

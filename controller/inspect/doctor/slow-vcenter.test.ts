@@ -41,6 +41,24 @@ async function open(t: Test, shorter: Partial<typeof TIMINGS>) {
   return { vCenter, doctor, record, logins, end: () => ending.abort() }
 }
 
+for (const status of [403, 404])
+  t.test(
+    `a category of somebody else answers ${status}: nothing is wrong with the configured ones`,
+    async (t) => {
+      const { vCenter, doctor } = await open(t, {})
+      await vCenter.tag({ category: 'installer', tag: 'x', object: 'DC0_C0' })
+      const said = await vCenter.govc('tags.category.info', 'installer')
+      const object = /ID:\s*(\S+)/.exec(said)?.[1] ?? ''
+      const operation = 'REST GET /rest/com/vmware/cis/tagging/category/*'
+      await vCenter.fault({ operation, kind: 'status', status, object })
+      t.same(
+        (await doctor()).filter(({ check }) => check.endsWith('tag categories')),
+        [],
+      )
+      t.match(await vCenter.faults(), [{ hits: 1 }], 'it was asked for')
+    },
+  )
+
 t.test('a login that takes long is waited for', async (t) => {
   const { vCenter, doctor } = await open(t, { callDeadline: 1_500 })
   const slow = { kind: 'late', milliseconds: 2_500 } as const
