@@ -70,6 +70,37 @@ for (const [what, trouble, message] of TROUBLES) {
   })
 }
 
+for (const [what, find, kind] of [
+  // Each read of a VM names its host, so the call fails that is about the host.
+  ['host', ({ host }: VcsimVM) => ['-type=h', `-name=${host}`], 'fault'],
+  ['cluster', () => ['-type=c'], 'spoiled'],
+  ['datacenter', () => ['-type=d'], 'spoiled'],
+  ['root folder', () => ['-type=f'], 'spoiled'],
+] as const) {
+  t.test(`whatever reads the ${what} above a VM fails: every VM is answered`, async (t) => {
+    const lab = await openLab(t, { simulator: { vms: 4, clusters: 2 }, timings: TIMINGS })
+    const { vCenter, inventory } = lab
+    const [first, ...others] = await vCenter.vms()
+    if (first === undefined) throw new Error('the simulator has no VM')
+    const [found = ''] = (await vCenter.govc('find', '-i', ...find(first), '/')).trim().split('\n')
+    const object = found.split(':')[1] ?? ''
+    await vCenter.fault({ operation: READ, object, kind, fault: 'SystemError' })
+    for (const { uuid } of [first, ...others]) inventory.follow(uuid)
+    for (const { uuid } of [first, ...others]) await answered(lab, uuid)
+    const ancestryOf = ({ uuid }: VcsimVM) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry
+    const ancestry = await until('what is above it, as far as that is known', () => ancestryOf(first))
+    t.match(ancestry.unreadable.join(), /is not readable/)
+    await until('all are read again', () => lab.corrections.length > 1)
+    t.ok(
+      (await vCenter.faults()).every(({ hits }) => hits > 0),
+      'it was met',
+    )
+    t.equal(inventory.failure(), undefined)
+    t.notMatch(lab.log.join(''), /vCenter failed/)
+    t.equal((await vCenter.calls()).operations.CreateListView, 1, 'nothing was made anew')
+  })
+}
+
 t.test('a fault that comes once is not seen', async (t) => {
   for (const operation of [READ, 'FindAllByUuid']) {
     const lab = await openLab(t, {
