@@ -15,7 +15,7 @@ import { type Branch, type ConfigTree, shape } from './tree.ts'
 export const LABEL_RULES = 'labelRules'
 
 /** The settings of a rule, and of what it is made from. */
-export const RULE_KEYS = ['label', 'from', 'map', 'when'] as const
+const RULE_KEYS = ['label', 'from', 'map', 'when'] as const
 export const SOURCE_KEYS = ['tagCategory', 'attribute', ...PLACES] as const
 export const WHEN = ['live', 'initialize'] as const
 

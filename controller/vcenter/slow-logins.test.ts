@@ -5,6 +5,7 @@ import type { VcsimFault } from '../../test/servers/control.ts'
 import { answered, type LabOptions, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const REST_LOGIN = 'REST POST /rest/com/vmware/cis/session'
+const REST_LOOK = 'REST GET /rest/com/vmware/cis/session'
 const ZONE = { category: 'k8s-zone', tag: 'z', object: 'DC0_C0' }
 
 t.test('a slow directory is waited for, and reported meanwhile', async (t) => {
@@ -77,6 +78,39 @@ for (const [how, fault, timings = QUICK] of LOST) {
     await lab.stop()
     t.same(await lab.vCenter.sessions(), { soap: 0, rest: 0 })
   })
+}
+
+for (const [how, fault, timings = QUICK] of LOST.slice(0, 3)) {
+  t.test(
+    `the answer to a REST login is lost ${how}: one session is left, however long that lasts`,
+    async (t) => {
+      const lab = await openLab(t, {
+        timings,
+        async before(vCenter) {
+          await vCenter.tag(ZONE)
+          await vCenter.fault({ operation: REST_LOGIN, ...fault, times: 1 })
+          await vCenter.fault({ operation: REST_LOOK, kind: 'lost', status: 504 })
+        },
+      })
+      const { uuid } = await vmAt(lab, 0)
+      lab.inventory.follow(uuid)
+      const calls = async (operation: string) => (await lab.vCenter.calls()).operations[operation] ?? 0
+      await until('a look', async () => (await calls(REST_LOOK)) > 0)
+      t.equal(await calls(REST_LOGIN), 1)
+      await lab.vCenter.clearFaults()
+      await until('its zone', () => {
+        const ancestry = vmsOf(lab.inventory.lookup(uuid))?.[0]?.ancestry
+        return ancestry?.compute.some(({ tags }) => tags[0]?.name === 'z')
+      })
+      t.equal(await calls(REST_LOGIN), 2)
+      await lab.stop()
+      t.same(
+        await lab.vCenter.sessions(),
+        { soap: 0, rest: 1 },
+        'vCenter has no list by which it could be found',
+      )
+    },
+  )
 }
 
 t.test('the answer to a REST login is lost in its middle: its session is found again', async (t) => {

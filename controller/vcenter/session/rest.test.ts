@@ -6,7 +6,7 @@ import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Connection } from '../wire/connection.ts'
-import { SoapFault } from '../wire/errors.ts'
+import { SoapFault, VCenterError } from '../wire/errors.ts'
 import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
@@ -162,6 +162,52 @@ t.test('a session that ends between its login and the call is replaced', async (
   t.equal(answer, 'ok')
   t.equal(opened, 2)
 })
+
+t.test('logins whose answers are lost: one for each outage, then one in half an hour', async (t) => {
+  const clock = createHandClock()
+  let state: 'lost' | 'away' | 'well' = 'lost'
+  const sent: string[] = []
+  const connection = fakeConnection(({ method, path }) => {
+    if (!path.endsWith('session')) return { body: '{"value":"ok"}' }
+    sent.push(method)
+    if (state === 'away') throw new VCenterError('Unreachable', 'nobody is there')
+    if (method === 'GET') return { status: 401, body: '' }
+    return state === 'lost' ? { status: 504, body: '' } : { body: '{"value":"s1"}' }
+  })
+  const rest = client(connection, {}, undefined, clock)
+  const read = async () =>
+    await rest.call({ method: 'GET', resource: 'tagging/category', signal }).catch((error: Error) => error)
+  const made = () => sent.splice(0).join(' ')
+
+  t.match(await read(), { reason: 'TimedOut' })
+  t.equal(made(), 'POST')
+  state = 'away'
+  for (let tries = 0; tries < 5; tries++) t.match(await read(), { reason: 'Unreachable' })
+  t.equal(made(), 'GET GET GET GET GET', 'no login before somebody answers')
+  state = 'lost'
+  t.match(await read(), { reason: 'TimedOut' })
+  t.equal(made(), 'GET POST')
+  await clock.turn(1_790_000)
+  t.match(await read(), { reason: 'TimedOut', message: /last two logins at its REST interface/ })
+  t.equal(made(), '', 'it waits until those have expired')
+  await clock.turn(20_000)
+  state = 'well'
+  t.equal(await read(), 'ok')
+  t.equal(made(), 'GET POST')
+})
+
+t.test(
+  'a login that is refused, or answered with an error of vCenter itself, has left no session',
+  async (t) => {
+    for (const status of [401, 500, 503]) {
+      const connection = fakeConnection(() => ({ status, body: '' }))
+      const rest = client(connection)
+      for (let tries = 0; tries < 2; tries++)
+        await t.rejects(rest.call({ method: 'GET', resource: 'tagging/category', signal }))
+      for (const { method } of connection.requests) t.equal(method, 'POST')
+    }
+  },
+)
 
 for (const [version, lookAnswers] of [
   ['7.0', (live: boolean) => (live ? 200 : 401)],

@@ -42,6 +42,10 @@ export function createRESTClient(options: {
   let standsUntil = -Infinity
   /** A login under way: calls that come meanwhile wait for it. */
   let opening: Promise<string> | undefined
+  /** Logins in a row whose answer was lost: each may have left a session, and vCenter has no list of these. */
+  let lostLogins = 0
+  /** No login before this. Monotonic. */
+  let nextLogin = -Infinity
 
   /** Sends once and returns the answer. Throws a VCenterError. */
   async function send(
@@ -110,7 +114,22 @@ export function createRESTClient(options: {
     return found
   }
 
+  /**
+   * Whether a login may be sent, so that an outage leaves one session and not one for each attempt: after a lost answer, only where
+   * the interface answers at all, and after a second one, not before those two sessions have expired.
+   */
+  async function checkLostLogins(): Promise<void> {
+    if (lostLogins === 0) return
+    if (clock.monotonic() < nextLogin) throw restsAfterLoss(connection.server)
+    try {
+      await send('GET', 'session', { headers: {}, signal: loginSignal })
+    } catch (error) {
+      if (!(error instanceof RESTError) || error.status >= 500) throw error
+    }
+  }
+
   async function login(): Promise<string> {
+    await checkLostLogins()
     return await logins.login({
       account: config,
       by: 'REST',
@@ -119,7 +138,12 @@ export function createRESTClient(options: {
         const authorization = `Basic ${Buffer.from(`${config.user}:${password.reveal()}`).toString('base64')}`
         try {
           session = toSession(await openSession({ authorization }))
+          lostLogins = 0
         } catch (error) {
+          if (session === undefined && isAnswerLost(error)) {
+            lostLogins += 1
+            if (lostLogins > 1) nextLogin = clock.monotonic() + SESSION_EXPIRES
+          }
           if (!(error instanceof RESTError && error.status === 401)) throw error
           throw new VCenterError('InvalidLogin', error.message, { cause: error })
         }
@@ -229,6 +253,14 @@ export function createRESTClient(options: {
   }
 }
 
+function restsAfterLoss(server: string): VCenterError {
+  return new VCenterError(
+    'TimedOut',
+    `${server} did not answer the last two logins at its REST interface, where tags are; each may have left a session, so the ` +
+      "next login waits until they have expired, up to 30 minutes; check the state of vCenter's identity source",
+  )
+}
+
 function refusesSoapSession(server: string): VCenterError {
   return new VCenterError(
     'SessionLost',
@@ -240,6 +272,8 @@ function refusesSoapSession(server: string): VCenterError {
 /** Answers to an ended session or a missing interface. All but 401 may be about an object as well. */
 const LOST: ReadonlySet<number> = new Set([401, 403, 404])
 
+/** Milliseconds after which vCenter ends a session that nobody uses. */
+const SESSION_EXPIRES = 1_800_000
 /** Milliseconds for which a session that was seen is assumed to exist. */
 const SEEN = 10_000
 /** The same after a new session was refused as well: each further one would cost a login. */
@@ -297,6 +331,14 @@ export interface RESTCall {
   /** Milliseconds; that of a small call by default. */
   readonly deadline?: number
   readonly signal: AbortSignal
+}
+
+/** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */
+function isAnswerLost(error: unknown): boolean {
+  if (error instanceof RESTError) return error.status === 502 || error.status === 504
+  return (
+    error instanceof VCenterError && ['TimedOut', 'Unreachable', 'MalformedAnswer'].includes(error.reason)
+  )
 }
 
 /** Whether the object is missing, or the whole interface. */
