@@ -35,6 +35,9 @@ t.test('a slow directory is waited for, and reported meanwhile', async (t) => {
   t.equal(operations.Login, 1)
   t.equal(operations[REST_LOGIN], 1)
   t.same(await lab.vCenter.sessions(), { soap: 1, rest: 1 })
+  const { soap, rest } = await lab.vCenter.clients()
+  t.match(soap, [/^rollcall-controller/])
+  t.same(rest, soap, 'both are known to be of one client')
 })
 
 t.test('a vCenter that hangs in a login is not waited for as long', async (t) => {

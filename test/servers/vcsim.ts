@@ -50,6 +50,7 @@ interface Sessions {
   readonly soap: number
   readonly rest: number
   readonly userAgents: readonly string[]
+  readonly restUserAgents: readonly string[]
 }
 
 export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
@@ -83,6 +84,8 @@ export interface Vcsim extends VcsimScenes, VcsimRenewals, AsyncDisposable {
   sessions(): Promise<{ soap: number; rest: number }>
   /** What vCenter's list of sessions says of their clients: the User-Agent of each SOAP login. */
   userAgents(): Promise<readonly string[]>
+  /** The same for the sessions of both kinds. */
+  clients(): Promise<{ soap: readonly string[]; rest: readonly string[] }>
   /** The operation IDs of the latest thousand SOAP calls; an empty one for a call without. */
   operationIDs(): Promise<readonly string[]>
   /** Ends all sessions behind their clients' backs, as a restart of vCenter does. */
@@ -165,6 +168,10 @@ export async function startVcsim(options: VcsimOptions = {}): Promise<Vcsim> {
         return { soap, rest }
       },
       userAgents: async () => (await control.call<Sessions>('GET', '/sessions')).userAgents,
+      clients: async () => {
+        const { userAgents, restUserAgents } = await control.call<Sessions>('GET', '/sessions')
+        return { soap: userAgents, rest: restUserAgents }
+      },
       operationIDs: () => control.call('GET', '/operation-ids'),
       endSessions: () => control.call('DELETE', '/sessions'),
       loseView: (kind, pages = 0) => control.call('POST', '/lost-views', { kind, pages }),

@@ -87,7 +87,7 @@ export function summaryLines({ stage, storm, outcome, options }: FinishedSoak): 
         ['quiet until all was right, s', seconds(outcome.settledAfter)],
         [
           'sessions in vCenter in the end, SOAP and REST',
-          `${outcome.sessions.soap} and ${outcome.sessions.rest}`,
+          `${outcome.sessions.soap.length} and ${outcome.sessions.rest.length}`,
         ],
         ['gaps in what was watched', String(nodes.gaps())],
         ['failures of kubelets and agents', `${failures.count}`],

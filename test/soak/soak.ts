@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../simulation/random.ts'
 import { LEADERS_CHANGE, leadBySurvivor } from './disturbances.ts'
 import { judgeEnd, type NodeProblem } from './judge-end.ts'
+import { judgeOutcome, type SessionClients } from './judge-outcome.ts'
 import type { Unbound } from './ledger.ts'
 import { middle, type TimeSpan } from './memory.ts'
 import { createPeople } from './people.ts'
 import { brokenLines, progressLine, summaryLines } from './print.ts'
 import { openSoakStage, type SoakStage } from './stage.ts'
-import { type SoakStorm, unleash } from './storm.ts'
+import { unleash } from './storm.ts'
 
 export interface SoakOptions {
   readonly nodes: number
@@ -26,7 +27,7 @@ export interface SoakOutcome {
   readonly memory: { readonly early: MemoryFigures; readonly late: MemoryFigures }
   readonly times: { readonly early: TimeSpan; readonly late: TimeSpan }
   /** Those that live in vCenter in the end. */
-  readonly sessions: { readonly soap: number; readonly rest: number }
+  readonly sessions: SessionClients
 }
 
 export type MemoryFigures = ReturnType<typeof middle>
@@ -36,9 +37,6 @@ const MINUTE = 60_000
 const PATIENCE = 10 * MINUTE
 /** What is right at one moment might be right by chance. */
 const STILL = 30_000
-/** Of the survivor's anonymous memory; judged only where the soak takes long enough to tell. */
-const MOST_GROWTH = 1.1
-const JUDGED_FROM_MINUTES = 30
 /** As large sites have it before their vCenters: proxies, and what they cut. Milliseconds. */
 const FAR = { least: 100, most: 4_000, silence: 50_000, every: 200 }
 
@@ -101,41 +99,22 @@ export async function soak(options: SoakOptions, print: (line: string) => void):
 
   const { samples } = stage.replicas.survivor
   const memory = { early: middle(samples, times.early), late: middle(samples, times.late) }
-  const outcome: SoakOutcome = { ...rest, memory, times, sessions: await stage.vcsim.sessions() }
+  const outcome: SoakOutcome = { ...rest, memory, times, sessions: await stage.vcsim.clients() }
   for (const line of summaryLines({ stage, storm, outcome, options })) print(line)
-  const problems = problemsOf(stage, storm, outcome, minutes)
+  const { ledger, replicas } = stage
+  const problems = judgeOutcome({
+    ...outcome,
+    wrong: ledger.wrong,
+    kills: replicas.other.restarts,
+    failures: storm.failures,
+    minutes,
+  })
   for (const line of await brokenLines({ stage, storm, problems, begin })) print(line)
   if (problems.length > 0)
     print(
       `\nto see it again: npm run soak -- --nodes ${count} --minutes ${minutes} --seed ${seed} --unbound ${unbound}${far ? ' --far' : ''}`,
     )
   return problems.length === 0
-}
-
-/** What was wrong, in the order of its weight; with the Node where it is about one. */
-function problemsOf(
-  { ledger, replicas }: SoakStage,
-  { failures }: SoakStorm,
-  { held, memory: { early, late }, sessions }: SoakOutcome,
-  minutes: number,
-): readonly { readonly what: string; readonly node?: string }[] {
-  // Who is killed can end none of his own.
-  const most = 1 + replicas.other.restarts
-  const growth = early === undefined || late === undefined ? Number.NaN : late.anonymous / early.anonymous
-  return [
-    ...ledger.wrong.map(({ node, uid, why }) => ({
-      what: `Node ${node} (${uid}) was deleted: ${why}`,
-      node,
-    })),
-    ...held.map(({ node, problem }) => ({ what: `${node}: ${problem}`, node })),
-    ...(minutes >= JUDGED_FROM_MINUTES && !(growth <= MOST_GROWTH)
-      ? [{ what: `the survivor's anonymous memory grew to ${growth.toFixed(2)} times what it was` }]
-      : []),
-    ...Object.entries(sessions)
-      .filter(([, count]) => count > most)
-      .map(([kind, count]) => ({ what: `${count} sessions of ${kind} are left in vCenter, ${most} may be` })),
-    ...failures.map((what) => ({ what: `the soak itself failed: ${what}` })),
-  ]
 }
 
 /** Waits until nothing is wrong, and is not a while later either; resolves with what still is. */

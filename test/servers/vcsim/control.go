@@ -159,14 +159,15 @@ func (c *control) tag(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// sessions counts the live ones on both sides, and says what those of SOAP called themselves at their login.
+// sessions counts the live ones on both sides, and says what their clients called themselves at their login.
 func (c *control) sessions(*http.Request) (any, error) {
 	_, soap, err := c.soapSessions()
 	userAgents := []string{}
 	for _, session := range soap {
 		userAgents = append(userAgents, session.UserAgent)
 	}
-	return map[string]any{"soap": len(soap), "rest": c.tags.sessions(), "userAgents": userAgents}, err
+	rest := c.tags.sessions()
+	return map[string]any{"soap": len(soap), "rest": len(rest), "userAgents": userAgents, "restUserAgents": rest}, err
 }
 
 // endSessions does what a restart of vCenter's services does to its clients.

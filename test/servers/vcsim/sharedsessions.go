@@ -1,7 +1,11 @@
 package main
 
 import (
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -24,6 +28,10 @@ type sharedSessions struct {
 
 func (s *sharedSessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(restSession)
+	if id == "" && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/session") {
+		s.login(w, r)
+		return
+	}
 	if isSOAP(r) || id == "" || !s.isSOAPSession(id) {
 		s.next.ServeHTTP(w, r)
 		return
@@ -34,6 +42,20 @@ func (s *sharedSessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set(restSession, alias)
 	s.next.ServeHTTP(w, r)
 }
+
+// login remembers whose session it is that the answer names.
+func (s *sharedSessions) login(w http.ResponseWriter, r *http.Request) {
+	answer := httptest.NewRecorder()
+	s.next.ServeHTTP(answer, r)
+	if id := sessionPattern.Find(answer.Body.Bytes()); id != nil {
+		s.tags.opened(string(id), r.UserAgent())
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+var sessionPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 func (s *sharedSessions) isSOAPSession(id string) bool {
 	request := &types.SessionIsActive{SessionID: id, UserName: s.user}

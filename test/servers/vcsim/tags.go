@@ -31,6 +31,8 @@ type tagStore struct {
 	sync.Locker
 	attach, detach func(types.ManagedObjectReference, string) types.BaseMethodFault
 	fields         reflect.Value
+	// agents has what each session's client called itself at its login.
+	agents map[string]string
 }
 
 func newTagStore(service *simulator.Service) *tagStore {
@@ -40,7 +42,7 @@ func newTagStore(service *simulator.Service) *tagStore {
 		AttachTag(types.ManagedObjectReference, string) types.BaseMethodFault
 		DetachTag(types.ManagedObjectReference, string) types.BaseMethodFault
 	})
-	return &tagStore{side, side.AttachTag, side.DetachTag, reflect.ValueOf(handler).Elem()}
+	return &tagStore{side, side.AttachTag, side.DetachTag, reflect.ValueOf(handler).Elem(), map[string]string{}}
 }
 
 func (s *tagStore) apply(ctx *simulator.Context, a *attachment) error {
@@ -87,11 +89,22 @@ func (s *tagStore) tag(category, name string) string {
 	return id
 }
 
-// sessions is the number of REST sessions that have neither been ended nor run out.
-func (s *tagStore) sessions() int {
+// sessions says, of each REST session that has neither been ended nor run out, what its client called itself at its login.
+func (s *tagStore) sessions() []string {
 	s.Lock()
 	defer s.Unlock()
-	return s.fields.FieldByName("Session").Len()
+	agents := []string{}
+	for id := range s.fields.FieldByName("Session").Interface().(map[string]*rest.Session) {
+		agents = append(agents, s.agents[id])
+	}
+	return agents
+}
+
+// opened is told of each login.
+func (s *tagStore) opened(id, agent string) {
+	s.Lock()
+	defer s.Unlock()
+	s.agents[id] = agent
 }
 
 // setSession adds a REST session, or with nil takes it away; it counts as any other.
