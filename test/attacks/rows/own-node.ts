@@ -66,10 +66,10 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     'is not allowed to modify labels: rollcall.node-restriction.kubernetes.io/rack',
   ),
   'a label by rule, at registration': kubelet(
-    '--node-labels with a label that a rule gives beyond that prefix, and a record that it is Rollcall’s',
+    "--node-labels with a label that a rule gives beyond that prefix, and a record that it is Rollcall's",
     'controller',
     'LabelNotOurs',
-    'its value counts as the kubelet’s, for good',
+    "its value counts as the kubelet's, for good",
   ),
   'which labels are ours': kubelet(
     'the annotation rollcall.dev/labels on its own Node',
