@@ -34,6 +34,14 @@ export function misfits(value: unknown, root: Schema): readonly string[] {
         return unless(typeof value !== 'number' || value >= Number(rule))
       case 'maximum':
         return unless(typeof value !== 'number' || value <= Number(rule))
+      case 'minLength':
+        return unless(typeof value !== 'string' || value.length >= Number(rule))
+      case 'required':
+        return unless(!isMap(value) || listOf(rule).every((key) => String(key) in value))
+      case 'minProperties':
+        return unless(!isMap(value) || Object.keys(value).length >= Number(rule))
+      case 'maxProperties':
+        return unless(!isMap(value) || Object.keys(value).length <= Number(rule))
       case 'anyOf':
         return unless(listOf(rule).some((one) => walk(value, asSchema(one), path).length === 0))
       case 'items':
