@@ -22,7 +22,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
       warn: (level) => (level === 'asserted' ? ASSERTED : undefined),
     }),
     exempt: row(selector, {
-      meaning: 'Selector of Nodes that may stay at `asserted`.',
+      meaning: 'Label selector of Nodes that may stay at `asserted`.',
       otherwise: 'none',
       warn: (exempt, { require }) => {
         if (exempt === undefined) return undefined
