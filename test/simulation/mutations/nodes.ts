@@ -94,13 +94,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'labels by rule: a tag that could not be read is not absent',
     about: ['host-tags-denied'],
-    edits: [
-      edit(
-        `${DECIDE}/labels/source-value.ts`,
-        'if (unread.length > 0)\n    return',
-        'if (unread.length < 0)\n    return',
-      ),
-    ],
+    edits: [edit(`${DECIDE}/labels/source-value.ts`, 'if (unread.length > 0)', 'if (unread.length < 0)')],
   },
   {
     name: 'provider ID: one that names no VM lets nothing be initialized',
