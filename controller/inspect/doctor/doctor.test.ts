@@ -1,6 +1,7 @@
 import t from 'tap'
 import { hasFailed, linesJSON, printLines, type Status } from '../../../agent/shared/diagnosis.ts'
 import { type Condition, parseSpec } from '../../../agent/shared/node-report.ts'
+import { failed, ok } from '../../../agent/shared/result.ts'
 import { completeSpec } from '../../../manifests/testing/sample-report.ts'
 import { node as nodeOf } from '../../../test/fixtures/facts.ts'
 import { findManagers } from '../../cpi/interlock/find-cpi.ts'
@@ -256,6 +257,18 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
     'tag categories',
     'fail',
     /no tag category k8s-zone; create it, .*global permission/,
+  ],
+  [
+    { attributes: seen({ wanted: ['Owner', 'Rack'], found: ok(new Map([[7, 'Rack']])) }) },
+    'custom attributes',
+    'fail',
+    /no custom attribute Owner for VMs; create it .*or correct the label rule/,
+  ],
+  [
+    { attributes: seen({ wanted: ['Rack'], found: failed('the names cannot be read') }) },
+    'custom attributes',
+    'fail',
+    /the names cannot be read/,
   ],
   [
     { categories: seen({ wanted: ['k8s-zone'], found: new Map([['k8s-zone', 0]]) }) },

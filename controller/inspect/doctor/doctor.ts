@@ -148,7 +148,7 @@ async function lookAtVCenters(
   options: DoctorOptions,
   signal: AbortSignal,
 ): Promise<readonly VCenterFacts[]> {
-  const { vCenters, labels, around } = await prepareToAsk(configured, client, options, signal)
+  const { vCenters, labels, labelRules, around } = await prepareToAsk(configured, client, options, signal)
   /** What stands above the VMs that Nodes are bound to, each once. */
   async function parentsIn(instanceUUID: string): Promise<readonly ParentObject[]> {
     const seen = await attempt(nodes)
@@ -158,6 +158,8 @@ async function lookAtVCenters(
     return [...new Map(parents.map((each) => [`${each.type} ${each.moref}`, each])).values()]
   }
   return Promise.all(
-    vCenters.map((config) => lookAtVCenter({ ...around, isController, labels, parentsIn, config }, signal)),
+    vCenters.map((config) =>
+      lookAtVCenter({ ...around, isController, labels, labelRules, parentsIn, config }, signal),
+    ),
   )
 }

@@ -181,8 +181,9 @@ export async function prepareToAsk(
   const annotations = createSharedAnnotations(client.ok ? shareLease(client.value, lease, clock) : undefined)
   const attempts = createLoginAttempts(annotations)
   const logins = createLoginLimiter({ attempts, timings: TIMINGS, clock, random, logger, once: true })
-  const { vCenters, labels } = filled.ok ? filled.value : config
+  const { vCenters, labels, labelRules } = filled.ok ? filled.value : config
   const userAgent = `rollcall-controller/${options.version}`
   const { alone } = annotations
-  return { vCenters, labels, around: { logins, alone, userAgent, timings: TIMINGS, clock, random, logger } }
+  const around = { logins, alone, userAgent, timings: TIMINGS, clock, random, logger }
+  return { vCenters, labels, labelRules, around }
 }

@@ -2,10 +2,11 @@ import * as v from 'valibot'
 import { fail, fine, judgeClock, type Line, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import { attempt, messageOf } from '../../../agent/shared/result.ts'
-import { type Config, serverKey, type VCenterConfig } from '../../config/config.ts'
+import { type Config, type LabelRule, serverKey, type VCenterConfig } from '../../config/config.ts'
 import { isNameOf, isPath, matchesDatacenter, pathOf } from '../../config/datacenter-pattern.ts'
 import { count, listed } from '../../lib/listed.ts'
 import type { Basics } from '../../lib/tasks.ts'
+import { readAttributeNames } from '../../vcenter/collect/attribute-names.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
 import { createTagNames } from '../../vcenter/collect/tag-names.ts'
 import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
@@ -35,6 +36,7 @@ interface VCenterOptions extends Basics {
   /** Whether our rights are the controller's. */
   readonly isController: () => Promise<boolean>
   readonly labels: Config['labels']
+  readonly labelRules?: Config['labelRules']
   /** What stands above the VMs of this vCenter (`about.instanceUuid`) that Nodes are bound to. */
   readonly parentsIn: (instanceUUID: string) => Promise<readonly ParentObject[]>
   readonly userAgent: string
@@ -53,7 +55,9 @@ export const NO_METRICS: InventoryMetrics = {
 
 /** What is said in one session with a vCenter. It logs in when it is first needed, once by SOAP, and once by REST. */
 function visit(options: VCenterOptions, signal: AbortSignal) {
-  const { config, labels } = options
+  const { config, labels, labelRules = [] } = options
+  const named = (kind: LabelRule['from']['kind']) =>
+    labelRules.flatMap(({ from }) => ('name' in from && from.kind === kind ? from.name : []))
   const enter = once(() => visitVCenter({ ...options, metrics: NO_METRICS }, signal))
   const datacenters = once(async () => {
     const { reader, content } = await enter()
@@ -63,7 +67,8 @@ function visit(options: VCenterOptions, signal: AbortSignal) {
     ...options,
     server: serverOf(config),
     names: createNames({ clock: options.clock, signal }),
-    wanted: [labels.zone ?? [], labels.region ?? []].flat(),
+    wanted: [...new Set([labels.zone ?? [], labels.region ?? [], named('tagCategory')].flat())],
+    attributes: [...new Set(named('attribute'))],
     enter,
     datacenters,
   }
@@ -186,7 +191,7 @@ const VCENTER = {
       const missing = wanted.filter((name) => !found.has(name))
       if (missing.length > 0)
         return fail(
-          `vCenter shows no tag category ${listed(missing)}; create it, correct "zone" and "region" under "labels", or give the account Read-only as a global permission`,
+          `vCenter shows no tag category ${listed(missing)}; create it, correct "zone" and "region" under "labels" or the label rule, or give the account Read-only as a global permission`,
         )
       const empty = wanted.filter((name) => found.get(name) === 0)
       if (empty.length > 0)
@@ -194,6 +199,24 @@ const VCENTER = {
           `no tags in the category ${listed(empty)}; create some, and attach them to clusters or hosts`,
         )
       return fine(listed(wanted.map((name) => `${name} with ${count(found.get(name) ?? 0, 'tag')}`)))
+    },
+  }),
+  attributes: check({
+    name: 'custom attributes',
+    after: 'login',
+    async look({ enter, attributes: wanted }, signal) {
+      const { reader, content } = await enter()
+      return { wanted, found: await readAttributeNames(reader, content.customFieldsManager, signal) }
+    },
+    judge({ wanted, found }) {
+      if (!found.ok) return fail(found.message)
+      const names = new Set(found.value.values())
+      const missing = wanted.filter((name) => !names.has(name))
+      return missing.length === 0
+        ? fine(`found: ${listed(wanted)}`)
+        : fail(
+            `vCenter shows no custom attribute ${listed(missing)} for VMs; create it under "Tags & Custom Attributes", or correct the label rule`,
+          )
     },
   }),
   skew: check({
@@ -215,6 +238,9 @@ const VCENTER = {
   }),
 }
 
+/** Most configurations have no rule that needs one. */
+const { attributes: _, ...WITHOUT_ATTRIBUTES } = VCENTER
+
 export interface VCenterFacts extends Omit<VCenterGiven, 'now'>, FactsOf<typeof VCENTER> {
   readonly name: string
 }
@@ -223,14 +249,15 @@ export interface VCenterFacts extends Omit<VCenterGiven, 'now'>, FactsOf<typeof 
 export async function lookAtVCenter(options: VCenterOptions, signal: AbortSignal): Promise<VCenterFacts> {
   const { name, trust } = options.config
   const around = visit(options, signal)
-  const facts = await lookAll(VCENTER, around, signal)
+  const facts = await lookAll(around.attributes.length > 0 ? VCENTER : WITHOUT_ATTRIBUTES, around, signal)
   if (facts.login?.ok) await (await around.enter()).leave()
   return { name, server: around.server, trust: trust.kind, ...facts }
 }
 
 /** The lines for one vCenter, in the order in which each depends on those before it. */
 export function judgeVCenter({ name, server, trust, ...facts }: VCenterFacts, now: number): readonly Line[] {
-  return judgeAll(VCENTER, facts, { server, trust, now }, { prefix: `vCenter ${name}: ` })
+  const checks = facts.attributes === undefined ? WITHOUT_ATTRIBUTES : VCENTER
+  return judgeAll(checks, facts, { server, trust, now }, { prefix: `vCenter ${name}: ` })
 }
 
 /** A line for each identity that several servers give. */
