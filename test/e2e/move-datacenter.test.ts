@@ -4,7 +4,7 @@ import { metric, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import type { Member } from '../world/member.ts'
 import { condition, isShutDown, level } from '../world/objects.ts'
-import { openStage } from '../world/stage.ts'
+import { openStage, REGION_CATEGORY } from '../world/stage.ts'
 
 // So quick that whatever could be deleted on this ground would be, several times over.
 const lifecycle = { absentFor: '1s', confirmations: 2, leaderAge: '0s', maxAbsentMinimum: 3 }
@@ -18,7 +18,8 @@ const account = ['-username', 'root', '-password', 'secret', '-noverify', '-conn
 await vcsim.govc('cluster.add', '-dc', 'DC9', '-cluster', 'DC9_C0', '-hostname', 'DC9_C0_H0', ...account)
 
 stage.keepVMs(({ datacenter }) => datacenter === 'DC0')
-const controller = await stage.controller({ lifecycle, datacenters: ['DC[0]', '/europe/DC8'] })
+const labels = { zone: 'k8s-zonk', region: REGION_CATEGORY }
+const controller = await stage.controller({ lifecycle, labels, datacenters: ['DC[0]', '/europe/DC8'] })
 const [outside, nested, witness] = await verified(stage, 'outside', 'nested', 'witness')
 
 const found = ({ name }: Member) => condition(reports.last(name), 'VMFound')
@@ -33,6 +34,11 @@ t.test('a datacenter that there is not is told at once, one with wildcards is fo
   t.match(
     await controller.readyz(),
     /^leading\nvCenter main: 1 of 2 datacenters in the configuration match none/,
+  )
+  await until('so is the category', async () => (await controller.readyz()).includes('labels.zone'))
+  t.match(
+    await controller.readyz(),
+    /\nvCenter main: labels\.zone in the configuration names a tag category that vCenter does not show/,
   )
   await until('the log names it', () => controller.output().includes('"datacenters":["/europe/DC8"]'))
   t.match(controller.output(), '"seen":["/DC0","/DC1","/europe/DC9"]')
