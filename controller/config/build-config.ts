@@ -44,6 +44,7 @@ export async function buildConfig(
   }
   warnInline(checked, sections.global, findings)
   warnDoubled(checked, findings)
+  const nodes = valuesOf(SECTIONS.nodes, sections.nodes, findings)
   const config: Config = {
     vCenters: checked.map(({ config }) => config),
     labels: valuesOf(SECTIONS.labels, sections.labels, findings),
@@ -52,7 +53,8 @@ export async function buildConfig(
     lifecycle: valuesOf(SECTIONS.lifecycle, sections.lifecycle, findings),
     topology: valuesOf(SECTIONS.topology, sections.topology, findings),
     initialization,
-    nodes: valuesOf(SECTIONS.nodes, sections.nodes, findings),
+    nodes,
+    certificates: certificatesOf(sections, nodes, findings),
     ipFamilies: Object.fromEntries(checked.map(({ config, ipFamilies }) => [config.name, ipFamilies])),
     credentials: Object.fromEntries(
       checked.flatMap(({ config, credentials }) => (credentials ? [[config.name, credentials]] : [])),
@@ -62,6 +64,22 @@ export async function buildConfig(
   refuseSharedLabels(sections.labelRules, config, findings)
   return findings.wrong ? undefined : config
 }
+
+/** Refused where no network is known: any address that a machine gives itself would be as good as another. */
+function certificatesOf(
+  { certificates: given }: Sections,
+  { internalNetworkSubnetCidr: internal, externalNetworkSubnetCidr: external }: Config['nodes'],
+  findings: Findings,
+): Config['certificates'] {
+  const certificates = valuesOf(SECTIONS.certificates, given, findings)
+  if (certificates.networks.length > 0) return certificates
+  if (certificates.approve && internal.length === 0 && !findings.wrong)
+    findings.refuse(given.approve?.path ?? 'certificates.approve', given.approve?.at, NO_NETWORKS)
+  return { ...certificates, networks: [...internal, ...external] }
+}
+
+const NO_NETWORKS =
+  'needs the networks that addresses of Nodes are in: write internalNetworkSubnetCidr under "nodes", or networks here'
 
 function warnIdleRequirement(
   { topology: { required } }: Sections,

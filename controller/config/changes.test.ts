@@ -85,6 +85,7 @@ await t.test('every part of a configuration is compared', async (t) => {
     topology: true,
     initialization: true,
     nodes: true,
+    certificates: true,
     ipFamilies: true,
     credentials: true,
   }

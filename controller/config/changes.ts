@@ -27,6 +27,7 @@ const SECTIONS = [
   'topology',
   'initialization',
   'nodes',
+  'certificates',
 ] as const satisfies (keyof Config)[]
 
 /** What the configuration holds by vCenter name, and the setting that it is named after. */

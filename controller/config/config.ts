@@ -67,6 +67,7 @@ export interface Config {
     readonly labels: Readonly<Record<string, string>>
   }
   readonly nodes: NodesConfig
+  readonly certificates: CertificatesConfig
   /** The families whose addresses are wanted, in this order, by vCenter name; at least one. */
   readonly ipFamilies: Readonly<Record<string, readonly IPFamily[]>>
   /** Where a vCenter's user and password are, by its name, unless they are in the file. */
@@ -120,6 +121,19 @@ export interface IdentityConfig {
   readonly exempt: LabelSelector | undefined
   /** Whether a new Node without a claim waits for a vCenter that does not answer, which may have another VM that fits. */
   readonly requireAllVCenters: boolean
+}
+
+/** Which serving certificates of kubelets are approved. */
+export interface CertificatesConfig {
+  readonly approve: boolean
+  /** The level that a Node must have. */
+  readonly require: Exclude<IdentityLevel, 'asserted'>
+  /** Subnets that every address in a certificate must be in; those of Nodes where nothing else is written. */
+  readonly networks: readonly string[]
+  /** Subnets of them that no address may be in. */
+  readonly exclude: readonly string[]
+  /** What may follow the Node's name, and a dot, in a DNS name. */
+  readonly domains: readonly string[]
 }
 
 export interface TopologyConfig {

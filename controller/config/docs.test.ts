@@ -13,7 +13,7 @@ const docs = read('docs/configuration.md')
 
 type Fate = 'served' | 'ignored'
 
-const { global, vcenter, labels, identity, nodes, lifecycle, topology } = SECTIONS
+const { global, vcenter, labels, identity, nodes, certificates, lifecycle, topology } = SECTIONS
 const CONDUCT = [lifecycle, topology]
 
 /** Settings by what becomes of them. */
@@ -23,7 +23,7 @@ function settings(sections: readonly AnySection[], kind: Fate): string[] {
 
 /** Each once, sorted, for all that the CPI has besides conduct. */
 function takenOver(kind: Fate): string[] {
-  const own = settings([global, vcenter, labels, identity, nodes], kind)
+  const own = settings([global, vcenter, labels, identity, nodes, certificates], kind)
   return [...new Set([...own, ...(kind === 'ignored' ? Object.keys(OTHER_SECTIONS) : [])])].sort()
 }
 
@@ -102,7 +102,7 @@ await t.test('the example of the manifests is a configuration that draws no warn
 })
 
 await t.test('every setting stands in the table that says what becomes of it, and no other', async (t) => {
-  t.same(firstColumn('## Settings\n'), takenOver('served'))
+  t.same([...new Set(firstColumn('## Settings\n'))], takenOver('served'))
   t.same(firstColumn('## When a Node goes\n'), settings(CONDUCT, 'served').sort())
   t.same(settings(CONDUCT, 'ignored'), [], 'nothing else becomes of these')
   t.same(firstColumn('## Settings of the CPI that'), takenOver('ignored'))

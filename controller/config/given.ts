@@ -34,6 +34,7 @@ export interface Sections {
   readonly topology: GivenSection<Config['topology']>
   readonly nodes: GivenSection<Config['nodes']>
   readonly labelRules: readonly Given<LabelRule>[]
+  readonly certificates: GivenSection<Config['certificates']>
 }
 
 /** Reads each setting of a section that has a text. Wrong ones are left out, and are in the findings. */

@@ -45,6 +45,7 @@ export function readSections(tree: ConfigTree, findings: Findings): Sections | u
     topology: section('topology', SECTIONS.topology),
     nodes: section('nodes', SECTIONS.nodes),
     labelRules: readLabelRules(top.get(LABEL_RULES)?.value, findings),
+    certificates: section('certificates', SECTIONS.certificates),
   }
 }
 

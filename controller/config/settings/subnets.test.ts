@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseCIDRs } from './sections.ts'
+import { parseCIDRs } from './subnets.ts'
 
 t.test('subnets, as net.ParseCIDR of Go 1.26 takes them', async (t) => {
   const cases: readonly [string, string[]][] = [
