@@ -156,6 +156,7 @@ await t.test('the words of the status in schema and contract are the same', asyn
     AgentReports: 0,
     DeletionPossible: 0,
     DeletionPending: 0,
+    ServingCertificate: 0,
   }
   const levels: Record<IdentityLevel, 0> = { asserted: 0, reported: 0, proven: 0 }
   const addresses: Record<NodeAddress['type'], 0> = { Hostname: 0, InternalIP: 0, ExternalIP: 0 }

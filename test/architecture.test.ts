@@ -21,6 +21,8 @@ const ACTING: readonly string[] = [
   'controller/kubernetes/node-writer.ts',
   // A trial that the API server must refuse.
   'controller/kubernetes/policy-check.ts',
+  // Approves certificates.
+  'controller/loops/certificates/loop.ts',
   'controller/telemetry/server.ts',
   'controller/vcenter/collect/tags.ts',
   'controller/vcenter/wire/soap.ts',
@@ -46,7 +48,8 @@ const ROOMS: Readonly<Record<string, string>> = {
   'loops/node/apply': 'agent/shared kubernetes lib loops/node/decide loops/node/facts types',
   'loops/node':
     'agent/shared config kubernetes lib loops/node/apply loops/node/decide loops/node/facts loops/node/gather loops/node/vm-probes types',
-  loops: 'config lib loops/node loops/node/facts types',
+  'loops/certificates': 'agent/shared config kubernetes lib loops/node/decide loops/node/gather types',
+  loops: 'agent/shared config lib loops/certificates loops/node loops/node/decide loops/node/facts types',
   telemetry: 'agent/shared config kubernetes lib loops vcenter',
   cpi: 'agent/shared config kubernetes lib telemetry types',
   leader: 'agent/shared config cpi kubernetes lib loops telemetry types vcenter',
@@ -110,6 +113,7 @@ t.test('each file and folder that the text names exists', async (t) => {
       '',
       'agent',
       'controller',
+      'controller/loops/certificates',
       'controller/loops/node',
       'controller/loops/node/decide',
       'controller/vcenter',

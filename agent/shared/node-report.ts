@@ -140,6 +140,7 @@ export const CONDITION_TYPES = [
   'AgentReports',
   'DeletionPossible',
   'DeletionPending',
+  'ServingCertificate',
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 

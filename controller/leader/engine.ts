@@ -126,7 +126,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   })
   const isHeld = () => interlock.state().state === 'held'
 
-  const loops = table.flatMap(
+  const loops: readonly RunningLoop[] = table.flatMap(
     ({ start }) =>
       start({
         ...ports,
@@ -140,6 +140,11 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
         leadingFor: term.leadingFor,
         confirm: async () => !isHeld() && (await term.confirm(writing)),
         onStatus,
+        onDecided(name, status) {
+          for (const loop of loops) loop.onDecided?.(name, status)
+        },
+        otherConditions: (name) => Object.assign({}, ...loops.map((loop) => loop.conditions?.(name))),
+        enqueue: queue.add,
       }) ?? [],
   )
   const vCenterRemarks = createVCenterRemarks({

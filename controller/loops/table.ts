@@ -1,12 +1,16 @@
 /** The control loops, a row each. A leader runs them by this table, and so do `plan` and `explain` on their copy. */
+
+import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import type { Task } from '../lib/tasks.ts'
 import type { Trouble } from '../types/trouble.ts'
+import { type CertificateLoopPorts, startCertificateLoop } from './certificates/loop.ts'
+import type { ConditionValues } from './node/decide/condition-value.ts'
 import { labelsRead } from './node/facts/labels-read.ts'
 import { type NodeLoopPorts, startNodeLoop } from './node/loop.ts'
 
 /** What a loop may watch, ask and write: all that the rows need. */
-export type LoopPorts = NodeLoopPorts
+export type LoopPorts = NodeLoopPorts & CertificateLoopPorts
 
 /** A loop under one configuration. */
 export interface RunningLoop {
@@ -16,6 +20,13 @@ export interface RunningLoop {
    * @param why `itself` where all that changed is the Node or its report: a loop knows what it wrote itself
    */
   add(node: string, why?: 'itself'): void
+  /**
+   * Called with what the loop of Nodes has decided of a Node: the status of its report, also while that waits to be written.
+   * Undefined where the Node is gone, or not Rollcall's.
+   */
+  onDecided?(node: string, status: NodeReportStatus | undefined): void
+  /** What it says of a Node in the status of its report, which the loop of Nodes writes. */
+  conditions?(node: string): ConditionValues
   /** Works until the signal aborts. Called once all that is watched is listed; until then nothing is decided. */
   readonly run: Task
   /** Whether nothing is left to do until something changes or time passes. */
@@ -46,6 +57,7 @@ export const LOOPS: readonly Loop[] = [
     // It runs without these, too: then it says in the reports which VM each Node is.
     start: startNodeLoop,
   },
+  { controllers: {}, labels: () => [], start: startCertificateLoop },
 ]
 
 /** What a leader does to Nodes by its configuration: the work of which of the CPI's controllers. */

@@ -4,6 +4,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import type { NodeLoopMetrics } from '../loops/node/loop.ts'
+import type { LoopPorts } from '../loops/table.ts'
 import { type AgentMetrics, addAgentMetrics } from './agent-metrics.ts'
 import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
 import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
@@ -80,6 +81,7 @@ interface WorkMetrics extends Pick<NodeLoopMetrics, 'reconciled' | 'queueDepth'>
   policyInForce(read: () => boolean): void
   /** Whether Nodes are left to a vSphere CPI, read at each scrape of the leader. */
   cpiRuns(read: () => boolean): void
+  certificateJudged: LoopPorts['metrics']['certificateJudged']
   /** Events since the start, read at each scrape. */
   events(read: () => { readonly written: number; readonly dropped: number }): void
 }
@@ -131,6 +133,12 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
       this.set(readInterlock() ? 1 : 0)
     },
   })
+  const certificates = new Counter({
+    name: 'rollcall_certificate_requests_judged_total',
+    help: 'Judgments of certificate requests of kubelets, by reason; one that stays as it was is not counted again',
+    labelNames: ['reason'],
+    registers,
+  })
   let readEvents = () => ({ written: 0, dropped: 0 })
   new Counter({
     name: 'rollcall_events_written_total',
@@ -165,6 +173,7 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
     cpiRuns(read) {
       readInterlock = read
     },
+    certificateJudged: (reason) => certificates.inc({ reason }),
     events(read) {
       readEvents = read
     },

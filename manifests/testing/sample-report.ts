@@ -64,6 +64,7 @@ const conditionTypes: Record<ConditionType, true> = {
   AgentReports: true,
   DeletionPossible: true,
   DeletionPending: true,
+  ServingCertificate: true,
 }
 
 function condition(type: ConditionType): Complete<Condition> {

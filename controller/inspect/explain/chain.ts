@@ -69,6 +69,7 @@ export function chainOf(facts: ExplainFacts): readonly ChainStep[] {
     ...conditionStep('agent', 'AgentReports', facts),
     ...conditionStep('provable', 'DeletionPossible', facts),
     ...conditionStep('deletion', 'DeletionPending', facts),
+    ...conditionStep('certificate', 'ServingCertificate', facts),
     ...(facts.fresh === undefined ? [] : [wouldStep(facts.fresh.plan)]),
   ]
 }

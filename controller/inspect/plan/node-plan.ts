@@ -107,6 +107,7 @@ const WANTED: readonly ConditionType[] = [
   'TopologyResolved',
   'LabelsResolved',
   'AddressesResolved',
+  'ServingCertificate',
 ]
 
 function isTold(

@@ -122,6 +122,7 @@ function judge(
       'Initialized',
       'DeletionPossible',
       'AgentReports',
+      'ServingCertificate',
     ] as const
   )
     .map(find)

@@ -1,3 +1,4 @@
+import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { type Config, settingsOf } from '../../config/config.ts'
 import { DEFAULT_TIMEOUT, type KubeClient } from '../../kubernetes/client.ts'
 import type { EventRecorder } from '../../kubernetes/event-recorder.ts'
@@ -20,6 +21,7 @@ import type { Trouble } from '../../types/trouble.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { createLastingFailures } from './apply/lasting-failures.ts'
 import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
+import type { ConditionValues } from './decide/condition-value.ts'
 import type { Decision } from './decide/decision.ts'
 import { NEVER_SEEN } from './facts/machines.ts'
 import type { NodeIndex } from './gather/node-index.ts'
@@ -76,6 +78,10 @@ export interface NodeLoopPorts extends Basics {
   readonly events: Pick<EventRecorder, 'event'>
   /** To be called with a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
+  /** To be called with the status that was decided for a Node; undefined where it is gone or not ours. */
+  readonly onDecided: (name: string, status: NodeReportStatus | undefined) => void
+  /** What other loops say of a Node, for the status of its report. */
+  readonly otherConditions: (name: string) => ConditionValues
   /** Cuts off writes under way. The signal of `run` only prevents new ones. */
   readonly writing: AbortSignal
   readonly metrics: NodeLoopMetrics
@@ -145,7 +151,11 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     statusWriter: (signal) => writers(SLOW_AFTER, signal),
     clock,
     enqueue: queue.add,
-    onDecision: metrics.decided,
+    onDecision(name, decision, node) {
+      metrics.decided(name, decision, node)
+      const isOurs = decision !== undefined && decision.state !== 'unmanaged'
+      ports.onDecided(name, isOurs ? (decision.status ?? reports.get(name)?.status) : undefined)
+    },
     onDeleted({ name, uid }, { vCenter, event }) {
       // The Event is gone after an hour, and the report together with the Node.
       logger.warn({ node: name, uid, vCenter, why: event.message }, 'Node deleted, its VM is gone')

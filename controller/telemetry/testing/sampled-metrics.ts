@@ -21,6 +21,7 @@ export async function sampledMetrics(): Promise<string> {
     node(),
   )
   metrics.reconciled(1, 'done')
+  metrics.certificateJudged('CertificateApproved')
   metrics.workQueue.started(1)
   metrics.workQueue.ended(1)
   const vCenter = metrics.vCenter('main')

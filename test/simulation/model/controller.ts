@@ -76,6 +76,7 @@ const NO_VCENTER_METRICS = {
 }
 const NO_METRICS = {
   decided: () => undefined,
+  certificateJudged: () => undefined,
   reconciled: () => undefined,
   queueDepth: () => undefined,
   queueActive: () => undefined,

@@ -5,7 +5,7 @@ import { judgeAgent } from './agent-silence.ts'
 import { type ConditionValue, no, yes } from './condition-value.ts'
 import type { Decision } from './decision.ts'
 import { describeVM } from './describe-vm.ts'
-import { begin, type Draft, finish, recordIdentity, requeuedAfter } from './draft.ts'
+import { begin, type Draft, finish, recordIdentity, requeuedAfter, say } from './draft.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
 import { judgeInstanceMetadata } from './instance-metadata.ts'
 import { followMachine } from './lifecycle/follow-machine.ts'
@@ -39,7 +39,7 @@ export function decide(facts: NodeFacts): Decision {
   const decided = isStillItsMachine(identified, facts)
     ? identified
     : identify(begin(report, facts), identity, facts)
-  return finish(judgeAgent(decided, facts), facts)
+  return finish(say(judgeAgent(decided, facts), facts.otherConditions), facts)
 }
 
 /**

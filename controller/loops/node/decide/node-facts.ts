@@ -6,6 +6,7 @@ import type { Lookup } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
 import type { KnownNode } from '../facts/known-node.ts'
+import type { ConditionValues } from './condition-value.ts'
 import type { Unmet } from './lifecycle/absence-proofs.ts'
 import type { Fleet } from './lifecycle/disruption-limit.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
@@ -98,6 +99,8 @@ export interface NodeFacts extends KnownNode {
    * that is not known.
    */
   readonly csiTopologyKeys: readonly string[] | undefined
+  /** What other loops say of the Node. */
+  readonly otherConditions: ConditionValues
   readonly settings: DecisionConfig
   /** What the probes of this Node's VM have shown while it is missing or off. */
   readonly evidence: Evidence | undefined

@@ -41,6 +41,7 @@ export function gather(
     policy: sources.policy(),
     interlock: sources.interlock(),
     csiTopologyKeys: sources.csiTopologyKeys(node),
+    otherConditions: sources.otherConditions(name),
     settings,
     evidence: tracker.evidence(name),
     provable: provableInEach(boundTo, inventories, settings),

@@ -2,6 +2,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
+import type { ConditionValues } from '../decide/condition-value.ts'
 import type { AbsentLabels, AgentContact } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
 import type { NodeIndex } from './node-index.ts'
@@ -28,6 +29,7 @@ export interface Sources {
   readonly policy: () => PolicyState
   readonly interlock: () => InterlockState
   readonly csiTopologyKeys: (node: Node) => readonly string[] | undefined
+  readonly otherConditions: (name: string) => ConditionValues
   readonly settings: DecisionConfig
   readonly tracker: Pick<ProbeTracker, 'evidence' | 'fleet' | 'refusal' | 'absentSince' | 'tracksMissing'>
   /** Milliseconds since this replica became leader. */
