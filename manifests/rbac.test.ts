@@ -20,6 +20,7 @@ const expected: Expected = {
   subjects: {
     'ClusterRoleBinding rollcall-agent': [agent, 'system:nodes'],
     'ClusterRoleBinding rollcall-controller': [controller],
+    'ClusterRoleBinding rollcall-controller-certificates': [controller],
     'RoleBinding default rollcall-controller': [controller],
     'RoleBinding kube-node-lease rollcall-controller': [controller],
     'RoleBinding kube-system rollcall-controller': [controller],

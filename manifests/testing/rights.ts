@@ -35,11 +35,14 @@ export interface GrantedRight {
   namespace?: string
 }
 
-/** All roles and bindings of the manifests. */
+/** The roles and bindings of the manifests, and those of the component that lets the controller approve certificates. */
 export async function rbacObjects(): Promise<RbacObject[]> {
-  const objects = await Promise.all((await manifestFiles()).map(readManifests))
+  const files = [...(await manifestFiles()), CERTIFICATES_RBAC]
+  const objects = await Promise.all(files.map(readManifests))
   return objects.flat().filter(({ apiVersion }) => apiVersion.startsWith('rbac.authorization.k8s.io/'))
 }
+
+const CERTIFICATES_RBAC = '../components/approve-certificates/rbac.yaml'
 
 const isRole = ({ kind }: Manifest) => kind === 'Role' || kind === 'ClusterRole'
 

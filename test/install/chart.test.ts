@@ -80,6 +80,7 @@ const same: readonly (readonly [overlay: string, asked: Asked])[] = [
   ['overlays/hosted-control-plane', { values: { controller: { hostedControlPlane: true } } }],
   ['overlays/no-daemonset', { values: { agent: { mode: 'none' } } }],
   ['overlays/monitoring', { values: { monitoring: { enabled: true } } }],
+  ['overlays/approve-certificates', { values: { certificates: { approve: true } } }],
 ]
 for (const [overlay, asked] of same)
   t.test(`it renders the objects of ${overlay}, to the last field`, async (t) => {

@@ -65,6 +65,27 @@ export const AGENTS = {
   }),
 }
 
+/** Nodes whose kubelets wait for a certificate. */
+export const CERTIFICATES = {
+  certificates: clusterCheck({
+    name: 'serving certificates',
+    look: async ({ config, nodes }) => ({ isOn: config?.certificates.approve === true, ...(await nodes()) }),
+    judge({ isOn, nodes, reports }) {
+      if (!isOn) return fine('not approved by Rollcall, as certificates.approve says')
+      const ours = nodes.filter(isOurs)
+      const waiting = ours.flatMap((node) => {
+        const { conditions = [] } = previousStatus(reports.get(node.name), node)
+        const found = conditions.find(({ type }) => type === 'ServingCertificate')
+        return found === undefined || found.status === 'True' ? [] : [`${node.name}: ${found.reason}`]
+      })
+      if (waiting.length === 0) return fine('no request of a kubelet waits')
+      return warn(
+        `${waiting.length} of ${ours.length} Nodes wait for one (${listed(waiting)}); "explain NODE" says why`,
+      )
+    },
+  }),
+}
+
 function share(some: readonly Node[], all: readonly Node[]): string {
   return `${some.length} of ${all.length} Nodes`
 }

@@ -89,6 +89,8 @@ interface ClusterChanges extends Pick<ClusterFacts, 'user' | 'accounts' | 'skew'
     readonly record: Looked<SeenBy<'lease'>['record']>
   }
   readonly nodes: NonNullable<Seen['nodes']>
+  /** Whether certificates are approved. */
+  readonly approves?: boolean
   readonly interlock: SeenBy<'cpi'>['interlock']
   readonly interlockRemarks: readonly string[]
   readonly cpi: NonNullable<Seen['routes']>
@@ -120,7 +122,7 @@ const cluster: ClusterChanges = {
 /** What is seen of it, by the checks. */
 function clusterOf(changes: ClusterChanges): ClusterFacts {
   const { user, accounts, skew, version, policies, ownReportPolicy: tried, lease, cpi, ...others } = changes
-  const { interlock, interlockRemarks: remarks, ...more } = others
+  const { interlock, interlockRemarks: remarks, approves = false, ...more } = others
   const { name, record, ...sight } = lease
   return {
     user,
@@ -132,6 +134,7 @@ function clusterOf(changes: ClusterChanges): ClusterFacts {
       version,
       policies: seen({ tried, policies, version: version.ok ? version.value : '' }),
       writes: more.nodes,
+      certificates: more.nodes.ok ? seen({ isOn: approves, ...more.nodes.value }) : more.nodes,
       lease: record.ok
         ? seen({ name, alive: true, troubles: [], rivals: [], ...sight, record: record.value })
         : record,
@@ -650,7 +653,7 @@ t.test('what depends on a line that fails is skipped because of it', async (t) =
   t.equal(lines.filter(({ status }) => status === 'fail').length, 1)
   t.equal(lines.filter(({ message }) => message.includes('because of "vCenter main: DNS"')).length, 9)
   const noAPI = judge({ ...good, cluster: broken('refused') })
-  t.equal(noAPI.filter(({ message }) => message.includes('because of "API server"')).length, 12)
+  t.equal(noAPI.filter(({ message }) => message.includes('because of "API server"')).length, 13)
   const noFile = judge({ ...good, vCenters: [], configuration: { ok: false, problems: ['a', 'b'] } })
   t.match(noFile.slice(0, 2), [
     { check: 'configuration', message: 'a' },
@@ -698,4 +701,31 @@ t.test('the two forms', async (t) => {
     'ok    a       fine\nfail  longer  bad\u{fffd}[31m\n\n1 ok, 0 warn, 1 fail, 0 skip\n',
   )
   t.same(JSON.parse(linesJSON(lines)), { ok: false, checks: lines })
+})
+
+t.test('where certificates are approved, the Nodes that wait for one are named', async (t) => {
+  const line = (status: Condition['status'] | undefined) => {
+    const lastTransitionTime = at(5)
+    const conditions: Condition[] =
+      status === undefined
+        ? []
+        : [
+            {
+              type: 'ServingCertificate',
+              status,
+              reason: 'NameNotVerified',
+              message: 'm',
+              lastTransitionTime,
+            },
+          ]
+    const told = { ...report, status: { nodeUID: node.uid, conditions } }
+    const facts = clusterOf({ ...cluster, approves: true, nodes: nodesSeen([node], [told]) })
+    return judge({ ...good, cluster: seen(facts) }).find(({ check }) => check === 'serving certificates')
+  }
+  t.match(line(undefined), { status: 'ok', message: 'no request of a kubelet waits' })
+  t.match(line('True'), { status: 'ok' })
+  t.match(line('False'), {
+    status: 'warn',
+    message: `1 of 1 Nodes wait for one (${node.name}: NameNotVerified); "explain NODE" says why`,
+  })
 })

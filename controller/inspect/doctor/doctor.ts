@@ -15,7 +15,7 @@ import { readCPI } from '../../cpi/read-cpi.ts'
 import { userOf } from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { count, listed } from '../../lib/listed.ts'
-import { AGENTS } from './agents.ts'
+import { AGENTS, CERTIFICATES } from './agents.ts'
 import { type FactsOf, judgeAll, type Looked, look, lookAll, once } from './check.ts'
 import { CLUSTER, type ClusterAround, type ClusterGiven } from './cluster.ts'
 import { CPI } from './cpi.ts'
@@ -35,7 +35,16 @@ import { judgeTwins, judgeVCenter, lookAtVCenter, type VCenterFacts } from './vc
 
 const { skew, reportFields, ...others } = CLUSTER
 /** The checks of the cluster, in the order of their lines. */
-const CHECKS = { skew, reportFields, ...RIGHTS, ...POLICY_CHECKS, ...others, ...AGENTS, ...CPI }
+const CHECKS = {
+  skew,
+  reportFields,
+  ...RIGHTS,
+  ...POLICY_CHECKS,
+  ...others,
+  ...AGENTS,
+  ...CERTIFICATES,
+  ...CPI,
+}
 
 /** What `doctor` has seen. */
 export interface DoctorFacts {

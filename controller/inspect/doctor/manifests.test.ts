@@ -7,7 +7,7 @@ import { manifestFiles, readManifests } from '../../../test/servers/manifests.ts
 import { accountsIn } from '../../kubernetes/access-review.ts'
 import { bindingSpec, digests, POLICIES } from './policies.ts'
 import { fieldsOf, REPORT_FIELDS } from './report-fields.ts'
-import { AGENT_RIGHTS, controllerRights, type Right } from './rights.ts'
+import { AGENT_RIGHTS, CERTIFICATE_RIGHTS, controllerRights, type Right } from './rights.ts'
 
 t.test('rights', async (t) => {
   const given = rightsOf(await rbacObjects())
@@ -16,7 +16,8 @@ t.test('rights', async (t) => {
     sentences(rights.map((right) => ({ who, ...right })))
   const lease = { namespace: 'kube-system', name: 'rollcall-controller' }
   const controller = 'kube-system/rollcall-controller'
-  t.same(asked(controller, controllerRights(lease, accountsIn('kube-system').agent)), of(controller))
+  const rights = [...controllerRights(lease, accountsIn('kube-system').agent), ...CERTIFICATE_RIGHTS]
+  t.same(asked(controller, rights), of(controller))
   for (const agent of ['kube-system/rollcall-agent', 'system:nodes'])
     t.same(asked(agent, AGENT_RIGHTS), of(agent))
 })
@@ -27,7 +28,9 @@ t.test('fields of a NodeReport', async (t) => {
 })
 
 t.test('policies', async (t) => {
-  const objects = (await Promise.all((await manifestFiles()).map(readManifests))).flat()
+  const optional = '../components/approve-certificates/policy-approve-certificate.yaml'
+  const files = [...(await manifestFiles()), optional]
+  const objects = (await Promise.all(files.map(readManifests))).flat()
   const policies = objects.filter(({ kind }) => kind.endsWith('AdmissionPolicy'))
   t.same(
     POLICIES.map(({ kind, name }) => `${kind} ${name}`).sort(),

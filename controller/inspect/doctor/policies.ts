@@ -27,6 +27,8 @@ export const POLICIES: readonly {
   readonly kind: keyof typeof RESOURCES
   /** The first API server's version that has its kind, where that is not promised anyway. */
   readonly since?: string
+  /** The component that it is in, where the configuration asks for that. */
+  readonly component?: 'approve-certificates'
   /** The fields of its spec, each by its {@link digest}. */
   readonly spec: Readonly<Record<string, string>>
 }[] = [
@@ -76,6 +78,18 @@ export const POLICIES: readonly {
       mutations: '63401f27e418be56',
     },
   },
+  {
+    name: 'approve-certificate.rollcall.dev',
+    kind: 'ValidatingAdmissionPolicy',
+    component: 'approve-certificates',
+    spec: {
+      failurePolicy: '21795faf6eb3895e',
+      matchConstraints: 'de5c568e7f885cda',
+      matchConditions: '8c45f61d0f9e57cc',
+      variables: 'a029ab1b7daaec86',
+      validations: 'eb29b0f55428a41e',
+    },
+  },
 ]
 
 /** The spec of a binding, as the manifests have it, without its actions: it applies to everything. */
@@ -92,7 +106,11 @@ export const POLICY_CHECKS = {
     async look(around, signal) {
       const [tried, policies, version] = await Promise.all([
         tryPolicy(around, signal),
-        Promise.all(POLICIES.map((policy) => lookAtPolicy(policy, around, signal))),
+        Promise.all(
+          POLICIES.filter(
+            ({ component }) => component === undefined || around.config?.certificates.approve,
+          ).map((policy) => lookAtPolicy(policy, around, signal)),
+        ),
         attempt(() => readVersion(around.client, signal)),
       ])
       return { tried, policies, version: version.ok ? version.value : '' }

@@ -46,6 +46,13 @@ export function controllerRights(lease: LeaseName, agent: LeaseName): readonly R
   ])
 }
 
+/** What the component `approve-certificates` gives the controller. */
+export const CERTIFICATE_RIGHTS = flat([
+  { verbs: ['list', 'watch'], on: 'certificatesigningrequests.certificates.k8s.io' },
+  { verbs: ['patch'], on: 'certificatesigningrequests.certificates.k8s.io/approval' },
+  { verbs: ['approve'], on: 'signers.certificates.k8s.io', name: 'kubernetes.io/kubelet-serving' },
+])
+
 /** What `rbac.yaml` gives the agents. */
 export const AGENT_RIGHTS = flat([{ verbs: ['create', 'patch'], on: 'nodereports.rollcall.dev' }])
 
@@ -87,9 +94,13 @@ async function missingOf(
 
 function judge({ account, missing }: Awaited<ReturnType<typeof missingOf>>) {
   if (missing.length === 0) return fine(`${account} has all rights of the manifests`)
-  const secrets = missing.some(({ on }) => on === 'secrets')
-  const next = secrets ? 'rbac.yaml, and for Secrets the Role of credentials.example.yaml' : 'rbac.yaml'
-  return fail(`${account} may not ${listed(missing.map(describeRight))}; apply ${next}`)
+  const has = (part: string) => missing.some(({ on }) => on.includes(part))
+  const next = [
+    'rbac.yaml',
+    ...(has('secrets') ? ['for Secrets the Role of credentials.example.yaml'] : []),
+    ...(has('certificates.k8s.io') ? ['for certificates the component approve-certificates'] : []),
+  ]
+  return fail(`${account} may not ${listed(missing.map(describeRight))}; apply ${next.join(', and ')}`)
 }
 
 export const RIGHTS = {
@@ -99,8 +110,11 @@ export const RIGHTS = {
       const account = serviceAccount(accounts.controller)
       // Of its own rights an account may ask without a user.
       const whose = user === account.user.user ? { account: user } : account
-      const secrets = config === undefined ? [] : secretRights(config)
-      return missingOf(client, [...controllerRights(lease, accounts.agent), ...secrets], whose, signal)
+      const more = [
+        ...(config === undefined ? [] : secretRights(config)),
+        ...(config?.certificates.approve === true ? CERTIFICATE_RIGHTS : []),
+      ]
+      return missingOf(client, [...controllerRights(lease, accounts.agent), ...more], whose, signal)
     },
     judge,
   }),
