@@ -121,3 +121,30 @@ t.test('a Node that waits for its agent is named, for nothing else can be told o
   const plan = planOf({ before, after: before, report: undefined, decision, settings: SETTINGS })
   t.match(printPlan({ nodes: [plan], remarks: [] }), /^ {2}! NoReport: waiting for its agent to report/m)
 })
+
+t.test('a certificate that would be approved is a change, unless it was approved before', async (t) => {
+  const before = node()
+  const conditionOf = (status: 'True' | 'False', message: string) =>
+    ({
+      type: 'ServingCertificate',
+      status,
+      reason: 'NameNotVerified',
+      message,
+      lastTransitionTime: '',
+    }) as const
+  const planned = (now: ReturnType<typeof conditionOf>, was?: ReturnType<typeof conditionOf>) =>
+    planOf({
+      before,
+      after: before,
+      report: report(),
+      reportBefore: was && { ...report(), status: { conditions: [was] } },
+      decision: { state: 'initialized', events: [], requeue: false, status: { conditions: [now] } },
+      settings: SETTINGS,
+    })
+  const approved = conditionOf('True', 'csr-1: for worker-1')
+  t.same(planned(approved).changes, [{ what: 'certificate', from: undefined, to: 'csr-1: for worker-1' }])
+  t.same(planned(approved, conditionOf('True', 'csr-0: for worker-1')).changes.length, 1)
+  t.same(planned(approved, approved).changes, [])
+  const waits = planned(conditionOf('False', 'csr-1: why'))
+  t.same([waits.changes, waits.remarks], [[], ['NameNotVerified: csr-1: why']])
+})

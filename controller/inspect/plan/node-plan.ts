@@ -11,7 +11,7 @@ import { LABEL_IDENTITY_LEVEL } from '../../types/well-known.ts'
 
 /** One thing that would be another. A list of addresses or taints is one text, as `kubectl` prints it. */
 interface Change {
-  /** `labels.KEY`, `addresses`, `taints`, `providerID`, `annotation` (`rollcall.dev/deletion`) or `deletion`. */
+  /** `labels.KEY`, `addresses`, `taints`, `providerID`, `annotation` (`rollcall.dev/deletion`), `certificate` or `deletion`. */
   readonly what: string
   /** Undefined where it is not there. */
   readonly from: string | undefined
@@ -45,6 +45,8 @@ export function planOf(options: {
   readonly before: Node
   readonly after: Node
   readonly report: NodeReport | undefined
+  /** Before anything was written; by default the same. */
+  readonly reportBefore?: NodeReport | undefined
   readonly decision: Decision | undefined
   readonly settings: Pick<DecisionConfig, 'identity' | 'lifecycle'>
 }): NodePlan {
@@ -65,6 +67,11 @@ export function planOf(options: {
       ...change('addresses', addressText(before), addressText(after)),
       ...change('taints', taintText(before), taintText(after)),
       ...change('annotation', before.deletionAnnotation, after.deletionAnnotation),
+      ...change(
+        'certificate',
+        undefined,
+        approvalOf(conditions, conditionsOf(options.reportBefore, undefined)),
+      ),
       ...(goes ? change('deletion', undefined, 'once its VM is proven gone') : []),
     ],
     levelLabel: label(LABEL_IDENTITY_LEVEL).length > 0,
@@ -92,6 +99,14 @@ function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: Parameters<typeof mayGoU
 
 function conditionsOf(report: NodeReport | undefined, decision: Decision | undefined): readonly Condition[] {
   return decision?.status?.conditions ?? report?.status.conditions ?? []
+}
+
+/** The request that would be approved, and for what; undefined where none would be. */
+function approvalOf(after: readonly Condition[], before: readonly Condition[]): string | undefined {
+  const find = (conditions: readonly Condition[]) =>
+    conditions.find(({ type, status }) => type === 'ServingCertificate' && status === 'True')?.message
+  const message = find(after)
+  return message === find(before) ? undefined : message
 }
 
 function noReport(node: Node): string {

@@ -14,6 +14,7 @@ import {
 } from '../../kubernetes/vcenter-login-attempts.ts'
 import { createEngine } from '../../leader/engine.ts'
 import { aborted, type Basics, runTogether } from '../../lib/tasks.ts'
+import { parseRequest, REQUESTS } from '../../loops/certificates/loop.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -70,8 +71,9 @@ export async function runOnCopy(
   const readNodes = () => readAll(client, { path: NODES }, parseNode, signal)
   const readReports = () => readAll(client, { path: REPORTS }, parseNodeReport, signal)
   const before = await readNodes()
-  await readReports()
+  const reportsBefore = await readReports()
   await warnOfCSINodes(client, options.warn, signal)
+  if (config.certificates.approve) await warnOfRequests(client, options.warn, signal)
 
   const annotations = createSharedAnnotations(shareLease(options.client, lease, clock))
   const attempts = createLoginAttempts(annotations)
@@ -167,7 +169,14 @@ export async function runOnCopy(
   const looks = [...before.values()].map((node): [string, FreshLook] => {
     const decision = decisions.get(node.name)
     const report = reports.get(node.name)
-    const plan = planOf({ before: node, after: after.get(node.name) ?? node, report, decision, settings })
+    const plan = planOf({
+      before: node,
+      after: after.get(node.name) ?? node,
+      report,
+      reportBefore: reportsBefore.get(node.name),
+      decision,
+      settings,
+    })
     return [node.name, { decision, plan }]
   })
   return {
@@ -193,6 +202,18 @@ async function warnOfCSINodes(
     warn(
       `${unread('CSINodes', read.error)}; zone and region count as set by the CSI driver where it is registered`,
     )
+}
+
+/** Without the right to list them it cannot be said which would be approved. */
+async function warnOfRequests(
+  client: KubeClient,
+  warn: RunOnCopyOptions['warn'],
+  signal: AbortSignal,
+): Promise<void> {
+  const read = await attempt(() => readAll(client, { path: REQUESTS }, parseRequest, signal))
+  signal.throwIfAborted()
+  if (!read.ok)
+    warn(`${unread('certificate requests', read.error)}; which of them would be approved is not known`)
 }
 
 /** Whether the VMs, or what stands above them, are still to be read. */

@@ -326,11 +326,13 @@ t.test('an address that two Nodes were verified with is its own', async (t) => {
 })
 
 t.test('only requests of kubelets that nobody has decided on are looked at', async (t) => {
-  const spec = { request: '', username: 'system:node:worker-1' }
+  const signerName = 'kubernetes.io/kubelet-serving'
+  const spec = { request: '', username: 'system:node:worker-1', signerName }
   const metadata = { name: 'csr-1', resourceVersion: '1', creationTimestamp: '2026-01-01T11:59:00Z' }
   t.match(parseRequest({ metadata, spec }), { name: 'csr-1', content: { ok: false }, groups: [], usages: [] })
   for (const object of [
     {},
+    { metadata, spec: { ...spec, signerName: 'kubernetes.io/kube-apiserver-client-kubelet' } },
     { metadata, spec: { ...spec, username: 'alice' } },
     { metadata, spec: { ...spec, username: 'system:node:' } },
     { metadata, spec: { ...spec, username: 'system:serviceaccount:kube-system:a' } },

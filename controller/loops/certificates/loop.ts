@@ -36,7 +36,7 @@ export interface CertificateLoopPorts extends Basics {
   }
 }
 
-const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
+export const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 const SIGNER = 'kubernetes.io/kubelet-serving'
 
 /** Written at once: few enough not to crowd out the writes to Nodes. */
@@ -51,6 +51,7 @@ const strings = v.nullish(v.array(v.string()), [])
 const RequestObject = v.object({
   metadata: v.object({ name: v.string(), resourceVersion: v.string(), creationTimestamp: v.string() }),
   spec: v.object({
+    signerName: v.literal(SIGNER),
     request: v.string(),
     username: v.string(),
     groups: strings,
