@@ -7,7 +7,8 @@ import type { Victim } from './stage.ts'
 const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; readonly message: RegExp }>> = {
   authentication: { status: [401], message: /^Unauthorized$/ },
   RBAC: { status: [403], message: /cannot [\w:-]+ resource/ },
-  NodeRestriction: { status: [403], message: /\bnode\b|not allowed to modify labels/ },
+  NodeRestriction: { status: [403], message: /\bnode\b|not allowed to modify labels|unable to parse csr/ },
+  CertificateApproval: { status: [403], message: /not permitted to approve requests/ },
   'Node authorizer': { status: [403], message: /^(?!.*ValidatingAdmissionPolicy).*\bnode\b/ },
   'policy own-report': { status: [403], message: /ValidatingAdmissionPolicy 'own-report\.rollcall\.dev'/ },
   'policy delete-node': {
@@ -17,6 +18,10 @@ const WORDS: Partial<Record<Refuser, { readonly status: readonly number[]; reado
   'policy update-node': {
     status: [403],
     message: /ValidatingAdmissionPolicy 'update-node\.rollcall\.dev'/,
+  },
+  'policy approve-certificate': {
+    status: [403],
+    message: /ValidatingAdmissionPolicy 'approve-certificate\.rollcall\.dev'/,
   },
   schema: { status: [422], message: /is invalid: / },
   // Fields that the schema does not have are a 500 to server-side apply.

@@ -1,4 +1,5 @@
 import { bodies } from './bodies.ts'
+import { certificates } from './certificates.ts'
 import { claims, digests } from './claims.ts'
 import { absentees, copies } from './copies.ts'
 import { credentials, minting } from './credentials.ts'
@@ -34,6 +35,7 @@ export const themes: Readonly<Record<string, Theme>> = {
   ownNode,
   lifecycle,
   deletion,
+  certificates,
   bodies,
   words,
   everybody,
