@@ -181,6 +181,7 @@ export interface DecisionConfig
     | 'lifecycle'
     | 'topology'
     | 'nodes'
+    | 'certificates'
     | 'ipFamilies'
   > {
   /** Datacenters in scope by vCenter name; an empty list means all. */
@@ -199,6 +200,7 @@ export function settingsOf(config: Config): DecisionConfig {
     topology: config.topology,
     initialization: config.initialization,
     nodes: config.nodes,
+    certificates: config.certificates,
     ipFamilies: config.ipFamilies,
     datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
     servers: Object.fromEntries(config.vCenters.map((each) => [each.name, serverKey(each)])),

@@ -49,6 +49,7 @@ export function drawSettings(random: Random): DecisionConfig {
     },
     initialization: { on: true, labels: {} },
     nodes: SETTINGS.nodes,
+    certificates: SETTINGS.certificates,
     ipFamilies: {},
   }
 }

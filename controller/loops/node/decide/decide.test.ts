@@ -526,3 +526,29 @@ t.test('what was verified rests while the VM is off, however long', async (t) =>
   t.same(runs.patch?.taints, [])
   t.ok(runs.events.some(({ reason }) => reason === 'VMRuns'))
 })
+
+t.test(
+  'what another loop says of a Node is in its status, told once, and goes where nobody says it any more',
+  async (t) => {
+    const waits = { status: 'False', reason: 'NameNotVerified', message: 'csr-1: why' } as const
+    const on = { ...SETTINGS, certificates: { ...SETTINGS.certificates, approve: true } }
+    const saying = (given: NodeFacts) => ({
+      ...given,
+      settings: on,
+      otherConditions: { ServingCertificate: waits },
+    })
+    const initialized = after(facts(), decide(facts()))
+    const told = decide(saying(initialized))
+    t.match(condition(told, 'ServingCertificate'), waits)
+    t.match(told.events, [{ type: 'Warning', reason: 'NameNotVerified', message: 'csr-1: why' }])
+    t.equal(told.patch, undefined, 'it changes nothing on the Node')
+    const next = after(initialized, told)
+    t.same(decide(saying(next)).events, [])
+    t.match(
+      condition(decide({ ...next, settings: on }), 'ServingCertificate'),
+      waits,
+      'a new leader has not looked yet',
+    )
+    t.equal(condition(decide(next), 'ServingCertificate'), undefined, 'it is turned off')
+  },
+)

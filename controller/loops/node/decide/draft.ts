@@ -127,7 +127,7 @@ export function recordIdentity(
 /** What the draft comes to: only what differs from what is, and one condition of each type. */
 export function finish(
   draft: Draft,
-  { node, previous, now }: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
+  { node, previous, settings, now }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'now'>,
 ): Decision {
   const { patch: changes, taints, initializes, status, conditions, told, generation, ...decision } = draft
   const patch: NodePatch = {
@@ -138,6 +138,10 @@ export function finish(
   // A Node that is deleted is not patched first.
   const patches = decision.deletion === undefined && Object.keys(patch).length > 0
   const says = status !== previous || Object.keys(conditions).length > 0
+  // Nobody says it any more.
+  const standing = (previous.conditions ?? []).filter(
+    ({ type }) => type !== 'ServingCertificate' || settings.certificates.approve,
+  )
   return {
     ...decision,
     ...(patches ? { patch } : {}),
@@ -146,7 +150,7 @@ export function finish(
           status: {
             ...status,
             nodeUID: node.uid,
-            conditions: mergeConditions(previous.conditions ?? [], conditions, { now, generation }),
+            conditions: mergeConditions(standing, conditions, { now, generation }),
           },
         }
       : {}),
