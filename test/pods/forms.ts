@@ -16,7 +16,9 @@ export interface Form {
   remove(stage: PodsStage, folder: string): Promise<void>
 }
 
-const MANIFESTS = join(root, 'manifests')
+const OVERLAY = join(root, 'manifests/overlays/approve-certificates')
+/** There is no guest RPC here, so no VM shows a claim. */
+const CERTIFICATES = { approve: true, require: 'reported', networks: ['10.0.0.0/16'] }
 
 export const manifests: Form = {
   name: 'the manifests',
@@ -26,14 +28,19 @@ export const manifests: Form = {
     const config = join(folder, 'vsphere.conf')
     await writeFile(
       config,
-      stringify({ vcenter: { main }, labels: LABELS, identity: { require: 'reported' } }),
+      stringify({
+        vcenter: { main },
+        labels: LABELS,
+        identity: { require: 'reported' },
+        certificates: CERTIFICATES,
+      }),
     )
     const secret = ['secret', 'generic', 'rollcall-config', `--from-file=${config}`]
     await kubectl('create', ...secret, '--namespace=kube-system')
-    await kubectl('apply', '-k', MANIFESTS)
+    await kubectl('apply', '-k', OVERLAY)
   },
   async remove({ kubectl }) {
-    await kubectl('delete', '-k', MANIFESTS)
+    await kubectl('delete', '-k', OVERLAY)
     await kubectl('delete', 'secret', 'rollcall-config', '--namespace=kube-system')
     await deleteLease(kubectl)
   },
@@ -45,7 +52,10 @@ export const chart: Form = {
     const { username, password, thumbprint } = stage.vcsim
     const access = { vcenter: VCENTER_ADDRESS, username, password, thumbprint, datacenter: 'DC0' }
     const values = join(folder, 'values.yaml')
-    await writeFile(values, stringify({ config: { enabled: true, ...access, ...LABELS } }))
+    await writeFile(
+      values,
+      stringify({ config: { enabled: true, ...access, ...LABELS }, certificates: CERTIFICATES }),
+    )
     const archive = join(folder, 'rollcall.tgz')
     await writeFile(archive, await packedChart())
     await helm(stage, folder, 'install', 'rollcall', archive, `--values=${values}`)

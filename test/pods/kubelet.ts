@@ -65,6 +65,7 @@ function configuration(at: (path: string) => string, options: KubeletProcessOpti
       x509: { clientCAFile: options.cluster.caFile },
     },
     authorization: { mode: 'Webhook' },
+    serverTLSBootstrap: true,
     registerWithTaints: options.taints,
     podLogsDir: at('pods'),
     volumePluginDir: at('volume-plugins'),

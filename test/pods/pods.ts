@@ -1,5 +1,7 @@
 /** What `main.ts` runs within the namespaces. */
+import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { connect, type PeerCertificate } from 'node:tls'
 import t, { type Test } from 'tap'
 import { LABEL_REGION, LABEL_ZONE } from '../../controller/types/well-known.ts'
 import { until } from '../fixtures/until.ts'
@@ -23,7 +25,7 @@ const parts: Parts = JSON.parse(process.argv[2] ?? '')
 // Patience: under load it takes many times its two minutes.
 t.setTimeout(1_800_000)
 await using stage = await openPodsStage(parts.folder)
-const { nodes, leases, kubectl } = stage
+const { nodes, leases, requests, kubectl } = stage
 const system = (...args: string[]) => kubectl('--namespace=kube-system', ...args)
 await using stack = new AsyncDisposableStack()
 const hosts = await Promise.all([startHost(stage, parts, 1), startHost(stage, parts, 2)])
@@ -33,6 +35,7 @@ for (const form of [manifests, chart])
   await t.test(`Pods of ${form.name}`, async (t) => {
     await form.apply(stage, parts.folder)
     await t.test('Nodes register with the taint, and are initialized', (t) => join(t, hosts))
+    await t.test('kubelets get certificates for their names and addresses', certified)
     await t.test('the rollouts end', rolledOut)
     await t.test('the kernel holds them as their security contexts say', confined)
     // The chart's objects are the same to the last field: test/install/chart.test.ts.
@@ -41,6 +44,7 @@ for (const form of [manifests, chart])
       await t.test('logs and exec do what the docs say', commandsOfTheDocs)
       await t.test("the leader's Pod is deleted, and the other leads at once", leaderDeleted)
       await t.test('new Pods take the place of the old ones', restarted)
+      await t.test("a kubelet's certificate is followed by another", rotated)
     }
     if (!t.passing()) await tell(t)
     await form.remove(stage, parts.folder)
@@ -84,6 +88,62 @@ async function initialized(t: Test, { machine: { name, address: expected }, vm }
   t.equal(address(node(), 'InternalIP'), expected)
   t.equal(level(node()), 'reported', 'there is no guest RPC here')
   await nodes.until(`${name} is ready`, () => ready(node()) === 'True')
+}
+
+/** The certificate that a kubelet serves with, verified as the API server does. */
+function served({ machine: { address } }: Host): Promise<PeerCertificate> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address, port: 10_250, ca: readFileSync(stage.cluster.caFile) }, () => {
+      resolve(socket.getPeerCertificate())
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
+}
+
+/** How long each request waited for its certificate, milliseconds. */
+function waits(): readonly number[] {
+  const names = new Set(requests.versions.map(({ object }) => object.metadata.name))
+  return [...names].flatMap((name) => {
+    const versions = requests.of(name)
+    const signed = versions.find(({ object }) => object.status?.certificate)
+    return signed === undefined ? [] : [signed.at - (versions[0]?.at ?? 0)]
+  })
+}
+
+async function certified(t: Test): Promise<void> {
+  for (const host of hosts) {
+    const { name, address } = host.machine
+    await until(`${name} serves with a certificate of the cluster`, () =>
+      served(host).then(
+        () => true,
+        () => false,
+      ),
+    )
+    const { subjectaltname, subject } = await served(host)
+    t.equal(subjectaltname, `DNS:${name}, IP Address:${address}`)
+    t.match(subject, { O: 'system:nodes', CN: `system:node:${name}` })
+  }
+  t.comment(
+    `from request to certificate, ms: ${waits()
+      .map((ms) => ms.toFixed(0))
+      .join(', ')}`,
+  )
+}
+
+async function rotated(t: Test): Promise<void> {
+  const [host] = hosts
+  const { name } = host.machine
+  const { serialNumber } = await served(host)
+  const another = async () => (await served(host)).serialNumber !== serialNumber
+  await until(`${name} serves with another certificate`, another, 600_000)
+  const [pod] = await podsOf('rollcall-agent')
+  t.match(await system('logs', pod?.name ?? ''), /"msg":"report sent"/)
+  t.comment(
+    `from request to certificate, ms: ${waits()
+      .map((ms) => ms.toFixed(0))
+      .join(', ')}`,
+  )
 }
 
 async function rolledOut(t: Test): Promise<void> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { serverBinary } from '../servers/build.ts'
 import { SERVICE_ADDRESS, startCluster } from '../servers/start-cluster.ts'
+import { REQUESTS, type RequestObject } from '../world/certificates.ts'
 import { startControlPlane } from '../world/control-plane.ts'
 import type { NodeObject } from '../world/objects.ts'
 import { type AnyObject, type Recording, record } from '../world/recorder.ts'
@@ -23,9 +24,13 @@ export interface LeaseObject extends AnyObject {
 export interface PodsStage extends Omit<StageServers, 'dir'>, AsyncDisposable {
   readonly nodes: Recording<NodeObject>
   readonly leases: Recording<LeaseObject>
+  readonly requests: Recording<RequestObject>
   /** Runs kubectl as administrator; resolves with its output. */
   kubectl(...args: string[]): Promise<string>
 }
+
+/** How long certificates last: a kubelet asks for the next one after seven to nine tenths of it. */
+const CERTIFICATE_MINUTES = 4
 
 /** Starts everything but the machines. */
 export async function openPodsStage(folder: string): Promise<PodsStage> {
@@ -50,6 +55,9 @@ export async function openPodsStage(folder: string): Promise<PodsStage> {
     startControlPlane(cluster, 'kube-controller-manager', [
       `--root-ca-file=${cluster.caFile}`,
       `--service-account-private-key-file=${cluster.tokenKeyFile}`,
+      `--cluster-signing-cert-file=${cluster.caFile}`,
+      `--cluster-signing-key-file=${cluster.caKeyFile}`,
+      `--cluster-signing-duration=${CERTIFICATE_MINUTES}m`,
     ]),
   ])
   for (const each of started) stack.use(each)
@@ -61,6 +69,7 @@ export async function openPodsStage(folder: string): Promise<PodsStage> {
     vcsim,
     nodes: stack.use(await record<NodeObject>(cluster, '/api/v1/nodes')),
     leases: stack.use(await record<LeaseObject>(cluster, LEASES)),
+    requests: stack.use(await record<RequestObject>(cluster, REQUESTS)),
     kubectl: async (...args) => (await promisify(execFile)(kubectl, [...options, ...args])).stdout,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }

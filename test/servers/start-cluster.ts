@@ -20,7 +20,7 @@ export interface StartClusterOptions {
   apiServerArgs?: string[]
   /**
    * With what it takes to run Pods: they get the tokens of their service accounts, find the API server under the address of
-   * its Service, and `kubectl logs` and `exec` reach their kubelets.
+   * its Service, and `kubectl logs` and `exec` reach their kubelets, whose certificates the cluster's CA must have signed.
    */
   runsPods?: boolean
 }
@@ -179,6 +179,7 @@ async function podArgs(files: CertificateAuthority, dir: string): Promise<string
   return [
     `--kubelet-client-certificate=${client.certificateFile}`,
     `--kubelet-client-key=${client.keyFile}`,
+    `--kubelet-certificate-authority=${files.caFile}`,
     '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
   ]
 }
