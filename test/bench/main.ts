@@ -5,7 +5,8 @@ import { binary } from '../../build/binaries.ts'
 import { benchAdmission } from './admission.ts'
 import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
-import { admissionBudgets, budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
+import { admissionBudgets, type Budgeted, budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
+import { benchCertificates, certificateBudgets } from './certificates.ts'
 import { measureBareFloor, measureFloor, measureReports } from './floor.ts'
 import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialize.ts'
 import { dropFromPageCache } from './page-cache.ts'
@@ -22,6 +23,7 @@ const HELP = `usage: npm run bench -- [options]
   --no-agent       leave the agent out
   --no-admission   leave out what our policies cost a write to a Node
   --policies       instead of all that: what our policies cost a write to a Node
+  --certificates   instead of all that: requests of kubelets for certificates, beside as many new Nodes
   --push           instead of all that: how long a power-off takes to become a taint, and a destroyed VM's Node to go
   --write          write docs/benchmarks.md and its picture anew
   --changes N      how many VMs are powered off then (default 200, half of the nodes at most)
@@ -36,6 +38,7 @@ const { values } = parseArgs({
     agent: { type: 'boolean', default: true },
     admission: { type: 'boolean', default: true },
     policies: { type: 'boolean', default: false },
+    certificates: { type: 'boolean', default: false },
     push: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     changes: { type: 'string', default: '200' },
@@ -62,6 +65,7 @@ if (values.policies) process.exit((await policies()) ? 0 : 1)
 for (const program of ['rollcall-agent', 'rollcall-controller'] as const)
   await dropFromPageCache(await binary(program))
 if (values.push) process.exit((await push()) ? 0 : 1)
+if (values.certificates) process.exit((await certificates()) ? 0 : 1)
 const runs: BenchmarkRun[] = []
 const measured: Measured[] = []
 for (const nodes of counts) {
@@ -150,6 +154,23 @@ async function policies(): Promise<boolean> {
   const admission = await benchAdmission(progress)
   const budgets = admissionBudgets(admission)
   say(`${admissionTable(admission)}\n\n${budgetTable(budgets)}`)
+  return budgets.every(isKept)
+}
+
+/** Resolves with whether all budgets were kept. */
+async function certificates(): Promise<boolean> {
+  const budgets: Budgeted[] = []
+  for (const nodes of counts) {
+    progress(`${nodes} nodes: starting the servers`)
+    await using stage = await openBenchStage(nodes)
+    const figures = await benchCertificates(stage, progress)
+    const { floor, without, initialized, approvals } = figures
+    say(
+      `${nodes} Nodes and as many requests at once: initialized after ${initialized.toFixed(1)} s (${without.toFixed(1)} s where nobody approves), all approved ${approvals.toFixed(1)} s later; the floor, two writes for each, takes ${floor.toFixed(1)} s`,
+    )
+    budgets.push(...certificateBudgets(figures))
+  }
+  say(budgetTable(budgets))
   return budgets.every(isKept)
 }
 
