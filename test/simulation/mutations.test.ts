@@ -11,7 +11,7 @@ import { simulate } from './run.ts'
  */
 const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
-  'precondition BrakeReleased': 15,
+  'precondition BrakeReleased': 20,
   'precondition Confirmed': 2,
   'precondition ConfirmedJustNow': 2,
   'precondition RateAllows': 11,
