@@ -278,6 +278,17 @@ t.test("the CPI's values become the file, the Secret and the right to it", async
   t.notOk(provided.some(({ kind, metadata }) => kind === 'Secret' && metadata.name === 'own'))
 })
 
+t.test('label rules are those of vsphere.conf', async (t) => {
+  const label = 'rollcall.node-restriction.kubernetes.io/rack'
+  const labelRules = [{ label, from: { tagCategory: 'rack' }, map: { '北京-1': 'bj1' } }]
+  const config = chartObjects({ values: { config: { ...CPI, labelRules } } }).find(
+    ({ kind, metadata }) => kind === 'Secret' && metadata.name === 'rollcall-config',
+  )
+  const { stringData } = v.parse(v.looseObject({ stringData: v.record(v.string(), v.string()) }), config)
+  const { config: read } = await load(stringData['vsphere.conf'] ?? '')
+  t.match(read.labelRules, [{ label, from: { kind: 'tagCategory', name: 'rack' } }])
+})
+
 t.test(
   "values as people write them for the CPI's chart, which puts them into YAML as they are",
   async (t) => {

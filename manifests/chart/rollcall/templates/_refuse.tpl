@@ -50,7 +50,7 @@
 {{- define "rollcall.config" -}}
 {{- $config := mergeOverwrite (deepCopy .Values.config) (dig "config" dict (.Values.global | default dict)) }}
 {{- range $group := list $config ($config.nodes | default dict) }}
-{{- range $key, $value := omit $group "enabled" "secret" "nodes" "requireAllFamilies" }}
+{{- range $key, $value := omit $group "enabled" "secret" "nodes" "requireAllFamilies" "labelRules" }}
 {{- /* YAML reads 0123 as 83, and no as false. */}}
 {{- if or (kindIs "bool" $value) (and (has $key (list "username" "password")) (not (kindIs "string" $value))) }}
 {{- fail (printf "config.%s: is not text; put it in quotes" $key) }}
