@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { get } from 'node:https'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import t from 'tap'
 import {
@@ -197,6 +198,9 @@ await t.test('a person sees the essentials at a glance', async (t) => {
   const deletion = body.columnDefinitions?.findIndex(({ name }) => name === 'Deletion') ?? -1
   t.equal(body.columnDefinitions?.[deletion]?.priority, 1)
   t.equal(body.rows?.[0]?.cells[deletion], 'AsExpected', 'why a Node is kept, to those who ask for more')
+  const page = await readFile(join(import.meta.dirname, '../docs/hand-over.md'), 'utf8')
+  const [, wide] = /`NotBound`[^#]*?`kubectl get nr( -o wide)?`/.exec(page) ?? []
+  t.equal(wide, ' -o wide', 'the command by which docs/hand-over.md finds such Nodes shows that column')
   const short = await cluster.request<{ resources: { name: string; shortNames?: string[] }[] }>(
     'GET',
     '/apis/rollcall.dev/v1alpha1',
