@@ -30,8 +30,10 @@ export function createNames(options: {
   readonly clock: Pick<Clock, 'sleep'>
   readonly signal: AbortSignal
   readonly sources?: NameSources
+  /** Asks the name servers. */
+  readonly find?: typeof findAddresses
 }): Names {
-  const { clock, signal, sources = SYSTEM } = options
+  const { clock, signal, sources = SYSTEM, find = findAddresses } = options
   const last = new Map<string, readonly LookupAddress[]>()
   /** One search at a time for each name. */
   const searches = new Map<string, ReturnType<typeof search>>()
@@ -39,7 +41,7 @@ export function createNames(options: {
   async function search(name: string) {
     const over = new AbortController()
     void clock.sleep(DEADLINE, AbortSignal.any([signal, over.signal])).then(() => over.abort())
-    const found = await attempt(() => findAddresses(name, sources, clock, over.signal))
+    const found = await attempt(() => find(name, sources, clock, over.signal))
     over.abort()
     searches.delete(name)
     if (found.ok) last.set(name, found.value)

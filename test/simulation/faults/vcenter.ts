@@ -64,6 +64,20 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.slowLogin = 0
     }
   },
+  'set-up-slow'({ random }, { vCenter }) {
+    vCenter.slowSetUp = random.pick([20_000, 35_000, 55_000])
+    vCenter.endSessions()
+    return () => {
+      vCenter.slowSetUp = 0
+    }
+  },
+  'rest-logins-lost'(_, { vCenter }) {
+    vCenter.losesRESTLogins = true
+    vCenter.endSessions()
+    return () => {
+      vCenter.losesRESTLogins = false
+    }
+  },
   'polls-cut'({ random }, { vCenter }) {
     vCenter.silence = random.pick([12_000, 30_000, 60_000])
     return () => {

@@ -6,12 +6,17 @@ const LOCKOUT = { failures: 5, within: 180_000 }
 /** Of a password that a process has heard to be refused; by REST, when SOAP has accepted it. */
 const PAUSE = { SOAP: 900_000, REST: 30_000 }
 
+/** How many sessions of the REST interface a client may leave behind within the time after which they expire. */
+const LOST = { logins: 2, within: 1_800_000 }
+
 export interface LoginJudge extends Omit<LoginWatch, 'showed'> {
   /** A vCenter has judged a credential; `reckons` where the clock of who sent it is of any use. */
   judged(vCenter: string, accepted: boolean, reckons: boolean): void
 }
 
-/** A refused credential is tried again seldom, an account is never locked, and nobody has two sessions. */
+/**
+ * A refused credential is tried again seldom, an account is never locked, nobody has two sessions, and lost answers leave few.
+ */
 export function createLoginJudge(
   violate: (promise: string, what: string) => void,
   now: () => number,
@@ -19,6 +24,7 @@ export function createLoginJudge(
   const refused = new Map<string, number>()
   const failures = new Map<string, readonly number[]>()
   const sessions = new Map<string, SessionModel>()
+  const lost = new Map<string, readonly number[]>()
   return {
     tried(owner, by) {
       const ago = now() - (refused.get(`${accountOf(owner)} ${by}`) ?? Number.NEGATIVE_INFINITY)
@@ -32,6 +38,12 @@ export function createLoginJudge(
       if (before?.over === false)
         violate('one session', `${owner} has ${before.key} still, and ${session.key}`)
       sessions.set(owner, session)
+    },
+    lost(owner) {
+      const lately = (lost.get(owner) ?? []).filter((at) => now() - at < LOST.within)
+      lost.set(owner, [...lately, now()])
+      if (lately.length >= LOST.logins)
+        violate('few REST sessions are left behind', `${owner} has lost ${lately.length + 1} in half an hour`)
     },
     judged(vCenter, accepted, reckons) {
       // Attempts that are remembered at a wrong time cannot be counted, nor can those before them.

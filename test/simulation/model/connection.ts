@@ -17,6 +17,8 @@ export interface LoginWatch {
   tried(owner: string, by: LoginInterface): void
   refused(owner: string, by: LoginInterface): void
   accepted(owner: string, session: SessionModel): void
+  /** The answer to a login by REST is lost, though there is a session. */
+  lost(owner: string): void
   /** An answer has come that shows these VMs, as they were when it was made. */
   showed(owner: string, shown: readonly ShownVM[]): void
 }
@@ -44,13 +46,22 @@ type Take = (vCenter: VCenterModel, reply: Reply) => (() => void) | undefined
 type Reply = (what: HTTPAnswer | VCenterError, heard?: () => void) => void
 
 const COOKIE = 'vmware_soap_session'
+/** The calls that are made once for each session. */
+const SET_UP: ReadonlySet<string> = new Set([
+  'RetrieveServiceContent',
+  'CreateContainerView',
+  'CreateListView',
+  'CreatePropertyCollector',
+  'CreateFilter',
+])
 
 export function createModelConnection(options: ModelConnectionOptions): Connection {
   const { vCenter: configured, process, timeline, owner, userAgent, logins } = options
   const { random } = process
   const server = `${configured.name}:443`
   const client = { owner, userAgent, alive: () => process.state !== 'dead' }
-  const names = createModelNames(configured)
+  const closed = new AbortController()
+  const names = createModelNames(configured, process, closed.signal)
   let held: SessionModel | undefined
 
   /** What vCenter sends, when it arrives. Throws what a real connection throws. */
@@ -86,9 +97,10 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       arrives(() => reject(new DeadlineError(`${server} did not answer in time`, longPoll === true))),
     )
     const way = () => random.between(1, 15) + random.next() * configured.slow
-    const { slowLogin, silence } = configured
+    const { slowLogin, slowSetUp, silence } = configured
     const kind = longPoll === true ? 'poll' : 'call'
-    const thinks = what === 'Login' && slowLogin > 0 ? random.between(0.5, 1) * slowLogin : 0
+    const longest = what === 'Login' ? slowLogin : SET_UP.has(what) ? slowSetUp : 0
+    const thinks = longest > 0 ? random.between(0.5, 1) * longest : 0
     const reply: Reply = (answer, heard = () => undefined) => {
       if (settled) return
       timeline.after(thinks + way(), `${owner} has ${what} answered`, () =>
@@ -101,23 +113,25 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       )
     }
 
-    const { after, found } = names.resolve(kind, timeline.now)
-    if (!found) {
-      timeline.after(after, `${owner} finds no address`, () =>
+    const send = (): void => {
+      if (settled) return
+      timeline.after(way(), `vCenter ${configured.name} gets ${what} of ${owner}`, () => {
+        // Who has given it up has closed the connection.
+        if (settled || configured.reach === 'hangs') return
+        if (configured.reach === 'down') reply(away(configured))
+        else if (random.chance(configured.errors)) reply(answered(503, ''))
+        else giveUp = take(configured.impostor ?? configured, reply)
+      })
+      if (longPoll === true && silence > 0) {
+        cut = timeline.after(silence, `a proxy ends a poll of ${owner}`, () => reply(answered(504, '')))
+      }
+    }
+    const connecting = names.connect(kind, timeline.now)
+    if (connecting === undefined) send()
+    else
+      connecting.then(send, () =>
         arrives(() => reject(new VCenterError('Unreachable', `DNS does not answer for ${server}`))),
       )
-      return promise
-    }
-    timeline.after(after + way(), `vCenter ${configured.name} gets ${what} of ${owner}`, () => {
-      // Who has given it up has closed the connection.
-      if (settled || configured.reach === 'hangs') return
-      if (configured.reach === 'down') reply(away(configured))
-      else if (random.chance(configured.errors)) reply(answered(503, ''))
-      else giveUp = take(configured.impostor ?? configured, reply)
-    })
-    if (longPoll === true && silence > 0) {
-      cut = timeline.after(after + silence, `a proxy ends a poll of ${owner}`, () => reply(answered(504, '')))
-    }
     return promise
   }
 
@@ -173,6 +187,11 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     if (isLogin(request)) logins.tried(owner, 'REST')
     return exchange(request, request.path, (vCenter, reply) => {
       const { status, value } = answerREST(vCenter, request, client)
+      if (status === 200 && isLogin(request) && configured.losesRESTLogins) {
+        logins.lost(owner)
+        reply(answered(504, ''))
+        return undefined
+      }
       reply(answered(status, status === 200 ? JSON.stringify({ value }) : ''), () => {
         if (status === 401 && isLogin(request)) logins.refused(owner, 'REST')
       })
@@ -185,7 +204,9 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     async request(request, read) {
       return await read(await (request.path === '/sdk' ? sendSOAP(request) : sendREST(request)))
     },
-    close: () => Promise.resolve(),
+    async close() {
+      closed.abort()
+    },
   }
 }
 

@@ -1,42 +1,42 @@
-/** How long a controller takes to find a vCenter's address, and whether it does: in the stead of `vcenter/wire/names.ts`. */
+/** How a controller finds a vCenter's address, by the product's own rules, where name servers take long or are silent. */
+import type { Clock } from '../../../agent/shared/clock.ts'
+import { NameError } from '../../../controller/vcenter/wire/find-addresses.ts'
+import { createNames } from '../../../controller/vcenter/wire/names.ts'
 import type { VCenterModel } from './vcenter.ts'
 
-/** Milliseconds until it gives up; the same where it has an address that was good. */
-const DEADLINE = 8_000
-const DEADLINE_WITH_LAST = 1_000
 /** Milliseconds for which a connection is kept without a request. */
 const IDLE = 40_000
-
-/** What a new connection waits for. */
-export interface Resolved {
-  /** Milliseconds. */
-  readonly after: number
-  /** Whether there is an address then. */
-  readonly found: boolean
-}
+/** Milliseconds, for never: longer than anybody waits. */
+const NEVER = 3_600_000
 
 /** The names that one client of a vCenter resolves, and the connections that it keeps. */
 export interface ModelNames {
-  /** What a request waits for before it is sent: nothing, where a connection is kept for calls, or for polls. */
-  resolve(kind: 'call' | 'poll', now: number): Resolved
+  /** Resolves when a request may be sent, rejects where no address is found; undefined where a connection is kept. */
+  connect(kind: 'call' | 'poll', now: number): Promise<unknown> | undefined
   /** An answer has come on a connection. */
   answered(kind: 'call' | 'poll', now: number): void
 }
 
-export function createModelNames(vCenter: VCenterModel): ModelNames {
+export function createModelNames(
+  vCenter: VCenterModel,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal,
+): ModelNames {
   const answeredAt = { call: Number.NEGATIVE_INFINITY, poll: Number.NEGATIVE_INFINITY }
-  let hasLast = false
+  const names = createNames({
+    clock,
+    signal,
+    async find(name, _, { sleep }, over) {
+      if (vCenter.resolving > 0) await sleep(Math.min(vCenter.resolving, NEVER), over)
+      if (over.aborted) throw new NameError('EAI_AGAIN', name)
+      return [{ address: '192.0.2.1', family: 4 }]
+    },
+  })
   return {
-    resolve(kind, now) {
+    connect(kind, now) {
       const last = answeredAt[kind]
-      if (vCenter.resolving === 0 || (now - last < IDLE && last > vCenter.brokeAt)) {
-        hasLast = true
-        return { after: 0, found: true }
-      }
-      const deadline = hasLast ? DEADLINE_WITH_LAST : DEADLINE
-      const found = hasLast || vCenter.resolving <= deadline
-      hasLast = found
-      return { after: Math.min(vCenter.resolving, deadline), found }
+      const isKept = now - last < IDLE && last > vCenter.brokeAt
+      return isKept ? undefined : names.addressesOf(vCenter.name)
     },
     answered(kind, now) {
       answeredAt[kind] = now

@@ -28,6 +28,10 @@ export interface VCenterModel {
   slow: number
   /** Longest time of a login beyond that, milliseconds; each takes at least half of it. */
   slowLogin: number
+  /** The same for the calls that are made once for each session. */
+  slowSetUp: number
+  /** Whether a proxy gives up logins by REST that vCenter has taken. */
+  losesRESTLogins: boolean
   /** A proxy ends polls that are silent for so long, milliseconds; 0 for none. */
   silence: number
   /** Milliseconds after which a name server answers where it is; Infinity where none does. */
@@ -212,6 +216,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     reach: 'works',
     slow: 0,
     slowLogin: 0,
+    slowSetUp: 0,
+    losesRESTLogins: false,
     silence: 0,
     resolving: 0,
     brokeAt: Number.NEGATIVE_INFINITY,

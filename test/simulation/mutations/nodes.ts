@@ -43,6 +43,11 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'addresses: what a Node is given is reserved until it is written',
+    inSceneAlone: true,
+    edits: [edit('controller/loops/node/reconcile.ts', 'reservations.set(name, reserved)', 'void reserved')],
+  },
+  {
     name: 'labels: those of a running Node stay, whatever its beta names say',
     about: ['beta-label-otherwise'],
     edits: [

@@ -125,12 +125,21 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
   },
   'slow-vcenter': {
     'a login that takes minutes': ['logins: one that takes minutes is waited for'],
+    'calls that set up a session take most of a minute': ['set-up: a call that is made once is waited for'],
+    'the answers to REST logins are lost': [
+      'REST: a login whose answer is lost is not tried again and again',
+    ],
+    'no name server answers any more': ['names: the last good address is used where no name server answers'],
+    'two VMs are destroyed in their first seconds, one a while after the other': [
+      'watch: a new VM that was destroyed before it was watched is missed soon',
+    ],
     'polls that a proxy ends after 30 s': ['polls: after one that was cut off the next goes on'],
     'a VM goes off as soon as its Node is initialized': [
       'watch: a VM is watched as soon as a Node points to it',
     ],
   },
   'static-address': {
+    'two new machines have one address': ['addresses: what a Node is given is reserved until it is written'],
     'somebody has said that it is his, and vCenter shows him elsewhere': [
       'addresses: vCenter decides for whom it shows there',
     ],

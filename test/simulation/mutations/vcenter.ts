@@ -50,6 +50,38 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'names: the last good address is used where no name server answers',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/vcenter/wire/names.ts',
+        'if (before === undefined || !unanswered) throw error',
+        'throw error',
+      ),
+    ],
+  },
+  {
+    name: 'set-up: a call that is made once is waited for',
+    inSceneAlone: true,
+    edits: [edit('controller/vcenter/timings.ts', 'readDeadline: 60_000', 'readDeadline: 15_000')],
+  },
+  {
+    name: 'REST: a login whose answer is lost is not tried again and again',
+    about: ['rest-logins-lost'],
+    edits: [
+      edit(
+        'controller/vcenter/session/rest.ts',
+        'if (lostLogins > 1) nextLogin = clock.monotonic() + SESSION_EXPIRES',
+        'nextLogin = -Infinity',
+      ),
+    ],
+  },
+  {
+    name: 'watch: a new VM that was destroyed before it was watched is missed soon',
+    inSceneAlone: true,
+    edits: [edit('controller/vcenter/timings.ts', 'enter: 5_000', 'enter: 60_000')],
+  },
+  {
     name: 'tags: a category that nobody needs may be unreadable',
     about: ['foreign-categories-denied'],
     edits: [edit(`${COLLECT}/tag-names.ts`, 'if (error.status !== 404) return error', 'throw error')],

@@ -1,11 +1,16 @@
 // A vCenter that is slow to let anybody in, behind a proxy that ends silent calls, or whose name is hard to find; and what becomes
 // of a VM in its first seconds.
-import { TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
+import { LABEL_ZONE, TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
+import type { Machine } from '../model/machine.ts'
+import { CATEGORIES } from '../model/rest.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
+import { brakeEvents, DELETED } from './common.ts'
 
 const calls = (operation: string, outcome = 'ok') =>
   `rollcall_vcenter_calls_total{vcenter="vc-1",operation="${operation}",outcome="${outcome}"}`
+/** What vanishes within a minute vanishes at once; milliseconds. */
+const BETWEEN = 80_000
 /** A change is pushed at once; milliseconds. */
 const AT_ONCE = 1_000
 
@@ -22,6 +27,37 @@ scenario('a login that takes minutes', { nodes: ['worker', 'canary'] }, async (s
   t.equal(await scene.count(calls('Login', 'TimedOut')), undefined, 'it is waited for')
   t.equal([...vCenter.sessions.values()].filter((each) => each.alive()).length, 1)
 })
+
+scenario(
+  'calls that set up a session take most of a minute',
+  { nodes: ['worker', 'canary'] },
+  async (scene, t) => {
+    const { vCenter } = scene
+    vCenter.slowSetUp = 55_000
+    vCenter.endSessions()
+    await scene.nextLeader()
+    scene.joins('new')
+    await scene.settled('new')
+    for (const operation of ['CreateListView', 'CreateContainerView'])
+      t.equal(await scene.count(calls(operation, 'TimedOut')), undefined, `${operation} is waited for`)
+  },
+)
+
+scenario(
+  'the answers to REST logins are lost',
+  { nodes: ['worker', 'canary'], labels: CATEGORIES },
+  async (scene, t) => {
+    const { vCenter } = scene
+    vCenter.losesRESTLogins = true
+    await scene.nextLeader()
+    scene.joins('new')
+    await scene.settled('new')
+    await scene.pass(1_500_000)
+    t.equal(await scene.count(calls('REST POST session', 'TimedOut')), 2, 'no more are tried')
+    vCenter.losesRESTLogins = false
+    await scene.until('it has its zone', () => scene.node('new')?.metadata.labels[LABEL_ZONE] !== undefined)
+  },
+)
 
 scenario('polls that a proxy ends after 30 s', { nodes: ['worker', 'canary'] }, async (scene, t) => {
   const { vCenter, cast, world } = scene
@@ -53,6 +89,44 @@ scenario('no name server answers any more', { nodes: ['worker', 'canary'] }, asy
   vCenter.resolving = 3_000
   await scene.until('the taint is gone', () => !isTainted(scene, 'worker'))
 })
+
+/** Destroys the VM of a machine when it is put on the list of those that are watched, before anything is told of it, or ever is. */
+function destroyOnceListed({ vCenter, destroy }: FixedScene<string>, machine: Machine): void {
+  for (const session of vCenter.sessions.values()) {
+    const { change } = session
+    session.change = (view, added, removed) => {
+      change(view, added, removed)
+      if (!added.some(({ value }) => value === machine.vm?.moref)) return
+      vCenter.pushLost = 1
+      destroy(machine)
+      vCenter.pushLost = 0
+    }
+  }
+}
+
+scenario(
+  'two VMs are destroyed in their first seconds, one a while after the other',
+  { nodes: ['node-0', 'node-1', 'node-2', 'node-3', 'node-4', 'node-5', 'node-6'] },
+  async (scene, t) => {
+    const { vCenter } = scene
+    const gone: Machine[] = []
+    for (const name of ['first', 'second']) {
+      // Its Node is initialized before its VM is on the list.
+      vCenter.slow = 4_000
+      const machine = scene.joins(name)
+      destroyOnceListed(scene, machine)
+      await scene.until('it is destroyed', () => machine.destroyed)
+      t.ok(scene.isInitialized(name), `${name} was initialized`)
+      vCenter.slow = 0
+      gone.push(machine)
+      await scene.pass(BETWEEN)
+    }
+    await scene.ends(...gone)
+    for (const { nodeName } of gone) t.same(brakeEvents(scene, nodeName), [], nodeName)
+    t.same(scene.latched(), [], 'the brake never engages')
+    await scene.counted(DELETED, 2)
+  },
+)
 
 scenario('a VM goes off as soon as its Node is initialized', { nodes: ['canary'] }, async (scene, t) => {
   const machine = scene.joins('new')

@@ -13,12 +13,9 @@ const lifecycle = { ...NO_BRAKE, deletion: 'off' } as const
 /** The address that a Node has for others. */
 const addressOf = (scene: FixedScene<string>, name: string) =>
   scene.node(name)?.status.addresses.find(({ type }) => type === 'InternalIP')?.address
+const REFUSED = 'AddressOfAnotherNode'
 const refused = (scene: FixedScene<string>, name: string, holder: string) =>
-  scene.said(
-    name,
-    { reason: 'AddressOfAnotherNode', message: new RegExp(`\\(of Node ${holder}\\)`) },
-    'AddressesResolved',
-  )
+  scene.said(name, { reason: REFUSED, message: new RegExp(`\\(of Node ${holder}\\)`) }, 'AddressesResolved')
 
 scenario(
   'whose VM is proven gone: the new Node is initialized, though the old one stays',
@@ -33,6 +30,22 @@ scenario(
     t.ok(scene.node('gone'), 'the old Node is still there')
   },
 )
+
+scenario('two new machines have one address', { nodes: ['canary'], lifecycle }, async (scene, t) => {
+  const { address } = scene.joins('one')
+  scene.joins('other', { address })
+  // Who leads next judges both at once.
+  await scene.nextLeader()
+  const names = ['one', 'other']
+  let shared = false
+  await scene.until('one has it, and the other waits', () => {
+    const having = names.filter((name) => scene.isInitialized(name) && addressOf(scene, name) === address)
+    shared ||= having.length === 2
+    const waiting = names.filter((name) => scene.condition(name, 'AddressesResolved')?.reason === REFUSED)
+    return having.length + waiting.length >= 2
+  })
+  t.notOk(shared, 'at no time both have it')
+})
 
 scenario(
   'who came first is woken by the proof',
