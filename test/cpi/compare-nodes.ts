@@ -10,7 +10,7 @@ export interface ComparedNode {
   readonly scenario: Scenario
   readonly case: ScenarioCase
   readonly differences: readonly NodeDifference[]
-  /** Where Rollcall alone has initialized the Node: what it wrote against the rules of the docs. */
+  /** What Rollcall wrote against the rules of the docs, whatever the CPI did. */
   readonly broken: readonly string[]
   /** After a change: the Node as each provider had it, with what was changed on it; the case has the change in it. */
   readonly before?: NodeOfEach
@@ -89,8 +89,9 @@ export function judge(all: readonly ComparedNode[]): Judged {
       if (row !== undefined) shown.add(row)
       return row === undefined
     })
-    if (differences.length === 0) agreed++
-    else if (without.length === 0 && compared.broken.length === 0) explained++
+    const fine = without.length === 0 && compared.broken.length === 0
+    if (fine && differences.length === 0) agreed++
+    else if (fine) explained++
     unexplained.push(...without.map((difference) => describe(difference, compared)))
     unexplained.push(
       ...compared.broken.map((rule) => `${compared.scenario.name}: ${compared.case.name}: ${rule}`),

@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
 import { afterChange, makeChange, withChange } from './changes.ts'
 import { type ComparedNode, differencesOf, judge, type NodeOfEach } from './compare-nodes.ts'
-import { brokenRules } from './rules.ts'
+import { brokenByChange, brokenRules } from './rules.ts'
 import { type RunningCPI, runCPI } from './run-cpi.ts'
-import type { Scenario } from './scenario.ts'
+import type { Change, Scenario } from './scenario.ts'
 import { type CPIStage, readNodes, runRollcall, type StagedScenario, setUp } from './stage.ts'
 
 /** Within this time Rollcall has dealt with a change that is pushed to it, also on a machine that is busy; milliseconds. */
@@ -29,11 +29,11 @@ export async function compareScenario(
     const nodes = await readEach(stage)
     const first = scenario.cases.map((each, index): ComparedNode => {
       const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
-      const alone =
-        theirs !== undefined && ours !== undefined && isInitialized(ours) && !isInitialized(theirs)
-      const broken = alone
-        ? brokenRules(ours, { scenario, one: each, uuid: staged.machines[index]?.vm.uuid ?? '' })
-        : []
+      const isNew = each.node?.untainted !== true
+      const broken =
+        isNew && ours !== undefined && isInitialized(ours)
+          ? brokenRules(ours, { scenario, one: each, uuid: staged.machines[index]?.vm.uuid ?? '' })
+          : []
       return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
     })
     return [...first, ...(await compareChanges({ stage, staged, scenario, cpi: cpi.value }, nodes))]
@@ -66,7 +66,7 @@ async function compareChanges(
   let nodes = initialized
   const steps = Math.max(...cases.map(({ later = [] }) => later.length))
   for (let step = 0; step < steps; step++) {
-    const changed = new Map<number, NodeOfEach>()
+    const changed = new Map<number, NodeOfEach & { readonly change: Change }>()
     const next = [...cases]
     for (const [index, one] of cases.entries()) {
       const change = one.later?.[step]
@@ -77,6 +77,7 @@ async function compareChanges(
       changed.set(index, {
         cpi: withChange(before.cpi, change),
         rollcall: withChange(before.rollcall, change),
+        change,
       })
       next[index] = afterChange(one, change, before.rollcall)
     }
@@ -86,7 +87,8 @@ async function compareChanges(
 
     const compare = async (): Promise<readonly ComparedNode[]> => {
       nodes = await readEach(stage)
-      return [...changed].flatMap(([index, before]) => {
+      const after = { ...scenario, cases }
+      return [...changed].flatMap(([index, { change, ...before }]) => {
         const one = cases[index]
         const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
         // What differed before, and is as it was, has been judged then.
@@ -94,9 +96,12 @@ async function compareChanges(
         const differences = differencesOf(theirs, ours).filter(
           (each) => !old.some((known) => isDeepStrictEqual(known, each)),
         )
-        return one === undefined
-          ? []
-          : [{ scenario: { ...scenario, cases }, case: one, differences, broken: [], before }]
+        if (one === undefined) return []
+        const broken =
+          ours === undefined
+            ? []
+            : brokenByChange(ours, { scenario: after, one, change, before: before.rollcall })
+        return [{ scenario: after, case: one, differences, broken, before }]
       })
     }
     const start = performance.now()

@@ -101,6 +101,15 @@ export function generateAddressSettings(
   }
 }
 
+/** Generates what a kubelet may also be given: a family alone, or an address as people write it. */
+export function generateOddNodeIP(own: readonly string[], random: Random): string {
+  const padded = own
+    .filter((address) => /^\d/.test(address) && !address.includes(':'))
+    .map((address) => address.replace(/\d+$/, (last) => last.padStart(3, '0')))
+    .filter((address) => !own.includes(address))
+  return random.pick(['::', '0.0.0.0', ...padded])
+}
+
 /** Generates the kubelet's choice: mostly one of the machine's addresses, or one of each family. */
 export function generateNodeIP(own: readonly string[], random: Random): string {
   const one = own.length === 0 || random.chance(0.1) ? '10.9.9.9' : random.pick(own)

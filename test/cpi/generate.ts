@@ -1,7 +1,13 @@
 /** Scenarios made up by a seed: the same for the same numbers. */
 import type { GuestNic } from '../servers/control.ts'
 import type { Random } from '../simulation/random.ts'
-import { FAMILIES, generateAddressSettings, generateNodeIP, rarely } from './generate-addresses.ts'
+import {
+  FAMILIES,
+  generateAddressSettings,
+  generateNodeIP,
+  generateOddNodeIP,
+  rarely,
+} from './generate-addresses.ts'
 import { HOSTS, type InventoryPlace, PLACES } from './places.ts'
 import {
   type Change,
@@ -58,7 +64,22 @@ const DATACENTERS = [
   'Datacenter:DC2',
 ]
 
-const ARGUMENTS = [NO_LIFECYCLE, '--node-labels=example.com/site=a,tier=']
+/** Of the datacenter that both vCenters have. */
+const SHARED_DATACENTERS = ['DC0', '/DC0', '/*0']
+
+const ARGUMENTS = [
+  NO_LIFECYCLE,
+  '--node-labels=example.com/site=a,tier=',
+  '--node-labels=example.com/rack=r1,tier=b',
+  '--cluster-name=west',
+  '--allocate-node-cidrs=false',
+  '--configure-cloud-routes=false',
+  '--concurrent-service-syncs=2',
+  '--min-resync-period=1h',
+]
+
+/** What people write behind the address; the CPI ignores it. */
+const LENGTHS = ['', '/64', '/0', '/33', '/255.255.255.0', '/129']
 
 const PROVIDER_IDS: readonly NonNullable<KubeletNode['providerID']>[] = [
   ...(['plain', 'plain', 'plain', 'upper', 'swapped', 'previous', 'foreign'] as const),
@@ -72,7 +93,9 @@ export function generateScenario(name: string, random: Random): Scenario {
     name,
     labels: random.chance(0.8) ? ['zone', 'region'] : random.pick<Label[]>([[], ['zone'], ['region']]),
     tags: generateTags(OBJECTS, random),
-    ...(!twoVCenters && random.chance(0.2) ? { datacenters: someOf(DATACENTERS, random) } : {}),
+    ...rarely(random, 0.2, () => ({
+      datacenters: someOf(twoVCenters ? SHARED_DATACENTERS : DATACENTERS, random),
+    })),
     twoVCenters,
     ...(twoVCenters ? generateSecond(random) : {}),
     ...rarely(random, 0.05, () => ({ oneCategory: true })),
@@ -101,7 +124,12 @@ function generateCases(twoVCenters: boolean, random: Random): readonly ScenarioC
 function generateSecond(random: Random): Pick<Scenario, 'tagsOfSecond' | 'second'> {
   return {
     ...rarely(random, 0.6, () => ({ tagsOfSecond: generateTags(['DC0', 'DC0_C0', 'DC0_C0_H0'], random) })),
-    ...rarely(random, 0.3, () => ({ second: { ipFamily: random.pick(FAMILIES) } })),
+    ...rarely(random, 0.5, () => ({
+      second: {
+        ...rarely(random, 0.6, () => ({ ipFamily: random.pick(FAMILIES) })),
+        ...rarely(random, 0.6, () => ({ datacenters: someOf(SHARED_DATACENTERS, random) })),
+      },
+    })),
   }
 }
 
@@ -154,7 +182,11 @@ function generateCase(
     vm,
     node: {
       ...node,
-      ...(own.length === 0 ? {} : rarely(random, 0.3, () => ({ nodeIP: generateNodeIP(own, random) }))),
+      ...(own.length === 0
+        ? {}
+        : rarely(random, 0.3, () => ({
+            nodeIP: random.chance(0.2) ? generateOddNodeIP(own, random) : generateNodeIP(own, random),
+          }))),
     },
     ...rarely(random, 0.4, () => ({ later: generateChanges(index, vm, node, random) })),
   }
@@ -214,11 +246,16 @@ function generateStatic(
   index: number,
   nics: readonly GuestNic[],
   random: Random,
-): Pick<ScenarioMachine, 'staticAddresses'> {
+): Pick<ScenarioMachine, 'staticAddresses' | 'staticOf'> {
   const own = nics.flatMap(({ addresses }) => addresses)
-  return rarely(random, 0.15, () => ({
-    staticAddresses: [own.length > 0 && random.chance(0.7) ? random.pick(own) : `10.3.0.${index + 1}/24`],
-  }))
+  return rarely(random, 0.2, () => {
+    const one = own.length > 0 && random.chance(0.8) ? random.pick(own) : `10.3.0.${index + 1}/24`
+    const odd = () => `${one.split('/')[0]}${random.pick(LENGTHS)}`
+    return {
+      staticAddresses: [random.chance(0.4) ? odd() : one],
+      ...rarely(random, 0.3, () => ({ staticOf: random.pick(['bonds', 'bridges', 'vlans'] as const) })),
+    }
+  })
 }
 
 function generateMachine(twoVCenters: boolean, random: Random): ScenarioMachine {
@@ -244,6 +281,7 @@ function generateNode(random: Random): KubeletNode {
   const labels = {
     ...rarely(random, 0.1, () => ({ [ZONE]: 'zone-of-kubelet' })),
     ...rarely(random, 0.1, () => ({ tier: 'of-kubelet' })),
+    ...rarely(random, 0.1, () => ({ [BETA_ZONE]: random.pick(['zone-of-old', 'zone-DC0', 'zone-DC0_C0']) })),
     ...rarely(random, 0.1, () => ({
       'topology.kubernetes.io/region': 'region-of-old',
       'failure-domain.beta.kubernetes.io/region': 'region-of-old',

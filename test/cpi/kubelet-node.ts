@@ -22,7 +22,7 @@ export function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previo
   if (shutdownTaint) object.spec.taints.push(SHUTDOWN_TAINT)
   object.status.conditions = object.status.conditions.map((condition) => ({ ...condition, status: ready }))
   // The kubelet writes none for a choice that leaves the address to it.
-  if (nodeIP === '::') object.status.addresses = [{ type: 'Hostname', address: name }]
+  if (nodeIP === '::' || nodeIP === '0.0.0.0') object.status.addresses = [{ type: 'Hostname', address: name }]
   object.status.nodeInfo.systemUUID = {
     swapped: productUUID(vm.uuid),
     plain: vm.uuid,

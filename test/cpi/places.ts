@@ -133,7 +133,11 @@ export function chainsOf(
 }
 
 /** Whether a machine is in none of the datacenters that are configured. */
-export function isOutOfScope({ datacenters }: Scenario, { vm = {} }: ScenarioCase): boolean {
+export function isOutOfScope(
+  { datacenters: ofBoth, second = {} }: Scenario,
+  { vm = {} }: ScenarioCase,
+): boolean {
+  const datacenters = vm.second === true ? (second.datacenters ?? ofBoth) : ofBoth
   const { datacenter, nested } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
   const path = nested ? `/europe/${datacenter}` : `/${datacenter}`
   const names = [path, `Datacenter:${datacenter}`, ...(nested ? [] : [datacenter])]

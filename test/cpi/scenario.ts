@@ -97,8 +97,10 @@ export interface ScenarioMachine {
   readonly nameOfPrevious?: boolean
   /** One with one IPv4 address of its own, unless given. */
   readonly nics?: readonly GuestNic[]
-  /** With prefix length: those that cloud-init's metadata in guestinfo sets. */
+  /** Those that cloud-init's metadata in guestinfo sets, as written there. */
   readonly staticAddresses?: readonly string[]
+  /** The kind of device that has them there; `ethernets` unless given. */
+  readonly staticOf?: 'bonds' | 'bridges' | 'vlans'
   /** Has the BIOS UUID of the machine of the case before. */
   readonly uuidOfPrevious?: boolean
   /** Is destroyed before either provider starts. */

@@ -13,7 +13,7 @@ import { isInitialized, type NodeObject } from '../world/objects.ts'
 import { configOf } from './config-text.ts'
 import { kubeletNode } from './kubelet-node.ts'
 import { type Datacenters, type Models, startWorld } from './places.ts'
-import type { Scenario } from './scenario.ts'
+import type { Scenario, ScenarioMachine } from './scenario.ts'
 
 export interface CPIStage extends AsyncDisposable {
   readonly vcsim: Vcsim
@@ -111,7 +111,7 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
       ...(vm.powerState === undefined ? {} : { powerState: vm.powerState }),
       ...(vm.uuidOfPrevious === true ? { uuid: previous?.vm.uuid ?? '' } : {}),
     })
-    if (vm.staticAddresses !== undefined) await home.setGuestinfo(...metadata(made.ref, vm.staticAddresses))
+    if (vm.staticAddresses !== undefined) await home.setGuestinfo(...metadata(made.ref, vm))
     for (const [label, tag] of Object.entries(vm.tags ?? {})) {
       await home.tag({ category: category(label), tag, object: made.ref })
     }
@@ -148,8 +148,20 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
 }
 
 /** As cloud-init reads it from VMware's guestinfo, and the CPI with it. */
-function metadata(vm: string, addresses: readonly string[]) {
-  const text = stringify({ network: { version: 2, ethernets: { eth0: { addresses } } } })
+function metadata(
+  vm: string,
+  { staticAddresses: addresses, staticOf }: Pick<ScenarioMachine, 'staticAddresses' | 'staticOf'>,
+) {
+  const devices = {
+    bonds: { interfaces: ['eth0', 'eth1'], addresses },
+    bridges: { interfaces: ['eth0'], addresses },
+    vlans: { id: 5, link: 'eth0', addresses },
+  }
+  const [kind, device] =
+    staticOf === undefined
+      ? (['ethernets', { addresses }] as const)
+      : ([staticOf, devices[staticOf]] as const)
+  const text = stringify({ network: { version: 2, [kind]: { device } } })
   return [
     { vm, key: 'guestinfo.metadata', value: Buffer.from(text).toString('base64') },
     { vm, key: 'guestinfo.metadata.encoding', value: 'base64' },

@@ -15,10 +15,11 @@ export const ODD: readonly Scenario[] = [
     cases: [
       { name: 'a machine whose UUID another one has' },
       { name: 'that other one, which runs', vm: { uuidOfPrevious: true } },
-      { name: 'a machine whose UUID another one has, which is off' },
+      { name: 'a machine whose UUID another one has, which is off', vm: at('10.206.2.1/24') },
       {
+        // With this name the CPI initializes the Node, whichever it takes.
         name: 'that other one',
-        vm: { uuidOfPrevious: true, powerState: 'poweredOff' },
+        vm: { uuidOfPrevious: true, nameOfPrevious: true, powerState: 'poweredOff', ...at('10.206.2.2/24') },
         node: { systemUUID: 'unknown' },
       },
       { name: 'a Node whose name four other guests have', node: { name: 'twin' } },
@@ -84,6 +85,14 @@ export const ODD: readonly Scenario[] = [
       {
         name: 'a static address with leading zeros',
         vm: { ...at('10.206.0.2/24', '10.206.1.2/24'), staticAddresses: ['10.206.001.2/24'] },
+      },
+      {
+        name: 'a static address of a bond',
+        vm: {
+          ...at('10.206.0.4/24', '10.206.1.4/24'),
+          staticAddresses: ['10.206.1.4/24'],
+          staticOf: 'bonds',
+        },
       },
       {
         name: "the kubelet's choice with leading zeros",

@@ -317,6 +317,19 @@ const addresses: Scenario[] = [
       },
     ],
   },
+  {
+    name: 'Two families in one network',
+    labels: [],
+    ipFamily: ['ipv4', 'ipv6'],
+    nodes: { internalVmNetworkName: 'public' },
+    cases: [
+      {
+        name: "the kubelet's choice of both, and no external ones",
+        vm: { nics: [{ ...PUBLIC, addresses: ['10.205.0.1/24', 'fd05::1/64'] }] },
+        node: { nodeIP: '10.205.0.1,fd05::1' },
+      },
+    ],
+  },
 ]
 
 function nic(...list: string[]): Pick<ScenarioMachine, 'nics'> {

@@ -2,8 +2,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { IPFamily } from '../../../controller/config/config.ts'
+import { familiesOf } from '../address-rules.ts'
 import type { Scenario, ScenarioCase } from '../scenario.ts'
-import { addressesOf, givesUp, type NodeRow } from './row.ts'
+import { addressesOf, givesUp, ipsOf, type NodeRow, sharedAddresses, withoutHostname } from './row.ts'
 
 export const IN_ADDRESSES: readonly NodeRow[] = [
   {
@@ -27,6 +28,24 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
       const ours = ipsOf(rollcall)
       return ipsOf(cpi).some((each) => shared.has(each) && !ours.includes(each))
     },
+  },
+  {
+    what: 'A list of addresses that the kubelet has registered already, in another order of their types',
+    cpi: 'writes it in its own order',
+    rollcall: 'leaves it',
+    explains: ({ part, cpi, rollcall }, { case: { node = {} } }) =>
+      part === 'addresses' &&
+      node.nodeIP !== undefined &&
+      isDeepStrictEqual(withoutHostname(cpi), withoutHostname(rollcall)),
+  },
+  {
+    what: "Static addresses of bonds, bridges and VLANs in cloud-init's metadata",
+    cpi: 'are not read',
+    rollcall: 'come first, as those of `ethernets` do',
+    explains: ({ part, rollcall }, { case: { vm = {} } }) =>
+      part === 'addresses' &&
+      vm.staticOf !== undefined &&
+      ipsOf(rollcall).some((each) => vm.staticAddresses?.some((fixed) => fixed.split('/')[0] === each)),
   },
   {
     what: "A running Node's addresses, after VMware Tools report others or in another order",
@@ -55,7 +74,8 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     what: '`--node-ip` `::` or `0.0.0.0`, by which a kubelet asks for a family',
     cpi: 'is stuck',
     rollcall: 'counts it as not set; `ipFamily` decides',
-    explains: ({ part }, { case: one }) => givesUp(part, one) && one.node?.nodeIP === '::',
+    explains: ({ part }, { case: one }) =>
+      givesUp(part, one) && (one.node?.nodeIP === '::' || one.node?.nodeIP === '0.0.0.0'),
   },
   {
     what: 'An address with leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
@@ -63,7 +83,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     rollcall: 'refuses it: `ProvidedIPMalformed`',
     because: 'Others read it as octal.',
     explains: ({ part, cpi }, { case: one }) =>
-      part === 'initialized' && cpi === true && /\.0\d/.test(one.node?.nodeIP ?? ''),
+      givesUp(part, one) && cpi !== false && /\.0\d/.test(one.node?.nodeIP ?? ''),
   },
   {
     what: '`--node-ip` with a space after the comma, or empty',
@@ -113,14 +133,6 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   },
 ]
 
-/** Those that are configured for the vCenter of its machine. */
-function familiesOf(
-  { ipFamily = ['ipv4'], second = {} }: Scenario,
-  { vm = {} }: ScenarioCase,
-): readonly IPFamily[] {
-  return vm.second === true ? (second.ipFamily ?? ipFamily) : ipFamily
-}
-
 /** Whether one family alone is among a Node's addresses where two are configured. */
 function isOfOneFamily(addresses: unknown, families: readonly IPFamily[]): boolean {
   const texts = ipsOf(addresses)
@@ -138,22 +150,4 @@ function lacksFamily(scenario: Scenario, one: ScenarioCase): boolean {
   const usable = addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
   const has = { ipv4: usable.some((each) => isIPv4(each)), ipv6: usable.some((each) => isIPv6(each)) }
   return usable.length > 0 && familiesOf(scenario, one).some((family) => !has[family])
-}
-
-/** The IP addresses of a Node's list. */
-function ipsOf(addresses: unknown): readonly string[] {
-  return withoutHostname(addresses).map(({ address }) => address)
-}
-
-/** Wherever in the list it is: no list is written for its order alone. */
-function withoutHostname(addresses: unknown): readonly { readonly type: string; readonly address: string }[] {
-  return Array.isArray(addresses) ? addresses.filter(({ type }) => type !== 'Hostname') : []
-}
-
-/** The addresses that this machine reports and another one too. */
-function sharedAddresses(cases: Scenario['cases'], one: ScenarioCase): ReadonlySet<string> {
-  // Without NICs in the scenario, each machine has an address of its own.
-  const reporting = cases.filter(({ vm }) => vm?.nics !== undefined && vm.gone !== true)
-  const others = reporting.filter((each) => each !== one).flatMap(addressesOf)
-  return new Set(one.vm?.nics === undefined ? [] : addressesOf(one).filter((each) => others.includes(each)))
 }

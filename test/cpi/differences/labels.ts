@@ -1,6 +1,6 @@
 /** Where Rollcall means to differ in the labels of a Node. */
-import { nearestLabelValue } from '../../../controller/types/label-value.ts'
 import { chainOfCPI, chainsOf, valuesIn } from '../places.ts'
+import { fits, labelValueOf } from '../rules.ts'
 import type { Label } from '../scenario.ts'
 import { givesUp, labelOf, type NodeRow } from './row.ts'
 
@@ -19,7 +19,7 @@ export const IN_LABELS: readonly NodeRow[] = [
         .map((tags) => tags[label])
         .filter((values) => values.length > 0)
       return (
-        nearest?.some((value) => nearestLabelValue(value) === rollcall) === true &&
+        nearest?.some((value) => labelValueOf(value) === rollcall) === true &&
         farther.flat().some((value) => value === cpi)
       )
     },
@@ -38,8 +38,7 @@ export const IN_LABELS: readonly NodeRow[] = [
         .filter((values) => values.length > 1)
       return several.some(
         (values) =>
-          values.some((value) => value === cpi) &&
-          values.some((value) => nearestLabelValue(value) === rollcall),
+          values.some((value) => value === cpi) && values.some((value) => labelValueOf(value) === rollcall),
       )
     },
   },
@@ -57,7 +56,7 @@ export const IN_LABELS: readonly NodeRow[] = [
       if (label === undefined || used === undefined) return false
       return (
         valuesIn(used, label).some((value) => value === cpi) &&
-        nearestLabelValue(everywhere(label)[0] ?? '') === rollcall
+        labelValueOf(everywhere(label)[0] ?? '') === rollcall
       )
     },
   },
@@ -98,7 +97,7 @@ export const IN_LABELS: readonly NodeRow[] = [
         chain.some((tags) =>
           Object.values(tags)
             .flat()
-            .some((tag) => nearestLabelValue(tag) !== tag),
+            .some((tag) => labelValueOf(tag) !== tag),
         ),
       ),
   },
@@ -118,22 +117,23 @@ export const IN_LABELS: readonly NodeRow[] = [
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
-    what: 'An initialized Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself',
-    cpi: 'uses the value of the beta label for both',
-    rollcall: 'leaves both: `TopologyChanged`',
+    what: 'A Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself, or that has the beta label alone',
+    cpi: 'uses the value of the beta label for both, unless the Node is new and the tags say otherwise',
+    rollcall: 'a new Node gets what the tags say; an initialized one keeps both: `TopologyChanged`',
     because: 'Changing the zone of a running Node strands its volumes.',
-    explains({ part, cpi, rollcall }, { case: { node = {} }, before }) {
+    explains({ part, cpi, rollcall }, { scenario, case: one, before }) {
+      const { node = {} } = one
       const label = labelOf(part)
       const own = before?.rollcall.metadata.labels ?? node.labels ?? {}
       const theirs = before?.cpi.metadata.labels ?? own
-      return (
+      const isCopied =
         label !== undefined &&
         part === `label topology.kubernetes.io/${label}` &&
-        node.untainted === true &&
-        node.providerID !== 'foreign' &&
-        rollcall === own[`topology.kubernetes.io/${label}`] &&
         cpi === theirs[`failure-domain.beta.kubernetes.io/${label}`]
-      )
+      if (!isCopied) return false
+      const had = own[`topology.kubernetes.io/${label}`]
+      if (node.untainted === true && rollcall === had) return node.providerID !== 'foreign'
+      return had === undefined && (rollcall === undefined || fits(part, rollcall, scenario, one) === true)
     },
   },
   {

@@ -32,8 +32,13 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     because: 'A setting must not delete the Nodes of machines that run.',
     // The CPI looks every five seconds, and nothing tells when it has looked.
     byChance: true,
-    explains: ({ part, cpi }, { scenario, case: one }) =>
-      part === 'exists' && cpi === false && one.node?.ready !== undefined && isOutOfScope(scenario, one),
+    explains({ part, cpi }, { scenario, case: one }) {
+      const { cases } = scenario
+      const named = one.node?.providerID === 'previous' ? (cases[cases.indexOf(one) - 1] ?? one) : one
+      return (
+        part === 'exists' && cpi === false && one.node?.ready !== undefined && isOutOfScope(scenario, named)
+      )
+    },
   },
   {
     what: "A Node that is not Ready, with another provider's provider ID, or with one without a valid UUID",

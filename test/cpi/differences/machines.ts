@@ -1,6 +1,8 @@
 /** Where Rollcall means to differ in which machine a Node is. */
+import type { NodeDifference } from '../compare-nodes.ts'
+import { fits, runningOf } from '../rules.ts'
 import type { Scenario, ScenarioCase } from '../scenario.ts'
-import { givesUp, type NodeRow } from './row.ts'
+import { givesUp, type NodeRow, pairOf } from './row.ts'
 
 export const IN_MACHINES: readonly NodeRow[] = [
   {
@@ -30,10 +32,9 @@ export const IN_MACHINES: readonly NodeRow[] = [
     byChance: true,
     cpi: 'takes either',
     rollcall: "takes the one with the Node's UUID",
-    explains: ({ part, cpi }, { scenario: { cases }, case: one }) =>
-      part !== 'exists' &&
+    explains: ({ part, cpi, rollcall }, { scenario, scenario: { cases }, case: one }) =>
       one.node?.providerID === undefined &&
-      (part !== 'initialized' || cpi === true) &&
+      mistakes({ part, cpi, rollcall }, scenario, one) &&
       (cases[cases.indexOf(one) + 1]?.vm?.nameOfPrevious === true ||
         cases.filter(({ vm = {} }) => vm.hostName !== undefined && vm.hostName === one.node?.name).length >
           0),
@@ -43,25 +44,28 @@ export const IN_MACHINES: readonly NodeRow[] = [
     byChance: true,
     cpi: 'takes either',
     rollcall: 'takes the one that runs',
-    explains: ({ part }, { scenario: { cases }, case: one }) =>
-      part !== 'exists' && pairOf(cases, one).some(({ vm = {} }) => vm.powerState !== undefined),
+    explains: (difference, { scenario, case: one }) =>
+      pairOf(scenario.cases, one).filter(isOff).length === 1 &&
+      mistakes(difference, scenario, runningOf(scenario, one)),
   },
   {
     what: 'Two VMs with one BIOS UUID, both of which run',
     cpi: 'takes either',
     rollcall: 'leaves a new Node uninitialized, and names both; an initialized one keeps what it has',
     because: 'One is a copy.',
-    explains: ({ part }, { scenario: { cases }, case: one }) =>
-      part !== 'exists' && pairOf(cases, one).length === 2,
+    explains({ part }, { scenario: { cases }, case: one }) {
+      const pair = pairOf(cases, one)
+      return part !== 'exists' && pair.length === 2 && pair.filter(isOff).length !== 1
+    },
   },
   {
-    what: "A Node with the provider ID of a VM that is another Node's",
+    what: "A Node with the UUID or the provider ID of a VM that is another Node's",
     cpi: 'initializes both',
     rollcall: 'keeps the one that was verified before; if neither was, neither is initialized',
     because: "One would get the other's traffic.",
     explains({ part, cpi }, { scenario: { cases }, case: one }) {
-      const claims = one.node?.providerID === 'previous'
-      const isClaimed = cases[cases.indexOf(one) + 1]?.node?.providerID === 'previous'
+      const claims = pointsToPrevious(one)
+      const isClaimed = pointsToPrevious(cases[cases.indexOf(one) + 1])
       if (part === 'addresses') return one.node?.untainted === true && (claims || isClaimed)
       return part === 'initialized' && cpi === true && (claims || isClaimed)
     },
@@ -103,11 +107,27 @@ export const IN_MACHINES: readonly NodeRow[] = [
   },
 ]
 
-/** The two machines that have one BIOS UUID, if this is one of them. */
-function pairOf(cases: Scenario['cases'], one: ScenarioCase): readonly ScenarioCase[] {
-  const index = cases.indexOf(one)
-  const next = cases[index + 1]
-  const before = cases[index - 1]
-  if (one.vm?.uuidOfPrevious === true && before !== undefined) return [before, one]
-  return next?.vm?.uuidOfPrevious === true ? [one, next] : []
+function isOff({ vm = {} }: ScenarioCase): boolean {
+  return vm.powerState !== undefined
+}
+
+/** Whether its Node points to the machine of the case before. */
+function pointsToPrevious({ vm = {}, node = {} }: ScenarioCase = { name: '' }): boolean {
+  const { systemUUID = 'swapped' } = node
+  return (
+    node.providerID === 'previous' ||
+    (vm.uuidOfPrevious === true && ['swapped', 'plain', 'upper'].includes(systemUUID))
+  )
+}
+
+/** Whether they differ because the CPI took another machine than this one, which Rollcall took. */
+function mistakes(
+  { part, cpi, rollcall }: NodeDifference,
+  scenario: Scenario,
+  machine: ScenarioCase,
+): boolean {
+  // The other machine's guest may have another name, or no address: the CPI then gives up.
+  if (part === 'exists' || part === 'initialized') return part === 'initialized' && rollcall === true
+  const [right, theirs] = [fits(part, rollcall, scenario, machine), fits(part, cpi, scenario, machine)]
+  return right !== false && theirs !== true
 }

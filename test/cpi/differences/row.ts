@@ -1,6 +1,6 @@
 /** Where Rollcall means to differ from the CPI: what a row says, and what several rows ask of a case. */
 import type { ComparedNode, NodeDifference } from '../compare-nodes.ts'
-import type { Label, ScenarioCase } from '../scenario.ts'
+import type { Label, Scenario, ScenarioCase } from '../scenario.ts'
 
 export interface Difference {
   readonly what: string
@@ -33,4 +33,33 @@ export function addressesOf({ vm = {} }: ScenarioCase): readonly string[] {
 export function labelOf(part: NodeDifference['part']): Label | undefined {
   const name = /^label (?:topology|failure-domain\.beta)\.kubernetes\.io\/(zone|region)$/.exec(part)?.[1]
   return name === 'zone' || name === 'region' ? name : undefined
+}
+
+/** The IP addresses of a Node's list. */
+export function ipsOf(addresses: unknown): readonly string[] {
+  return withoutHostname(addresses).map(({ address }) => address)
+}
+
+/** Wherever in the list it is: no list is written for its order alone. */
+export function withoutHostname(
+  addresses: unknown,
+): readonly { readonly type: string; readonly address: string }[] {
+  return Array.isArray(addresses) ? addresses.filter(({ type }) => type !== 'Hostname') : []
+}
+
+/** The addresses that this machine reports and another one too. */
+export function sharedAddresses(cases: Scenario['cases'], one: ScenarioCase): ReadonlySet<string> {
+  // Without NICs in the scenario, each machine has an address of its own.
+  const reporting = cases.filter(({ vm }) => vm?.nics !== undefined && vm.gone !== true)
+  const others = reporting.filter((each) => each !== one).flatMap(addressesOf)
+  return new Set(one.vm?.nics === undefined ? [] : addressesOf(one).filter((each) => others.includes(each)))
+}
+
+/** The two machines that have one BIOS UUID, if this is one of them. */
+export function pairOf(cases: Scenario['cases'], one: ScenarioCase): readonly ScenarioCase[] {
+  const index = cases.indexOf(one)
+  const next = cases[index + 1]
+  const before = cases[index - 1]
+  if (one.vm?.uuidOfPrevious === true && before !== undefined) return [before, one]
+  return next?.vm?.uuidOfPrevious === true ? [one, next] : []
 }
