@@ -162,6 +162,7 @@ await t.test('the words of the status in schema and contract are the same', asyn
   const addresses: Record<NodeAddress['type'], 0> = { Hostname: 0, InternalIP: 0, ExternalIP: 0 }
   const fields = status.properties ?? {}
   t.strictSame(fields.conditions?.items?.properties?.type?.enum, Object.keys(conditions))
+  t.equal(fields.conditions?.maxItems, Object.keys(conditions).length, 'there is room for one of each')
   t.strictSame(fields.identityLevel?.enum, Object.keys(levels))
   t.strictSame(fields.addresses?.items?.properties?.type?.enum, Object.keys(addresses))
 })
