@@ -72,7 +72,6 @@ const NO_MACHINES: ReadonlySet<string> = new Set([
   'multicast',
   'broadcast',
   'ipv4Mapped',
-  'reserved',
 ])
 
 export function judgeRequest(facts: RequestFacts): RequestJudgment {
