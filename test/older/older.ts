@@ -6,9 +6,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { dns, ip, subjectOf } from '../../controller/loops/certificates/testing/make-request.ts'
+import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { policiesInForce } from '../servers/manifests.ts'
+import { allowApprovals, REQUESTS, readRequestObject, requestObject } from '../world/certificates.ts'
 import { reportObject } from '../world/crowd.ts'
 import { QUICK, settled, watched } from '../world/deletion.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
@@ -44,15 +47,23 @@ for (const apiServer of Object.keys(VERSIONS) as (keyof typeof VERSIONS)[]) {
       t.comment(await applyFolder(cluster, folder, '--server-side'))
       await policiesInForce(cluster)
       t.comment(await applyFolder(cluster, folder))
+      await allowApprovals(cluster)
     }
     const stage = await openOwnStage(t, { vms: NODES + 1 }, { cluster: { apiServer }, apply })
     if (folder === BEFORE_1_36)
       await t.rejects(applyFolder(stage.cluster, '.'), /no matches for kind "MutatingAdmissionPolicy"/)
-    await stage.controller({ lifecycle: QUICK })
+    await stage.controller({
+      lifecycle: QUICK,
+      certificates: { approve: true },
+      nodes: { internalNetworkSubnetCidr: '10.0.0.0/8' },
+    })
     const members = await initialized(t, stage)
     const [gone, off, other, live] = members
     if (!gone || !off || !other || !live) throw new Error('there are ten')
     await t.test('the policies refuse', (t) => refuse(t, stage, { attacker: other, victim: live }))
+    await t.test("a kubelet's certificate is approved, and a thief's refused", (t) =>
+      certified(t, stage, live),
+    )
     await t.test('a kubelet that sends another zone in its status', (t) =>
       sendAnotherZone(t, stage, { kubeletOf: live, isPutBack: folder !== BEFORE_1_36 }),
     )
@@ -80,6 +91,23 @@ async function initialized(t: Test, stage: Stage): Promise<Member[]> {
   )
   t.pass(`${NODES} Nodes are initialized and proven`)
   return members
+}
+
+async function certified(t: Test, { cluster }: Stage, { name, address }: Member): Promise<void> {
+  const kubelet = await cluster.as({ user: `system:node:${name}`, groups: ['system:nodes'] })
+  const parts = { subject: subjectOf(`system:node:${name}`), names: [dns(name), ip(address)] }
+  const token = await serviceAccountToken(cluster, 'rollcall-controller')
+  t.match(await kubelet.request('POST', REQUESTS, requestObject('of-kubelet', parts)), { status: 201 })
+  await until('it is approved', async () => {
+    const { status } = await readRequestObject(cluster, 'of-kubelet')
+    return status?.conditions?.some(({ type }) => type === 'Approved')
+  })
+  t.match(await cluster.request('POST', REQUESTS, requestObject('of-admin', parts)), { status: 201 })
+  const status = { conditions: [{ type: 'Approved', status: 'True', reason: 'Stolen', message: 'm' }] }
+  t.match(await cluster.request('PATCH', `${REQUESTS}/of-admin/approval`, { status }, { ...merge, token }), {
+    status: 403,
+    body: { message: /'approve-certificate\.rollcall\.dev'/ },
+  })
 }
 
 interface Contradiction {
