@@ -76,7 +76,9 @@ t.test('a VM that does not show the claim of the report, where another one does'
   t.equal(ask(spec(), bound, [silent, copy], true).state, 'answered')
   t.same(ask(spec(), bound, [vm(), copy]).asked, [], 'both show it')
   t.same(ask(spec(), bound, [silent, { ...copy, claim: undefined }]).asked, [], 'none does')
-  t.same(ask(spec(), undefined, [silent, copy]).asked, [], 'the Node was never verified')
+  t.same(ask(spec(), undefined, [silent, copy]).asked, [`vm-42 ${digest}`], 'the Node was never verified')
+  const moved = vm({ moref: 'vm-44', claim: undefined })
+  t.same(ask(spec(), bound, [moved, copy]).asked, [`vm-44 ${digest}`], 'the machine may have moved there')
 })
 
 t.test('a VM whose host does not answer is read again once it does', async (t) => {

@@ -15,8 +15,8 @@ import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
  * verified:
  * - vCenter does not push changes of vNICs, but a guest reports a replaced NIC within seconds. This applies to the bound VM if
  *   the guest has a NIC that is not known there, and to the VMs of a new Node if none of them has a NIC of the guest.
- * - Another VM shows the claim of the report and the bound VM does not: it may show it too, and vCenter may not have pushed
- *   that, while somebody has copied it.
+ * - Another VM shows the claim of the report and this one does not: it may show it too, and vCenter may not have pushed that,
+ *   while somebody has copied it. It is the bound VM, one that the machine was moved to, or one of several of a new Node.
  *
  * Where vCenter refuses to read it, nothing is known, and that is said: whoever may take the right to read a VM away would
  * otherwise keep a Node waiting without a word.
@@ -59,30 +59,23 @@ function doubtOf(
   bound: BoundVM | undefined,
   vms: readonly VirtualMachine[],
 ): string {
-  const doubts = bound === undefined ? doubtsOfNew(vm, spec, vms) : doubtsOfBound(vm, spec, bound, vms)
+  const { digest } = spec.claim
+  const isCopied = digest !== undefined && !shows(vm, digest) && vms.some((each) => shows(each, digest))
+  const doubts = [...doubtedMACs(vm, spec, bound, vms), ...(isCopied ? [digest] : [])]
   if (doubts.length === 0 || vm.connectionState === 'connected') return doubts.join(' ')
   // Of a VM on a host that does not answer, vCenter says what it knew before: it is read once more when it answers.
   return [...doubts, vm.connectionState].join(' ')
 }
 
-function doubtsOfNew(
+function doubtedMACs(
   vm: VirtualMachine,
   spec: NodeReportSpec,
+  bound: BoundVM | undefined,
   vms: readonly VirtualMachine[],
 ): readonly string[] {
-  return vms.some((each) => commonMACs(spec, each).length > 0) ? [] : unknownMACs(spec, vm)
-}
-
-function doubtsOfBound(
-  vm: VirtualMachine,
-  spec: NodeReportSpec,
-  bound: BoundVM,
-  vms: readonly VirtualMachine[],
-): readonly string[] {
-  if (!isBoundTo(bound, vm)) return []
-  const { digest } = spec.claim
-  const isElsewhere = digest !== undefined && !shows(vm, digest) && vms.some((each) => shows(each, digest))
-  return [...unknownMACs(spec, vm), ...(isElsewhere ? [digest] : [])]
+  const isInDoubt =
+    bound === undefined ? vms.every((each) => commonMACs(spec, each).length === 0) : isBoundTo(bound, vm)
+  return isInDoubt ? unknownMACs(spec, vm) : []
 }
 
 function shows({ claim }: VirtualMachine, digest: string): boolean {
