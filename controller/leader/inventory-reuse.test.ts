@@ -113,6 +113,12 @@ await t.test('which inventories go on, and which end', async (t) => {
     ['its trust', file('    insecureFlag: true'), undefined, ['ends']],
     ['its name', file().replace('vc1:', 'main:'), undefined, ['ends']],
     ['zones', file('', 'labels: {zone: z}'), undefined, ['ends']],
+    [
+      'what label rules are made from',
+      file('', 'labelRules: [{label: a, from: {host: name}}]'),
+      undefined,
+      ['ends'],
+    ],
     ['it is gone', file().replace('vc1:', 'vc2:').replace('vc.', 'vc2.'), undefined, ['ends']],
   ]
   for (const [what, after, failure, expected] of cases) {
