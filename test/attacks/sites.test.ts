@@ -93,6 +93,7 @@ const settles = async (t: Test, node: Forger, level: string) => {
   t.match(reports.last(node.name)?.status?.vm, { vCenter: 'main', moref: node.vm.ref })
 }
 let early: Forger | undefined
+let heedless: Awaited<ReturnType<typeof copyOf>> | undefined
 
 await runTheme(t, sites, {
   'made-up claim': claim(() => claims.madeUp(victim)),
@@ -168,5 +169,33 @@ await runTheme(t, sites, {
     t.notOk(early !== undefined && isInitialized(nodes.last(early.name)))
     await regain('second', other)
     if (early !== undefined) await settles(t, early, 'reported')
+  },
+
+  'heedless: copy': async (t, row) => {
+    await stage.newLeader({ requireAllVCenters: false })
+    await settles(t, victim, 'proven')
+    await attempt(async () => {
+      heedless = await copyOf(stage, victim.vm, { vm: spare(), vcsim: other })
+      await followed(there, heedless)
+      await reports.until(
+        'the copy is found',
+        () => condition(reports.last(victim.name), 'VMUnique')?.reason === row.seen,
+      )
+      await lose('main', vcsim)
+    })(t, row)
+  },
+  'heedless: made-up claim': attempt(async () => {
+    if (heedless !== undefined) await show(there, heedless, claims.madeUp(machine))
+  }),
+  'heedless: joins': async (t, row) => {
+    const node = await joins('heedless')
+    t.match(await node.report(truth(node)), { status: 201 })
+    await nodes.until('it is initialized', () => isInitialized(nodes.last(node.name)))
+    await reports.until('it is said', () => reports.last(node.name)?.status?.identityLevel === 'reported')
+    t.match(reports.last(node.name)?.status, { vm: { vCenter: 'second' } })
+    await regain('main', vcsim)
+    await show(stage, node.vm, claims.own(node))
+    await settles(t, node, 'proven')
+    t.match(condition(reports.last(node.name), 'IdentityVerified'), { reason: row.seen })
   },
 })

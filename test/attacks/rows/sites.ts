@@ -48,4 +48,13 @@ export const sites = theme('Passing for a VM of another vCenter', {
     ...row('the same, and the victim shows its claim', 'Proven', { victim: 'becomes proven at once' }),
     refusedBy: 'nobody needs to',
   },
+
+  'heedless: copy': row(
+    "UUID and MACs of a verified Node's VM while its vCenter does not answer, with `identity.requireAllVCenters: false`",
+    'CopyFound',
+  ),
+  'heedless: made-up claim': row('the same with a made-up claim', 'CopyFound'),
+  'heedless: joins': row('the same of a machine that joins', 'Proven', {
+    victim: 'is bound to the copy as reported, until its own VM is seen and shows its claim',
+  }),
 })
