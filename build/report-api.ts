@@ -1,7 +1,7 @@
 /** What others read of the NodeReport's schema: the tables of docs/api.md, and the types that a release has as a package. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { API_GROUP, KIND } from '../agent/shared/node-report.ts'
+import { API_GROUP, API_VERSION, KIND } from '../agent/shared/node-report.ts'
 import { nodeReportSchema, type StructuralSchema } from '../manifests/testing/schema.ts'
 import { fillTables, table } from './config-reference.ts'
 import { runAsProgram } from './entry.ts'
@@ -119,7 +119,7 @@ export interface ObjectMeta {
 
 /** What the agent on a machine reported (spec), and what the controller found out from vCenter (status). */
 export interface ${KIND} {
-  readonly apiVersion: '${API_GROUP}/v1alpha1' | '${API_GROUP}/v1beta1'
+  readonly apiVersion: '${API_GROUP}/${API_VERSION}'
   readonly kind: '${KIND}'
   readonly metadata: ObjectMeta
   readonly spec: NodeReportSpec

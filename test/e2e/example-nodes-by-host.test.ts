@@ -39,7 +39,7 @@ t.test('the Nodes of each host, as their VMs move and go', async (t) => {
   await vcsim.move({ vm: second.vm.ref, host: 'DC0_C0_H1' })
   await program.says(/^ {2}main\/DC0_C0_H1: worker-2$/m)
   await stage.remove(first.name)
-  const { status } = await cluster.request('DELETE', `/apis/rollcall.dev/v1beta1/nodereports/${first.name}`)
+  const { status } = await cluster.request('DELETE', `/apis/rollcall.dev/v1alpha1/nodereports/${first.name}`)
   t.equal(status, 200, 'here, as the garbage collector would')
   const third = await stage.initialized('worker-3')
   await vcsim.move({ vm: third.vm.ref, host: 'DC0_C0_H1' })
@@ -50,7 +50,7 @@ t.test('the Nodes of each host, as their VMs move and go', async (t) => {
 })
 
 t.test('its Role reads reports, and nothing else', async (t) => {
-  const reports = '/apis/rollcall.dev/v1beta1/nodereports'
+  const reports = '/apis/rollcall.dev/v1alpha1/nodereports'
   const merge = { contentType: 'application/merge-patch+json', token: credential }
   const as = { token: credential }
   t.match(await cluster.request('GET', reports, undefined, as), { status: 200 })

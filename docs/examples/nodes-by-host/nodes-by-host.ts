@@ -34,7 +34,7 @@ function print(): void {
 
 async function get(query: string): Promise<Response> {
   const headers = { authorization: `Bearer ${(await readFile(TOKEN_FILE, 'utf8')).trim()}` }
-  const answer = await fetch(`${API_SERVER}/apis/rollcall.dev/v1beta1/nodereports?${query}`, { headers })
+  const answer = await fetch(`${API_SERVER}/apis/rollcall.dev/v1alpha1/nodereports?${query}`, { headers })
   if (!answer.ok || answer.body === null) throw new Error(`${answer.status}: ${await answer.text()}`)
   return answer
 }
