@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { makeRequest, type RequestParts } from '../../controller/loops/certificates/testing/make-request.ts'
-import { PATIENCE } from '../fixtures/until.ts'
+import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { startControlPlane } from './control-plane.ts'
@@ -23,9 +22,25 @@ export interface RequestObject extends AnyObject {
   }
 }
 
-/** Lets the controller approve certificates, and resolves once the policy acts. */
+/** Lets the controller approve certificates, and resolves once the policy acts: it refuses what no kubelet has made. */
 export async function allowApprovals(cluster: Cluster): Promise<void> {
   await applyManifests(cluster, [`${COMPONENT}/rbac.yaml`, `${COMPONENT}/policy-approve-certificate.yaml`])
+  const probe = 'policy-probe'
+  await cluster.request('POST', REQUESTS, requestObject(probe))
+  const status = { conditions: [{ type: 'Approved', status: 'True', reason: 'Probe', message: 'a trial' }] }
+  await until('the policy for approvals acts', async () => {
+    const { body } = await cluster.request<{ message?: string }>(
+      'PATCH',
+      `${REQUESTS}/${probe}/approval?dryRun=All`,
+      { status },
+      {
+        contentType: 'application/merge-patch+json',
+        headers: { 'impersonate-user': 'system:serviceaccount:kube-system:rollcall-controller' },
+      },
+    )
+    return body.message?.includes("'approve-certificate.rollcall.dev'") === true
+  })
+  await cluster.request('DELETE', `${REQUESTS}/${probe}`)
 }
 
 /** Starts the real kube-controller-manager, which signs what is approved with the cluster's CA. */
@@ -59,12 +74,8 @@ export async function readRequestObject(cluster: Cluster, name: string): Promise
 
 /** Waits until a request has a certificate; resolves with that, in PEM. */
 export async function certificateOf(cluster: Cluster, name: string): Promise<string> {
-  const start = Date.now()
-  for (;;) {
+  return until(`${name} has a certificate`, async () => {
     const { status } = await readRequestObject(cluster, name)
-    if (status?.certificate) return Buffer.from(status.certificate, 'base64').toString()
-    if (Date.now() - start > PATIENCE)
-      throw new Error(`${name} has no certificate: ${JSON.stringify(status)}`)
-    await sleep(50)
-  }
+    return status?.certificate !== undefined && Buffer.from(status.certificate, 'base64').toString()
+  })
 }
