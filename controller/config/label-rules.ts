@@ -1,6 +1,5 @@
 /** Reads `labelRules`: which labels are made of which tags, attributes and places in vCenter. Data, no expressions. */
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
-import { failed, ok, type Result } from '../../agent/shared/result.ts'
 import { MAX_RECORD, recordSize } from '../types/label-record.ts'
 import { isLabelValue } from '../types/label-value.ts'
 import { BETA_LABELS, LABEL_IDENTITY_LEVEL, OWN_PREFIX } from '../types/well-known.ts'
@@ -9,7 +8,7 @@ import type { Findings } from './findings.ts'
 import type { Given } from './given.ts'
 import { isLabelKey } from './label-selector.ts'
 import { spelling } from './settings/row.ts'
-import { type Branch, type ConfigTree, shape } from './tree.ts'
+import { type ConfigTree, shape } from './tree.ts'
 
 /** The key at the top of the file. */
 export const LABEL_RULES = 'labelRules'
@@ -83,8 +82,8 @@ function readRule(tree: ConfigTree, path: string): Given<LabelRule> {
     tree,
     'write the key of a Node label, as rollcall.node-restriction.kubernetes.io/rack',
   )
-  const key = checkLabel(label)
-  if (!key.ok) throw new RuleError(`${path}.label`, named ?? tree, key.message)
+  const refusal = refusalOf(label)
+  if (refusal !== undefined) throw new RuleError(`${path}.label`, named ?? tree, refusal)
   const from = settings.get('from')
   if (from === undefined)
     throw new RuleError(`${path}.from`, tree, `is missing: write one of ${SOURCE_KEYS.join(', ')} below it`)
@@ -150,22 +149,16 @@ function settingsOf<const K extends string>(
   const settings = new Map<K, ConfigTree>()
   for (const entry of tree.entries) {
     const name = known.find((each) => spelling(each) === spelling(entry.key))
-    if (name === undefined) throw unknownKey(entry, path, known)
+    if (name === undefined) {
+      const near = didYouMean(entry.key, known)
+      const label = /^[a-z][a-z0-9_-]{0,39}$/i.test(entry.key) ? entry.key : '?'
+      const hint = near === undefined ? `known here are ${known.join(', ')}` : `did you mean "${near}"?`
+      throw new RuleError(`${path}.${label}`, entry, `unknown key: ${hint}`)
+    }
     if (settings.has(name)) throw new RuleError(`${path}.${name}`, entry, 'is given twice: keep one')
     settings.set(name, entry.value)
   }
   return settings
-}
-
-function unknownKey(
-  { key, at }: Branch['entries'][number],
-  path: string,
-  known: readonly string[],
-): RuleError {
-  const near = didYouMean(key, known)
-  const hint = near === undefined ? `known here are ${known.join(', ')}` : `did you mean "${near}"?`
-  const label = /^[a-z][a-z0-9_-]{0,39}$/i.test(key) ? key : '?'
-  return new RuleError(`${path}.${label}`, { at }, `unknown key: ${hint}`)
 }
 
 function textOf(tree: ConfigTree): string | undefined {
@@ -185,31 +178,32 @@ function textIn(tree: ConfigTree | undefined, path: string, parent: ConfigTree, 
 /** Those that Rollcall writes by other settings, under both their names. */
 const TOPOLOGY: ReadonlySet<string> = new Set(Object.entries(BETA_LABELS).flat())
 
-/** The vSphere CSI driver's. */
-const CSI_DOMAINS = ['csi.vmware.com', 'csi.vsphere.vmware.com']
-
-/** Whether a rule may write this label: none that has powers, and none that another component writes. */
-function checkLabel(label: string): Result<string> {
-  if (!isLabelKey(label))
-    return failed(
-      'expected the key of a label: a name of at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", after a domain and "/" if you like',
-    )
-  if (label === LABEL_IDENTITY_LEVEL)
-    return failed('is the label by which Rollcall shows how strongly a Node is known')
-  if (label.startsWith(OWN_PREFIX)) return ok(label)
-  const [domain = '', name] = label.split('/')
-  const within = (parent: string) =>
-    name !== undefined && (domain === parent || domain.endsWith(`.${parent}`))
-  const instead = `write "${OWN_PREFIX}${name ?? label}" instead`
-  if (TOPOLOGY.has(label))
-    return failed('is a label of zone, region or instance type: set "zone" and "region" under "labels"')
-  if (label.endsWith('/exclude-from-external-load-balancers'))
-    return failed(`takes a Node out of load balancers: ${instead}`)
-  if (within('node-role.kubernetes.io')) return failed(`is a role of the Node: ${instead}`)
-  if (within('node-restriction.kubernetes.io'))
-    return failed(`belongs to somebody else under node-restriction.kubernetes.io: ${instead}`)
-  if (within('kubernetes.io') || within('k8s.io'))
-    return failed(`is in a namespace of Kubernetes, where labels have powers: ${instead}`)
-  if (CSI_DOMAINS.some(within)) return failed(`is a label of the vSphere CSI driver: ${instead}`)
-  return ok(label)
+/** Labels of whole domains that no rule may write, and why; the first that fits counts. */
+const DOMAINS = {
+  'node-role.kubernetes.io': 'is a role of the Node',
+  'node-restriction.kubernetes.io': 'belongs to somebody else under node-restriction.kubernetes.io',
+  'kubernetes.io': 'is in a namespace of Kubernetes, where labels have powers',
+  'k8s.io': 'is in a namespace of Kubernetes, where labels have powers',
+  'csi.vmware.com': 'is a label of the vSphere CSI driver',
+  'csi.vsphere.vmware.com': 'is a label of the vSphere CSI driver',
 }
+
+/** Why no rule may write this label: it has powers, or another component writes it. Undefined where one may. */
+function refusalOf(label: string): string | undefined {
+  if (!isLabelKey(label))
+    return 'expected the key of a label: a name of at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", after a domain and "/" if you like'
+  if (label === LABEL_IDENTITY_LEVEL)
+    return 'is the label by which Rollcall shows how strongly a Node is known'
+  if (label.startsWith(OWN_PREFIX)) return undefined
+  if (TOPOLOGY.has(label))
+    return 'is a label of zone, region or instance type: set "zone" and "region" under "labels"'
+  const [domain = '', name] = label.split('/')
+  if (name === undefined) return undefined
+  const [, why] =
+    name === EXCLUDES
+      ? ['', 'takes a Node out of load balancers']
+      : (Object.entries(DOMAINS).find(([parent]) => `.${domain}`.endsWith(`.${parent}`)) ?? [])
+  return why === undefined ? undefined : `${why}: write "${OWN_PREFIX}${name}" instead`
+}
+
+const EXCLUDES = 'exclude-from-external-load-balancers'
