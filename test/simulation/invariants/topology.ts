@@ -57,6 +57,8 @@ export function judgeToldTopology(
   const { status: resolved, reason = '' } =
     status?.conditions.find(({ type }) => type === 'TopologyResolved') ?? {}
   if (status?.identityLevel === undefined || resolved === undefined) return
+  // Of a VM that is not found nothing is known but what was, and that is told of.
+  if (!status.conditions.some(({ type, status }) => type === 'VMFound' && status === 'True')) return
   // Nothing is written to a Node that waits for something else, and that is told of.
   if (status.conditions.some(({ type, status }) => type === 'Initialized' && status === 'False')) return
   if (['TagsUnreadable', 'TagMissing'].includes(reason))
