@@ -89,6 +89,8 @@ const ruled = (record: string | null, labels: object) => ({
   metadata: { annotations: { 'rollcall.dev/labels': record }, labels },
 })
 const RULED = 'rollcall.node-restriction.kubernetes.io/rack'
+/** By it people say where the controller runs. */
+const CONTROLLER = 'rollcall.node-restriction.kubernetes.io/controller'
 
 const done: [string, Told, object, string?][] = [
   [
@@ -319,6 +321,25 @@ const refused: [string, Told, object, RegExp, string?][] = [
     'what is recorded, with more than a record has',
     ours,
     ruled(`${RULED}=${'a'.repeat(5_000)}`, {}),
+    /annotations that are not its own: rollcall.dev\/labels/,
+  ],
+  ...[`${CONTROLLER}=`, `${CONTROLLER}=a`].map((record): [string, Told, object, RegExp] => [
+    `where the controller may run, recorded as ${record}`,
+    ours,
+    ruled(record, { [CONTROLLER]: 'a' }),
+    /than its own, rollcall.node-restriction.kubernetes.io\/controller/,
+  ]),
+  ['where the controller may run, of one that waits', waiting, label(CONTROLLER), /than its own/],
+  [
+    'that the controller may run there',
+    { ...ours, labels: { [CONTROLLER]: '' } },
+    label(CONTROLLER, null),
+    /than its own/,
+  ],
+  [
+    'what is recorded of where the controller may run',
+    waiting,
+    ruled(`${CONTROLLER}=`, {}),
     /annotations that are not its own: rollcall.dev\/labels/,
   ],
   [

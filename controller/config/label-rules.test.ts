@@ -129,6 +129,7 @@ t.test('what is refused, with its place and the next step', async (t) => {
       ['example.com.node-restriction.kubernetes.io/a', /belongs to somebody else under node-restriction/],
       ['node-restriction.kubernetes.io/a', /belongs to somebody else/],
       [`${PREFIX}/identity-level`, /is the label by which Rollcall shows/],
+      [`${PREFIX}/controller`, /by which people say where the controller runs/],
       ['topology.csi.vmware.com/k8s-zone', /is a label of the vSphere CSI driver/],
     ].map(([key, why]): [string, RegExp] => [rule(`label: ${String(key)}, ${host}`), new RegExp(why ?? '')]),
   ]

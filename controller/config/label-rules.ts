@@ -2,7 +2,7 @@
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
 import { MAX_RECORD, recordSize } from '../types/label-record.ts'
 import { isLabelValue } from '../types/label-value.ts'
-import { BETA_LABELS, LABEL_IDENTITY_LEVEL, OWN_PREFIX } from '../types/well-known.ts'
+import { BETA_LABELS, CONTROLLER_LABEL, LABEL_IDENTITY_LEVEL, OWN_PREFIX } from '../types/well-known.ts'
 import { type LabelRule, type LabelSource, PLACES } from './config.ts'
 import type { Findings } from './findings.ts'
 import type { Given } from './given.ts'
@@ -194,6 +194,7 @@ function refusalOf(label: string): string | undefined {
     return 'expected the key of a label: a name of at most 63 of A-Z, a-z, 0-9, "-", "_" and ".", after a domain and "/" if you like'
   if (label === LABEL_IDENTITY_LEVEL)
     return 'is the label by which Rollcall shows how strongly a Node is known'
+  if (label === CONTROLLER_LABEL) return 'is the label by which people say where the controller runs'
   if (label.startsWith(OWN_PREFIX)) return undefined
   if (TOPOLOGY.has(label))
     return 'is a label of zone, region or instance type: set "zone" and "region" under "labels"'

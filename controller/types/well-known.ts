@@ -43,6 +43,9 @@ export const CSI_DRIVER = 'csi.vsphere.vmware.com'
 /** Rollcall's own prefix of labels. No kubelet can write under it: the plugin NodeRestriction guards it. */
 export const OWN_PREFIX = 'rollcall.node-restriction.kubernetes.io/'
 
+/** By it people say on which Nodes the controller runs where the control plane has none (`hosted-control-plane`). */
+export const CONTROLLER_LABEL = `${OWN_PREFIX}controller`
+
 /** How strongly the VM behind a Node is known. */
 export const LABEL_IDENTITY_LEVEL = `${OWN_PREFIX}identity-level`
 

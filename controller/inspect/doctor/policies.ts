@@ -50,7 +50,7 @@ export const POLICIES: readonly {
       failurePolicy: '21795faf6eb3895e',
       matchConstraints: 'cc365d2c6cdac0db',
       matchConditions: 'ad0cae05e9499b29',
-      variables: '016691bbc90fcda6',
+      variables: '7b8210168f88802c',
       validations: 'e1a9ef52c519e133',
     },
   },
