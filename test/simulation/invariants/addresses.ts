@@ -90,8 +90,8 @@ function waitsInVain(world: World): readonly string[] {
 }
 
 /**
- * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, or lists
- * the VM that its machine has left. Or that Node's VM has had a copy, which may have its instance UUID as well.
+ * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, or one lists
+ * a VM that its machine has left. Or that Node's VM has had a copy, which may have its instance UUID as well.
  */
 export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
   const { api, vCenters } = world
@@ -102,10 +102,17 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
       other !== node &&
       ((vm !== undefined && gone) ||
         isLeftBehind(world, other.metadata.name) ||
+        hasLeft(world, other.metadata.uid) ||
         hasCopy(world, other.metadata.uid)) &&
       machinesOf(world, other.metadata.uid).some((machine) => machine.address === address)
     )
   })
+}
+
+/** Whether a vCenter lists a VM that the machine of this Node has left. */
+function hasLeft({ vCenters }: World, nodeUID: string): boolean {
+  const listed = vCenters.flatMap(({ vms }) => [...vms.values()])
+  return listed.some(({ machine, leftAt }) => leftAt !== undefined && machine?.nodeUID === nodeUID)
 }
 
 /** Whether the leader has heard that a machine is gone since it is, or its Node is gone itself. */
