@@ -3,10 +3,12 @@ import { dns, ip, makeRequest, subjectOf } from '../../controller/loops/certific
 import { allowApprovals, REQUESTS, type RequestObject } from '../world/certificates.ts'
 import { startController } from '../world/controller.ts'
 import { type CrowdMember, inParallel } from '../world/crowd.ts'
+import { isInitialized } from '../world/objects.ts'
 import { record } from '../world/recorder.ts'
 import { serviceAccountToken } from '../world/service-account.ts'
 import { LABELS } from '../world/stage.ts'
 import type { Budgeted } from './budgets.ts'
+import { percentile } from './percentile.ts'
 import type { BenchStage } from './stage.ts'
 
 const PATIENCE = 600_000
@@ -26,6 +28,9 @@ export interface CertificateFigures {
   readonly initialized: number
   /** From the last Node initialized until the last request was approved. */
   readonly approvals: number
+  /** From a Node initialized until its request was approved. */
+  readonly median: number
+  readonly worst: number
 }
 
 /** As many requests at once as there are Nodes that are initialized. */
@@ -39,8 +44,7 @@ export async function benchCertificates(
   progress('certificates: nobody approves them')
   const { initialized: without } = await run(stage, false)
   progress('certificates: Rollcall approves them')
-  const { initialized, approvals } = await run(stage, true)
-  return { nodes: stage.machines.length, floor, without, initialized, approvals }
+  return { nodes: stage.machines.length, floor, without, ...(await run(stage, true)) }
 }
 
 export function certificateBudgets({
@@ -67,7 +71,7 @@ export function certificateBudgets({
 async function run(
   stage: BenchStage,
   approve: boolean,
-): Promise<Pick<CertificateFigures, 'initialized' | 'approvals'>> {
+): Promise<Omit<CertificateFigures, 'nodes' | 'floor' | 'without'>> {
   const { cluster, vcsim, dir } = stage
   await using cast = await stage.enter()
   await using requests = await record<RequestObject>(cluster, REQUESTS)
@@ -85,23 +89,30 @@ async function run(
   const asked = Promise.all([cast.report(), ask(stage, cast.members)])
   const { last } = await cast.initialized(PATIENCE)
   await asked
-  let approved = last
-  if (approve)
-    await requests.until(
-      'all requests are approved',
-      () => {
-        const done = new Map(
-          requests.versions
-            .filter(({ object }) => object.status?.conditions?.some(({ type }) => type === 'Approved'))
-            .map(({ object, at }) => [object.metadata.name, at]),
-        )
-        approved = Math.max(last, ...done.values())
-        return done.size === cast.members.length
-      },
-      PATIENCE,
-    )
+  const approvedAt = new Map<string, number>()
+  let seen = 0
+  const look = () => {
+    for (; seen < requests.versions.length; seen++) {
+      const { object, at } = requests.versions[seen] ?? {}
+      const isApproved = object?.status?.conditions?.some(({ type }) => type === 'Approved') === true
+      if (isApproved && at !== undefined && !approvedAt.has(object.metadata.name))
+        approvedAt.set(object.metadata.name, at)
+    }
+    return approvedAt.size === cast.members.length
+  }
+  if (approve) await requests.until('all requests are approved', look, PATIENCE)
+  const delays = cast.members.flatMap(({ name }) => {
+    const initialized = cast.nodes.of(name).find(({ object }) => isInitialized(object))?.at
+    const approved = approvedAt.get(`of-${name}`)
+    return initialized === undefined || approved === undefined ? [] : [(approved - initialized) / 1000]
+  })
   await cluster.request('DELETE', REQUESTS)
-  return { initialized: (last - start) / 1000, approvals: (approved - last) / 1000 }
+  return {
+    initialized: (last - start) / 1000,
+    approvals: (Math.max(last, ...approvedAt.values()) - last) / 1000,
+    median: percentile(delays, 0.5),
+    worst: percentile(delays, 1),
+  }
 }
 
 /** Each as the kubelet of its Node, whom an administrator may impersonate. */

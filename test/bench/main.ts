@@ -164,9 +164,9 @@ async function certificates(): Promise<boolean> {
     progress(`${nodes} nodes: starting the servers`)
     await using stage = await openBenchStage(nodes)
     const figures = await benchCertificates(stage, progress)
-    const { floor, without, initialized, approvals } = figures
+    const { floor, without, initialized, approvals, median, worst } = figures
     say(
-      `${nodes} Nodes and as many requests at once: initialized after ${initialized.toFixed(1)} s (${without.toFixed(1)} s where nobody approves), all approved ${approvals.toFixed(1)} s later; the floor, two writes for each, takes ${floor.toFixed(1)} s`,
+      `${nodes} Nodes and as many requests at once: initialized after ${initialized.toFixed(1)} s (${without.toFixed(1)} s where nobody approves), all approved ${approvals.toFixed(1)} s later, each ${median.toFixed(1)} s after its Node (median; ${worst.toFixed(1)} s at most); the floor, two writes for each, takes ${floor.toFixed(1)} s`,
     )
     budgets.push(...certificateBudgets(figures))
   }

@@ -115,7 +115,7 @@ t.test('a request waits until its Node is decided on, and is approved once', asy
     requests: [requestOf('csr-1', 'worker-1')],
   })
   t.same(written(), [])
-  t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'False', reason: 'NodeNotVerified' } })
+  t.same(loop.conditions('worker-1'), {}, 'nothing is said yet')
   t.same(loop.problems(), [])
   loop.onDecided('worker-1', statusWith('10.0.0.5'))
   await clock.turn(10)
@@ -135,12 +135,30 @@ t.test('a request waits until its Node is decided on, and is approved once', asy
   t.match(loop.conditions('worker-1'), {
     ServingCertificate: { status: 'True', reason: 'CertificateApproved' },
   })
-  t.same(judged, ['NodeNotVerified', 'CertificateApproved'])
-  t.same(enqueued, ['worker-1', 'worker-1'])
+  t.same(judged, ['CertificateApproved'])
+  t.same(enqueued, ['worker-1'])
   loop.add('worker-1')
   await clock.turn(5_000)
   t.equal(written().length, 1)
   t.equal(loop.isIdle(), true)
+})
+
+t.test('of a Node that is not decided on for a minute it is said', async (t) => {
+  const { loop, clock, enqueued } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
+  await clock.turn(59_000)
+  t.same([loop.conditions('worker-1'), enqueued], [{}, []])
+  await clock.turn(2_000)
+  t.match(loop.conditions('worker-1'), {
+    ServingCertificate: { status: 'False', reason: 'NodeNotVerified', message: /not decided yet/ },
+  })
+  t.same(enqueued, ['worker-1'])
+})
+
+t.test('what a decided Node lacks is said at once', async (t) => {
+  const { loop, clock } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
+  loop.onDecided('worker-1', statusWith('10.0.0.5', { identityLevel: 'reported' }))
+  await clock.turn(10)
+  t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'False', reason: 'NodeNotVerified' } })
 })
 
 t.test('the list is of one signer', async (t) => {
@@ -262,7 +280,7 @@ t.test('a request that changed or went meanwhile is left to the watch', async (t
     loop.onDecided('worker-1', statusWith('10.0.0.5'))
     await clock.turn(60_000)
     t.equal(written().length, 1)
-    t.match(loop.conditions('worker-1'), { ServingCertificate: { reason: 'NodeNotVerified' } })
+    t.same(loop.conditions('worker-1'), {})
   }
 })
 

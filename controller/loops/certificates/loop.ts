@@ -46,6 +46,9 @@ const RATE = { burst: 1_000, interval: 20 }
 /** Of one Node. A kubelet asks when it starts, when its addresses change and a few times a year. */
 const RATE_OF_NODE = { burst: 6, interval: 600_000 }
 
+/** Until so much later nothing is said of a Node that is not decided on, milliseconds: most are, as soon as they have joined. */
+const UNDECIDED = 60_000
+
 const strings = v.nullish(v.array(v.string()), [])
 
 const RequestObject = v.object({
@@ -94,6 +97,8 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
   const verified = new Map<string, VerifiedNode>()
   const holders = createReverseIndex()
   const open = createMultimap()
+  /** By request, monotonic. */
+  const seenAt = new Map<string, number>()
   /** What was said last, and of which Node. */
   const said = new Map<string, { readonly uid: string | undefined; readonly value: ConditionValue }>()
   /** When the last request of each Node was made that was approved or denied. */
@@ -116,11 +121,13 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     onChange(name, current, previous) {
       const node = nodeOf((current ?? previous)?.username ?? '')
       if (current !== undefined) {
+        if (previous === undefined) seenAt.set(name, clock.monotonic())
         open.add(node, name)
         queue.add(node)
         return
       }
       open.delete(node, name)
+      seenAt.delete(name)
       if (!open.has(node)) forgetIfGone(node)
     },
     onFailing(error) {
@@ -172,6 +179,9 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     const [node, now] = [nodes.get(name), clock.now()]
     const judgment = judgeRequest({ request, node, verified: verified.get(name), holderOf, settings, now })
     if (judgment.verdict === 'wait') {
+      const age = clock.monotonic() - (seenAt.get(request.name) ?? -Infinity)
+      if (node !== undefined && verified.get(name)?.nodeUID !== node.uid && age < UNDECIDED)
+        return { requeueAfter: UNDECIDED - age }
       say(request, judgment)
       return 'done'
     }
