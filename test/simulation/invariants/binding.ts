@@ -159,21 +159,23 @@ function isWaitedFor({ judge, timeline }: World, { vm }: Machine): boolean {
 }
 
 /** Whether the last probe that was answered has found a VM by which a machine runs. */
-function wasFound({ judge }: World, by: string, machines: readonly Machine[]): boolean {
+function wasFound(world: World, by: string, machines: readonly Machine[]): boolean {
   return machines.some(({ nodeName, vm }) => {
-    const [last] = judge.work(by, nodeName).heard ?? []
-    if (vm === undefined || !runs(vm)) return false
+    const [last] = world.judge.work(by, nodeName).heard ?? []
+    if (vm === undefined || !runs(vm) || !isConfigured(world, vm)) return false
     return vm.vCenter.vms.has(vm.moref) && last?.found.includes(vm.moref) === true
   })
 }
 
+/** One outside of the configured datacenters is no rival. */
+function isConfigured({ settings }: World, vm: VM): boolean {
+  return settings.datacenters[vm.vCenter.name]?.includes(vm.folder.datacenter) !== false
+}
+
 /** Whether the leader knows that the VM runs by which a machine does, in a configured datacenter. */
-function isShown({ settings, judge }: World, by: string, { vm, biosUUID }: Machine): boolean {
+function isShown(world: World, by: string, { vm, biosUUID }: Machine): boolean {
   return (
-    vm !== undefined &&
-    vm.biosUUID === biosUUID &&
-    settings.datacenters[vm.vCenter.name]?.includes(vm.folder.datacenter) !== false &&
-    judge.knowsToRun(by, vm)
+    vm !== undefined && vm.biosUUID === biosUUID && isConfigured(world, vm) && world.judge.knowsToRun(by, vm)
   )
 }
 
