@@ -99,6 +99,13 @@ const beyond = (state: 'unconfigured' | 'away', changes: Partial<VirtualMachine>
 /** It is off, and these are shown when the machine has booted. */
 const overTo = (...vms: readonly VirtualMachine[]) => thenReboots({ vms: [off] }, { vms })
 
+/** A copy elsewhere was found, and now its vCenter does not answer while the VM is registered again. */
+const foundBefore = (): NodeFacts => {
+  const { node, report } = settle(before({ vms: [vm(), { ...vm({ moref: 'vm-9' }), vCenter: TWO }] }))
+  const unknown: Lookup = { state: 'unknown', failure: { ...failure, vCenter: 'vc2' } }
+  return known({ ...before({ lookups: besides(unknown, vm({ moref: 'vm-43' })) }), node, report })
+}
+
 /** For each move, what it is for, and the attacks that look most like it. */
 const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<string, NodeFacts> }> = {
   RegisteredAgain: {
@@ -110,6 +117,8 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
         moref: 'vm-9',
         vCenter: TWO,
       }),
+      'where another was found to show the claim, and is not seen now because its vCenter does not answer':
+        foundBefore(),
       'of another vCenter': seen(vm({ moref: 'vm-43', vCenter: TWO })),
       'while the VM itself is there, even off': seen(vm({ moref: 'vm-43' }), off),
       'an entry that no host has': seen(vm({ moref: 'vm-43', connectionState: 'orphaned' })),

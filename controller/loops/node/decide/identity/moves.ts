@@ -252,15 +252,19 @@ function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
 }
 
 /**
- * Whether a VM is the machine of a Node whose own VM nobody shows, or shows as a dead entry: it shows the claim. Where the
- * agent writes none, it is the only one that fits, also by a probe or at a second look, and has the instance UUID, which a
+ * Whether a VM is the machine of a Node whose own VM nobody shows, or shows as a dead entry: it shows the claim. Of two that
+ * were seen to fit, the other one is not gone because its vCenter does not answer now. Where the agent writes none, it is the only one that fits, also by a probe or at a second look, and has the instance UUID, which a
  * move keeps and no guest can see.
  */
 function isSameMachine(candidate: MoveCandidate, { report, evidence, previous }: NodeFacts): boolean {
-  const { vm, bound, showsClaim, alone } = candidate
-  if (showsClaim || digestOf(report) !== undefined) return showsClaim
+  const { vm, bound, showsClaim, alone, complete } = candidate
+  if (showsClaim || digestOf(report) !== undefined) return showsClaim && (complete || !hadCopy(previous))
   const isOnly = alone && (evidence !== undefined || (isBoundEntryDead(candidate) && wasAway(previous)))
   return isOnly && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
+}
+
+function hadCopy({ conditions = [] }: NodeFacts['previous']): boolean {
+  return conditions.some(({ type, status }) => type === 'VMUnique' && status === 'False')
 }
 
 function isNewClaim({ report, previous }: NodeFacts): boolean {
