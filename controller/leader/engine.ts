@@ -143,6 +143,9 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
         onDecided(name, status) {
           for (const loop of loops) loop.onDecided?.(name, status)
         },
+        onInitializing() {
+          for (const loop of loops) loop.onInitializing?.()
+        },
         otherConditions: (name) => Object.assign({}, ...loops.map((loop) => loop.conditions?.(name))),
         enqueue: queue.add,
       }) ?? [],

@@ -25,6 +25,8 @@ export interface RunningLoop {
    * initialized. Undefined where the Node is gone, or not Rollcall's.
    */
   onDecided?(node: string, status: NodeReportStatus | undefined): void
+  /** Called when a Node is being initialized: Pods may wait for it, and what nobody waits for should not be in its way. */
+  onInitializing?(): void
   /** What it says of a Node in the status of its report, which the loop of Nodes writes. */
   conditions?(node: string): ConditionValues
   /** Works until the signal aborts. Called once all that is watched is listed; until then nothing is decided. */

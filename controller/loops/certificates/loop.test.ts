@@ -154,6 +154,32 @@ t.test('of a Node that is not decided on for a minute it is said', async (t) => 
   t.same(enqueued, ['worker-1'])
 })
 
+t.test('nothing is approved while Nodes are being initialized, for half a minute at most', async (t) => {
+  const { loop, clock, written } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
+  const initialize = async (ms: number) => {
+    for (let i = 0; i < ms; i += 100) {
+      loop.onInitializing()
+      await clock.turn(100)
+    }
+  }
+  await initialize(1_000)
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  await initialize(28_000)
+  t.same(written(), [])
+  await initialize(2_000)
+  t.equal(written().length, 1)
+})
+
+t.test('it is approved half a second after the last Node', async (t) => {
+  const { loop, clock, written } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
+  loop.onInitializing()
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  await clock.turn(400)
+  t.same(written(), [])
+  await clock.turn(200)
+  t.equal(written().length, 1)
+})
+
 t.test('what a decided Node lacks is said at once', async (t) => {
   const { loop, clock } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
   loop.onDecided('worker-1', statusWith('10.0.0.5', { identityLevel: 'reported' }))

@@ -49,6 +49,13 @@ const RATE_OF_NODE = { burst: 6, interval: 600_000 }
 /** Until so much later nothing is said of a Node that is not decided on, milliseconds: most are, as soon as they have joined. */
 const UNDECIDED = 60_000
 
+/**
+ * Nothing is approved until no Node was initialized for so long, milliseconds, or until the request has waited so long: an
+ * approval and what is said of it cost the API server as much as a Node, for which Pods may wait.
+ */
+const QUIET = 500
+const PATIENCE = 30_000
+
 const strings = v.nullish(v.array(v.string()), [])
 
 const RequestObject = v.object({
@@ -106,6 +113,7 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
   const everybody = createTokenBuckets(RATE)
   const each = createTokenBuckets(RATE_OF_NODE)
   let failure: unknown
+  let lastInitialized = -Infinity
 
   const queue = createWorkQueue({
     onError: (node, error) => logger.warn({ node, err: error }, 'deciding on a certificate request failed'),
@@ -178,13 +186,15 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     if (request === undefined) return 'done'
     const [node, now] = [nodes.get(name), clock.now()]
     const judgment = judgeRequest({ request, node, verified: verified.get(name), holderOf, settings, now })
+    const age = clock.monotonic() - (seenAt.get(request.name) ?? -Infinity)
     if (judgment.verdict === 'wait') {
-      const age = clock.monotonic() - (seenAt.get(request.name) ?? -Infinity)
       if (node !== undefined && verified.get(name)?.nodeUID !== node.uid && age < UNDECIDED)
         return { requeueAfter: UNDECIDED - age }
       say(request, judgment)
       return 'done'
     }
+    const busy = lastInitialized + QUIET - clock.monotonic()
+    if (busy > 0 && age < PATIENCE) return { requeueAfter: busy }
     const wait = everybody.take('', clock.monotonic())
     if (wait > 0) return { requeueAfter: wait }
     const waitOfNode = each.take(name, clock.monotonic())
@@ -238,6 +248,9 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
       holders.set(node, known?.identityLevel === undefined ? [] : known.addresses)
       if (status === undefined) forgetIfGone(node)
       add(node)
+    },
+    onInitializing() {
+      lastInitialized = clock.monotonic()
     },
     conditions(node: string): ConditionValues {
       const known = said.get(node)

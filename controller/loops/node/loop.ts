@@ -80,6 +80,8 @@ export interface NodeLoopPorts extends Basics {
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
   /** To be called with the status that was decided for a Node once it is initialized; undefined where it is gone or not ours. */
   readonly onDecided: (name: string, status: NodeReportStatus | undefined) => void
+  /** To be called when a Node is being initialized. */
+  readonly onInitializing: () => void
   /** What other loops say of a Node, for the status of its report. */
   readonly otherConditions: (name: string) => ConditionValues
   /** Cuts off writes under way. The signal of `run` only prevents new ones. */
@@ -154,7 +156,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     onDecision(name, decision, node) {
       metrics.decided(name, decision, node)
       // Its status may wait until others have lost their taint, and so do the other loops; it is decided again after that.
-      if (decision?.state === 'initializing') return
+      if (decision?.state === 'initializing') return ports.onInitializing()
       const isOurs = decision !== undefined && decision.state !== 'unmanaged'
       ports.onDecided(name, isOurs ? (decision.status ?? reports.get(name)?.status) : undefined)
     },
