@@ -21,8 +21,8 @@ export interface RunningLoop {
    */
   add(node: string, why?: 'itself'): void
   /**
-   * Called with what the loop of Nodes has decided of a Node: the status of its report, but not while the Node is being
-   * initialized. Undefined where the Node is gone, or not Rollcall's.
+   * Called with what the loop of Nodes has decided of a Node: the status of its report, also while that waits to be written.
+   * Undefined where the Node is gone, or not Rollcall's.
    */
   onDecided?(node: string, status: NodeReportStatus | undefined): void
   /** Called when a Node is being initialized: Pods may wait for it, and what nobody waits for should not be in its way. */

@@ -39,8 +39,8 @@ export interface CertificateLoopPorts extends Basics {
 export const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
 const SIGNER = 'kubernetes.io/kubelet-serving'
 
-/** Written at once: few enough not to crowd out the writes to Nodes. */
-const CONCURRENCY = 8
+/** Written at once, as many as Nodes are: they wait for those anyway. */
+const CONCURRENCY = 16
 /** Approvals of all Nodes: whoever makes many requests gets few certificates, and a cluster that starts waits for none. */
 const RATE = { burst: 1_000, interval: 20 }
 /** Of one Node. A kubelet asks when it starts, when its addresses change and a few times a year. */
@@ -53,7 +53,7 @@ const UNDECIDED = 60_000
  * Nothing is approved until no Node was initialized for so long, milliseconds, or until the request has waited so long: an
  * approval and what is said of it cost the API server as much as a Node, for which Pods may wait.
  */
-const QUIET = 500
+const QUIET = 200
 const PATIENCE = 30_000
 
 const strings = v.nullish(v.array(v.string()), [])

@@ -78,7 +78,7 @@ export interface NodeLoopPorts extends Basics {
   readonly events: Pick<EventRecorder, 'event'>
   /** To be called with a report whose status counts from now on, though the API server does not have it. */
   readonly onStatus: (name: string, report: NodeReport | undefined) => void
-  /** To be called with the status that was decided for a Node once it is initialized; undefined where it is gone or not ours. */
+  /** To be called with the status that was decided for a Node; undefined where it is gone or not ours. */
   readonly onDecided: (name: string, status: NodeReportStatus | undefined) => void
   /** To be called when a Node is being initialized. */
   readonly onInitializing: () => void
@@ -155,8 +155,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     enqueue: queue.add,
     onDecision(name, decision, node) {
       metrics.decided(name, decision, node)
-      // Its status may wait until others have lost their taint, and so do the other loops; it is decided again after that.
-      if (decision?.state === 'initializing') return ports.onInitializing()
+      if (decision?.state === 'initializing') ports.onInitializing()
       const isOurs = decision !== undefined && decision.state !== 'unmanaged'
       ports.onDecided(name, isOurs ? (decision.status ?? reports.get(name)?.status) : undefined)
     },
