@@ -98,9 +98,12 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
   return [...api.nodes.values()].some((other) => {
     const { vm } = api.reports.get(other.metadata.name)?.status ?? {}
     const gone = vCenters.every(({ instanceUUID }) => instanceUUID !== vm?.vCenterInstanceUUID)
+    // Its report alone said which VM it was; that it holds the address, and until when, is told.
+    const isUnreported = isDeparting(other) && !api.reports.has(other.metadata.name)
     return (
       other !== node &&
       ((vm !== undefined && gone) ||
+        isUnreported ||
         isLeftBehind(world, other.metadata.name) ||
         hasLeft(world, other.metadata.uid) ||
         hasCopy(world, other.metadata.uid)) &&
