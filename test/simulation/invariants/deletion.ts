@@ -1,5 +1,6 @@
 /** What must hold at the moment when the API server deletes a Node for a controller. */
 
+import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { TAINT_OUT_OF_SERVICE, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import { type Machine, swapBytes, type VM } from '../model/machine.ts'
@@ -50,7 +51,7 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
   if (readyOf(before) === 'True') says('no Node is deleted that is Ready', 'it is')
   if (api.holder.identity !== by)
     says('only the holder of the Lease deletes', `${api.holder.identity || 'nobody'} holds it`)
-  const shown = named !== undefined && report !== undefined && isShown(world, named.moref, report)
+  const shown = named !== undefined && report !== undefined && isShown(world, named, report)
   const unseen = uuidsOf(world, before).some(
     (uuid) => uuid !== bound?.biosUUID && (!shown || uuid !== named.biosUUID),
   )
@@ -107,9 +108,17 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
 /**
  * Whether a vCenter has listed this VM since the report was made. Rollcall knows a Node since then: what it remembers from
  * before says nothing of what vCenter shows, whatever the report's status says.
+ *
+ * A clone of the vCenter counts where the status names the clone: until it is taken out of the configuration it is a vCenter
+ * as well, and what it showed has a reference by which the original is asked.
  */
-function isShown({ vCenters }: World, moref: string, { metadata }: StoredReport): boolean {
-  return vCenters.some(({ vms, unlistedAt }) => {
+function isShown(
+  { vCenters, clones }: World,
+  { vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>,
+  { metadata }: StoredReport,
+): boolean {
+  const its = clones.filter(({ name }) => name === vCenter)
+  return [...vCenters, ...its].some(({ vms, unlistedAt }) => {
     const until = unlistedAt.get(moref)
     return vms.has(moref) || (until !== undefined && wallTime(until) >= metadata.creationTimestamp)
   })

@@ -54,6 +54,33 @@ scenario(
 )
 
 scenario(
+  'by default, not one that a clone of its vCenter shows; without the clone its vCenter is asked for what that showed',
+  { nodes: ['canary'], lifecycle: NO_BRAKE },
+  async (scene, t) => {
+    const { world, vCenter } = scene
+    const shown = migrated(scene, 'shown')
+    await scene.pass(REGISTERED)
+    const clone = world.cloneVCenter(vCenter, world.random)
+    for (const vm of vCenter.vms.values())
+      clone.register({ ...vm, shownPower: 'poweredOn', machine: undefined }, vm.moref)
+    world.configFile.add(clone.name, vCenter.name)
+    // Before it is silent nobody knows it: its own vCenter never shows it for its report.
+    scene.vanish(shown)
+    await scene.until('the clone has shown it', () => scene.status('shown')?.namedVM !== undefined)
+    t.match(scene.status('shown')?.namedVM, { vCenter: clone.name, moref: shown.lastVM?.moref })
+    await scene.pass(2 * SETTINGS.lifecycle.absentFor)
+    t.ok(scene.node('shown'), 'as long as a vCenter has it')
+    const removedAt = world.timeline.now
+    world.configFile.remove(clone.name)
+    clone.retiredAt = removedAt
+    await scene.ends(shown)
+    const took = (scene.deletedAt(shown) ?? 0) - removedAt
+    t.ok(took >= SETTINGS.lifecycle.absentFor, `it goes after ${took} ms`)
+    t.ok(took < 6 * SETTINGS.lifecycle.absentFor, `and not later than after ${took} ms`)
+  },
+)
+
+scenario(
   'with lifecycle.unbound: delete they go, by the UUID of their provider ID',
   { nodes: ['canary', 'forgotten'], lifecycle: { ...NO_BRAKE, unbound: 'delete' } },
   async (scene, t) => {
