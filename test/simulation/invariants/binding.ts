@@ -254,7 +254,9 @@ export function judgeBound(
     // Who waits for the first time may wait as long as another VM passes for his.
     // One whose report was contradicted while it failed over waits for a person.
     const left = status?.vm !== undefined && entryOf(world, status.vm)?.leftAt !== undefined
-    if (!left && (copies.length === 0 || status?.vm !== undefined)) says('is not verified')
+    // So does one that shows no claim and was registered anew as another VM.
+    const anew = machine.claims !== 'with-nonce' && status?.vm !== undefined && !isListed(world, status.vm)
+    if (!left && !anew && (copies.length === 0 || status?.vm !== undefined)) says('is not verified')
     return
   }
   const right = status.vm?.moref === vm.moref && status.vm.vCenter === vm.vCenter.name
