@@ -62,11 +62,13 @@ export function judgeLevel(world: World, by: string, before: StoredReport, after
   const verdict = after.status.conditions.find(({ type }) => type === 'IdentityVerified')?.reason
   if (seen && !forged && verdict === 'MACsContradict')
     judge.violate('a NIC that is replaced ends nothing', `${by} at ${after.metadata.name}`)
+  // vCenter may show a new NIC before the guest reports it, most of all of a machine that is off. No copy has part in that.
+  const outdated = !seen && verdict === 'MACsContradict'
   const its = [entry, ...(machine.vm === undefined ? [] : [machine.vm])]
   const changed = its.some(
     ({ biosUUID, template, mac }) => template || biosUUID !== machine.biosUUID || mac !== machine.mac,
   )
-  if (changed || forged || !hasCopy(world, nodeUID)) return
+  if (changed || forged || outdated || !hasCopy(world, nodeUID)) return
   judge.violate(
     'what was verified ends for no copy',
     `${by} at ${after.metadata.name}: ${after.status.conditions.map(({ type, reason }) => `${type} ${reason}`).join(', ')}`,

@@ -29,6 +29,45 @@ scenario(
   },
 )
 
+for (const [what, tenant, level] of [
+  ['nobody copies it', undefined, 'proven'],
+  ['a tenant copies what is public', { reads: false }, 'proven'],
+  // Two show the claim now: what was proven would have stayed so, but nothing proves it again until one is gone.
+  ['a tenant copies its claim as well', { reads: true }, 'reported'],
+] as const)
+  scenario(
+    `a NIC is replaced, vCenter says so before its agent reports that, and ${what}`,
+    { nodes: ['worker', 'canary'] },
+    async (scene, t) => {
+      const { worker } = scene.cast
+      const vm = vmOf(scene, 'worker')
+      if (tenant !== undefined)
+        vm.vCenter.register({
+          ...vm,
+          name: `${vm.name}-of-a-tenant`,
+          instanceUUID: 'dddddddd-4444-4555-8666-777777777777',
+          shownPower: 'poweredOn',
+          claim: tenant.reads ? vm.claim : undefined,
+          machine: undefined,
+          tenant,
+        })
+      await scene.pass(NOTICED)
+      worker.agent = false
+      const mac = '00:50:56:cc:00:01'
+      vm.mac = mac
+      worker.mac = mac
+      // Another one reads all of vCenter first.
+      await scene.nextLeader()
+      await scene.said('worker', { reason: 'MACsContradict' }, 'IdentityVerified')
+      t.equal(scene.status('worker')?.vm?.moref, vm.moref)
+      worker.agent = true
+      scene.world.machines.report(worker)
+      await scene.pass(NOTICED)
+      t.equal(scene.status('worker')?.vm?.moref, vm.moref)
+      t.equal(scene.status('worker')?.identityLevel, level)
+    },
+  )
+
 for (const state of ['orphaned', 'invalid'] as const)
   scenario(
     `its entry is ${state}, and the VM runs by another one`,
