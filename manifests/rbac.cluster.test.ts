@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import type { Cluster } from '../test/servers/cluster.ts'
+import { applyManifests } from '../test/servers/manifests.ts'
 import { borrowCluster } from '../test/servers/pool/borrow.ts'
 import {
+  CERTIFICATES_RBAC,
   flat,
   type GrantedRight,
   type Rule,
@@ -22,6 +24,7 @@ const objects = await rbacObjects()
 t.test('on a real API server, with real credentials', async (t) => {
   const cluster = await borrowCluster()
   t.teardown(() => cluster.stop())
+  await applyManifests(cluster, [CERTIFICATES_RBAC])
   const kubelet = await cluster.as({ user: 'system:node:a', groups: ['system:nodes'] })
   const uid = await registerNode(kubelet.request, 'a')
   const senders: Record<string, SendRequest> = {

@@ -42,7 +42,8 @@ export async function rbacObjects(): Promise<RbacObject[]> {
   return objects.flat().filter(({ apiVersion }) => apiVersion.startsWith('rbac.authorization.k8s.io/'))
 }
 
-const CERTIFICATES_RBAC = '../components/approve-certificates/rbac.yaml'
+/** Relative to `manifests/base/`. */
+export const CERTIFICATES_RBAC = '../components/approve-certificates/rbac.yaml'
 
 const isRole = ({ kind }: Manifest) => kind === 'Role' || kind === 'ClusterRole'
 
