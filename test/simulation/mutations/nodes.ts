@@ -102,6 +102,11 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     edits: [edit(`${DECIDE}/labels/source-value.ts`, 'if (unread.length > 0)', 'if (unread.length < 0)')],
   },
   {
+    name: 'labels by rule: an absence counts only after all was read twice',
+    inSceneAlone: true,
+    edits: [edit(`${DECIDE}/labels/judge-rules.ts`, 'reads - since >= READS', 'reads - since >= 0')],
+  },
+  {
     name: 'provider ID: one that names no VM lets nothing be initialized',
     about: ['provider-id-malformed'],
     edits: [

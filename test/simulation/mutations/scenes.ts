@@ -102,6 +102,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'labels by rule: who has lost the right to read tags has not seen that there is none',
     ],
     'the tags of all hosts may not be read': ['labels by rule: a tag that could not be read is not absent'],
+    'a tag is detached, and attached again': [
+      'labels by rule: an absence counts only after all was read twice',
+    ],
   },
   possible: {
     'a VM that is destroyed keeps its Node until the account may read the root of every vCenter': [
