@@ -10,6 +10,7 @@ import {
   NOW,
   node,
   report,
+  SETTINGS,
   settled,
   spec,
   vm,
@@ -21,6 +22,7 @@ import { planOf } from '../plan/node-plan.ts'
 import type { ExplainFacts } from './chain.ts'
 import { type Explanation, explainNode, explanationJSON, printExplanation } from './explain-node.ts'
 
+const PREFIX = 'rollcall.node-restriction.kubernetes.io/'
 const RENEWED = {
   holder: 'worker-1',
   durationSeconds: 40,
@@ -95,6 +97,21 @@ t.test('a verified Node: every link holds, and what would change that', async (t
   ])
   t.equal(found.deletion, undefined)
   t.match(found.changes, [/powered off/, /the Node is deleted/])
+})
+
+t.test('labels by rule: what each is, and why one is not', async (t) => {
+  const rules = [
+    { label: `${PREFIX}host`, from: { kind: 'host' }, map: new Map(), when: 'live' },
+    { label: `${PREFIX}owner`, from: { kind: 'attribute', name: 'Owner' }, map: new Map(), when: 'live' },
+  ] as const
+  const labelled = (labelRules: (typeof rules)[number][]) =>
+    step(explain(decided(settled({ settings: { ...SETTINGS, labelRules } }))), 'labels')
+  t.equal(labelled([]), undefined, 'nothing is said without rules')
+  t.match(labelled([rules[0]]), { state: 'ok', says: [/^Resolved: \S+\/host is esx-1 \(/] })
+  t.match(labelled([...rules]), {
+    state: 'unknown',
+    says: [/^LabelUnreadable: \S+\/owner is not written: custom attributes are not read yet \(/],
+  })
 })
 
 t.test('no report', async (t) => {

@@ -184,6 +184,12 @@ t.test('what holds nothing up is told of a Node that runs', async (t) => {
   })
   const settings = { ...SETTINGS, labels: { zone: undefined, region: undefined } }
   t.match(decided(facts({ node, report, settings })), { pending: undefined }, 'no labels are asked for')
+  const label = 'rollcall.node-restriction.kubernetes.io/owner'
+  const owner = { label, from: { kind: 'attribute', name: 'Owner' }, map: new Map(), when: 'live' } as const
+  t.match(decided(facts({ node, report, settings: { ...SETTINGS, labelRules: [owner] } })), {
+    state: 'initialized',
+    pending: { condition: 'LabelsResolved', reason: 'LabelUnreadable' },
+  })
 })
 
 t.test('words of strangers are no names of ours', async (t) => {
