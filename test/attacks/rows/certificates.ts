@@ -32,7 +32,7 @@ export const certificates = theme("Getting a serving certificate that is another
   'the API server': row('a request with the address of the API server', 'NameNotVerified'),
   'the Service of the API server': row('a request with that of the Service kubernetes', 'NameNotVerified'),
   'a link-local address': row('a request with 169.254.169.254', 'NameNotVerified'),
-  'the name of the API server': row('a request with kubernetes.default.svc', 'NameNotVerified'),
+  'the name of the API server': row('a request with kubernetes.default.svc.cluster.local', 'NameNotVerified'),
   localhost: row('a request with localhost', 'NameNotVerified'),
   'a wildcard': row('a request with *', 'NameNotVerified'),
   'a wildcard below its name': row('a request with *.worker-1', 'NameNotVerified'),
