@@ -89,6 +89,8 @@ await t.test('why another one waits is said wherever people look', async (t) => 
 await t.test('one that cannot be read is left alone', async (t) => {
   await ask('csr-3', dns(''))
   t.match(await said('csr-3'), { status: 'False', reason: 'RequestMalformed' })
+  const [event] = await stage.told(worker.name, 'RequestMalformed')
+  t.match(event, { type: 'Warning', message: /^csr-3: has a DNS name that is not one/ })
   t.equal((await readRequestObject(cluster, 'csr-3')).status?.conditions, undefined)
   await ask('csr-4', dns(worker.name))
   t.match(await said('csr-4'), { status: 'True' }, 'the next one is approved all the same')
