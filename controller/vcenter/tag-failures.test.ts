@@ -33,7 +33,7 @@ t.test('tags that cannot be read keep nothing else back', async (t) => {
 t.test('a tag service that hangs holds up nothing but the first, and that not for long', async (t) => {
   const session = 'REST POST /rest/com/vmware/cis/session'
   const lab = await openLab(t, {
-    timings: { ...QUICK, callDeadline: 5_000, loginDeadline: 5_000 },
+    timings: { ...QUICK, callDeadline: 5_000, loginDeadline: 5_000, restSessionExpires: 5_000 },
     before: async (vCenter) => {
       await vCenter.tag({ category: 'k8s-zone', tag: 'z', object: 'DC0_C0' })
       await vCenter.fault({ operation: session, kind: 'hang' })

@@ -55,6 +55,8 @@ export interface Timings {
   readonly refusedLogin: { readonly base: number; readonly max: number }
   /** The same where REST refuses a password that SOAP accepts, so that it is right. */
   readonly refusedREST: { readonly base: number; readonly max: number }
+  /** After this vCenter ends a session at its REST interface that nobody uses. */
+  readonly restSessionExpires: number
   /** The same where a session manager took the request and has no ticket. */
   readonly failedTicket: { readonly base: number; readonly max: number }
 }
@@ -82,5 +84,6 @@ export const TIMINGS: Timings = {
   backoff: { base: 500, max: 60_000 },
   refusedLogin: { base: 1_800_000, max: 1_800_000 },
   refusedREST: { base: 60_000, max: 1_800_000 },
+  restSessionExpires: 1_800_000,
   failedTicket: { base: 20_000, max: 150_000 },
 }

@@ -142,7 +142,7 @@ export function createRESTClient(options: {
         } catch (error) {
           if (session === undefined && isAnswerLost(error)) {
             lostLogins += 1
-            if (lostLogins > 1) nextLogin = clock.monotonic() + SESSION_EXPIRES
+            if (lostLogins > 1) nextLogin = clock.monotonic() + timings.restSessionExpires
           }
           if (!(error instanceof RESTError && error.status === 401)) throw error
           throw new VCenterError('InvalidLogin', error.message, { cause: error })
@@ -272,8 +272,6 @@ function refusesSoapSession(server: string): VCenterError {
 /** Answers to an ended session or a missing interface. All but 401 may be about an object as well. */
 const LOST: ReadonlySet<number> = new Set([401, 403, 404])
 
-/** Milliseconds after which vCenter ends a session that nobody uses. */
-const SESSION_EXPIRES = 1_800_000
 /** Milliseconds for which a session that was seen is assumed to exist. */
 const SEEN = 10_000
 /** The same after a new session was refused as well: each further one would cost a login. */

@@ -71,7 +71,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/session/rest.ts',
-        'if (lostLogins > 1) nextLogin = clock.monotonic() + SESSION_EXPIRES',
+        'if (lostLogins > 1) nextLogin = clock.monotonic() + timings.restSessionExpires',
         'nextLogin = -Infinity',
       ),
     ],
