@@ -5,7 +5,7 @@ import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { inventory } from '../../test/fixtures/sources.ts'
 import { file, load } from '../config/testing/load.ts'
 import { copyCluster } from '../inspect/plan/copied-cluster.ts'
-import type { KubeRequest } from '../kubernetes/client.ts'
+import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import { observed } from '../kubernetes/testing/cluster-client.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { aborted } from '../lib/tasks.ts'
@@ -53,10 +53,16 @@ const other = (_: unknown, i: number) => ({
 })
 
 /** A new Node with its report and its VM, and so many others, in a cluster where kubelets ask for certificates. */
-async function setUp(t: Test, initializes = true, settled = () => true, others = 0) {
+async function setUp(
+  t: Test,
+  initializes = true,
+  settled = () => true,
+  others = 0,
+  refuses: (request: KubeRequest) => boolean = () => false,
+) {
   const clock = createHandClock()
   const sent: KubeRequest[] = []
-  const client = copyCluster({
+  const copy = copyCluster({
     async request({ path }) {
       const known = OBJECTS[path]
       const items =
@@ -67,6 +73,13 @@ async function setUp(t: Test, initializes = true, settled = () => true, others =
     stream: () => Promise.reject(new Error('nothing is streamed')),
     close: async () => undefined,
   })
+  const client: KubeClient = {
+    ...copy,
+    request: (asked) =>
+      refuses(asked)
+        ? Promise.reject(new ApiError('denied by a webhook', { status: 403, reason: 'Forbidden' }))
+        : copy.request(asked),
+  }
   const given = { initializes, endsNodes: true, nodeLabels: {} }
   const { config } = await load(file(), {}, {}, given)
   const metrics = createMetrics({ version: '0', lease: 'rollcall', clock })
@@ -174,4 +187,27 @@ t.test('a loop that the configuration turns off is not there', async (t) => {
   t.notOk(engine.problems().includes('certificate requests are not listed yet'))
   await clock.turn(1_000)
   t.notOk(writes().some((path) => path.startsWith(REQUESTS)))
+})
+
+t.test('what no report can say where its status is refused is a trouble of the leader', async (t) => {
+  let isRefused = true
+  const { engine, clock } = await setUp(
+    t,
+    true,
+    () => true,
+    0,
+    ({ method, path }) => isRefused && method === 'PATCH' && path.endsWith(`/nodereports/${own.name}/status`),
+  )
+  const said = () => engine.troubles().filter(({ key }) => key === 'unwritten reports')
+  await clock.turn(2_000)
+  t.match(said(), [
+    {
+      text: /^the API server does not take what is decided on some Nodes, .*; see the log$/,
+      message: new RegExp(`or nothing: 1 \\(${own.name}\\): .*denied by a webhook`),
+    },
+  ])
+  t.same(engine.problems(), [], 'Nodes are initialized all the same')
+  isRefused = false
+  await clock.turn(600_000)
+  t.same(said(), [])
 })

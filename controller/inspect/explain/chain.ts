@@ -179,7 +179,7 @@ function presentThere({ node, kubelet, now }: ExplainFacts): number | undefined 
 }
 
 function undecided({ status, generation }: NodeReport, uid: string): readonly string[] {
-  if (status.nodeUID !== uid) return ['no leader has decided on it yet']
+  if (status.nodeUID !== uid) return ['no leader has decided on it yet, or could not write what it decided']
   const { observedGeneration } = status
   return observedGeneration === undefined || observedGeneration >= generation
     ? []

@@ -169,7 +169,7 @@ function undecided(
       'ReportOfFormerNode',
       `the report is about a former Node of this name, UID ${spec.value.nodeUID}`,
     )
-  return say('NotDecidedYet', 'no leader has decided on its report yet')
+  return say('NotDecidedYet', 'no leader has decided on its report yet, or could not write what it decided')
 }
 
 function pendingOf({ type, reason, message }: Condition): NodeStatus['pending'] {

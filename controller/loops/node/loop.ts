@@ -6,6 +6,7 @@ import type { Informer } from '../../kubernetes/informer.ts'
 import { heartbeatOf } from '../../kubernetes/kubelet-lease.ts'
 import { createNodeWriter } from '../../kubernetes/node-writer.ts'
 import { createVolumeAttachments } from '../../kubernetes/storage.ts'
+import { counted } from '../../lib/listed.ts'
 import type { Basics, Task } from '../../lib/tasks.ts'
 import {
   createWorkQueue,
@@ -17,6 +18,7 @@ import {
 import type { InterlockState, PolicyState } from '../../types/cluster-state.ts'
 import type { Inventory } from '../../types/inventory.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
+import type { Reason } from '../../types/reasons.ts'
 import type { Trouble } from '../../types/trouble.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
 import { createLastingFailures } from './apply/lasting-failures.ts'
@@ -138,6 +140,8 @@ export function startNodeLoop(ports: NodeLoopPorts) {
   const patient = writers(DEFAULT_TIMEOUT, ports.writing)
   const brief = writers(SLOW_AFTER, ports.writing)
   const slowLane = createSlowLane({ nodes, reports, brief, patient, clock })
+  /** What the API server says where it does not take the report of a Node, or its status. */
+  const unwritten = new Map<string, string>()
 
   const reconciler = createReconciler({
     sources: { ...ports, node: nodes.get, report: reports.get, settings },
@@ -155,6 +159,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     enqueue: queue.add,
     onDecision(name, decision, node) {
       metrics.decided(name, decision, node)
+      if (!isUnwritten(decision?.refusal?.reason)) unwritten.delete(name)
       if (decision?.state === 'initializing') ports.onInitializing()
       const isOurs = decision !== undefined && decision.state !== 'unmanaged'
       ports.onDecided(name, isOurs ? (decision.status ?? reports.get(name)?.status) : undefined)
@@ -166,11 +171,13 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     },
     slowLane,
     lastingFailures,
-    onRejected: (name, { reason, message }) =>
+    onRejected(name, { reason, message }) {
+      if (isUnwritten(reason)) unwritten.set(name, message)
       logger.warn(
         { node: name, error: message },
         reason === 'NodeWritesSlow' ? 'write not answered' : 'write refused',
-      ),
+      )
+    },
     onStatus: ports.onStatus,
     onStatusError: (name, error) => logger.warn({ node: name, err: error }, 'writing a status failed'),
   })
@@ -218,7 +225,10 @@ export function startNodeLoop(ports: NodeLoopPorts) {
     },
     isIdle: () => queue.isIdle() && probeQueue.isIdle(),
     problems: () => policyProblem(ports.policy()),
-    remarks: () => (lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
+    remarks: () => [
+      ...(lifecycle.deletion === 'off' ? [] : inventories.flatMap(unprovable)),
+      ...unwrittenReports(unwritten),
+    ],
     run,
   }
 }
@@ -226,6 +236,25 @@ export function startNodeLoop(ports: NodeLoopPorts) {
 function policyProblem(policy: PolicyState): readonly string[] {
   if (policy.state === 'in-force') return []
   return [policy.state === 'pending' ? 'the policy for reports is not proven yet' : policy.message]
+}
+
+function isUnwritten(reason: Reason | undefined): boolean {
+  return reason === 'StatusRefused' || reason === 'ReportRefused'
+}
+
+/** No report says this of itself: what it says is old, or nothing. */
+function unwrittenReports(unwritten: ReadonlyMap<string, string>): readonly Trouble[] {
+  const [message] = unwritten.values()
+  if (message === undefined) return []
+  const text =
+    'the API server does not take what is decided on some Nodes, so their NodeReports say what is old, or nothing'
+  return [
+    {
+      key: 'unwritten reports',
+      text: `${text}; see the log`,
+      message: `${text}: ${counted([...unwritten.keys()])}: ${message}`,
+    },
+  ]
 }
 
 /** The failure's message names users and objects. */
