@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { root } from '../programs.ts'
-import { checkInstalled, parseOptions } from './main.ts'
+import { checkCommitted, checkInstalled, parseOptions } from './main.ts'
 
 const one = { version: '1.0.0', integrity: 'sha512-AAAA' }
 
@@ -27,6 +27,13 @@ t.test('anything else is named', async (t) => {
     await t.rejects(checkInstalled(folder(t, installed)), { message: /^node_modules\/a: .*npm ci/ }, what)
   const more = folder(t, { 'node_modules/a': one, 'node_modules/b': one })
   await t.rejects(checkInstalled(more), { message: /^node_modules\/b: / })
+})
+
+t.test('a tree that differs from its commit is refused, unless that is asked for', async (t) => {
+  const changed = { revision: 'abc-dirty' }
+  t.throws(() => checkCommitted(changed, false), { message: /git status.*-- --dirty/ })
+  t.doesNotThrow(() => checkCommitted(changed, true))
+  t.doesNotThrow(() => checkCommitted({ revision: 'abc' }, false))
 })
 
 t.test('where the images will be', async (t) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import * as v from 'valibot'
 import { runAsProgram } from '../entry.ts'
-import { currentSource, dist, root } from '../programs.ts'
+import { currentSource, dist, root, type Source } from '../programs.ts'
 import { nodeBinaries, nodePackage } from '../stripped-node.ts'
 import { type Artifact, artifacts } from './artifacts.ts'
 import { provenance, type Subject } from './provenance.ts'
@@ -26,10 +26,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
   await checkInstalled(root)
   const source = await currentSource()
-  if (source.revision.endsWith('-dirty') && !dirty)
-    throw new Error(
-      'files differ from the commit (git status): commit them, or run npm run release -- --dirty for a build to try out',
-    )
+  checkCommitted(source, dirty)
   const output = join(dist, 'release')
   const unfinished = join(dist, '.release')
   await rm(unfinished, { recursive: true, force: true })
@@ -47,6 +44,14 @@ async function main(args: readonly string[]): Promise<void> {
   await rm(output, { recursive: true, force: true })
   await rename(unfinished, output)
   process.stdout.write(`${output}\n${sums}`)
+}
+
+/** @throws Error where files differ from the commit, and nobody asked for that */
+export function checkCommitted({ revision }: Pick<Source, 'revision'>, dirty: boolean): void {
+  if (revision.endsWith('-dirty') && !dirty)
+    throw new Error(
+      'files differ from the commit (git status): commit them, or run npm run release -- --dirty for a build to try out',
+    )
 }
 
 /**
