@@ -329,6 +329,24 @@ t.test(
   },
 )
 
+t.test('of a Node whose writes are refused it is not said that it would be tainted', async (t) => {
+  const before = settled()
+  const bare = { ...before, node: { ...before.node, labels: {}, addresses: [] } }
+  const rejection = { write: 'node', outcome: 'rejected', message: 'a webhook is down' } as const
+  const { report: of } = after(bare, decideOnRejectedWrite(rejection, decide(bare), bare, 0))
+  const { changes } = explain({ node: bare.node, report: of })
+  t.match(changes, ['what to do about NodePatchRefused: docs/reasons.md'])
+  t.match(changes.join('\n'), /^the API server takes the write: until then the Node may not get the taint/m)
+  t.notMatch(changes.join('\n'), /the Node is tainted/)
+})
+
+t.test('a Node that Rollcall leaves alone', async (t) => {
+  const alone = (labels: Readonly<Record<string, string>>) =>
+    explain({ node: node({ taints: [], labels }), report: undefined }).changes[0]
+  t.match(alone({}), /^an agent that reports from it; the taint/)
+  t.match(alone({ 'kubernetes.io/os': 'windows' }), /^the taint of Nodes/)
+})
+
 t.test('what could not be read', async (t) => {
   const found = explain(
     { node: node(), report: undefined },

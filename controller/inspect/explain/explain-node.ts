@@ -160,13 +160,15 @@ function changesOf(
           ? []
           : ['what is missing for the next level of identity is said above, under identity']),
         ...byLeader(
-          'its VM is powered off: the Node is tainted, unless lifecycle.shutdownTaint is false',
+          pending?.reason === 'NodePatchRefused'
+            ? 'the API server takes the write: until then the Node may not get the taint either, should its VM be powered off'
+            : 'its VM is powered off: the Node is tainted, unless lifecycle.shutdownTaint is false',
           'no vCenter knows its VM any more, and its kubelet and its agent are silent: the Node is deleted, if lifecycle.deletion is on (docs/lifecycle.md)',
         ),
       ]
     case 'unmanaged':
       return [
-        'an agent that reports from it; the taint of Nodes that wait for a cloud provider',
+        `${isWindows(node) ? '' : 'an agent that reports from it; '}the taint of Nodes that wait for a cloud provider`,
         ...byLeader(),
       ]
     case 'deleting':
