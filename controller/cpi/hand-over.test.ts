@@ -34,6 +34,7 @@ t.test('the steps are those of this cluster', async (t) => {
   ])
   t.ok(plain.some((line) => line.includes('kubectl -n kube-system delete daemonset cpi')))
   t.notOk(plain.some((line) => line.includes('create role')))
+  t.ok(plain.some((line) => /there is none for Windows, .*no other Node as asserted/.test(line)))
   const balancing = steps([], {}, ['a/b'])
   t.ok(balancing.some((line) => line.startsWith('Services of type LoadBalancer')))
   t.ok(balancing.some((line) => line.includes('--controllers=service,route')))

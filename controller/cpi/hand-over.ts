@@ -70,7 +70,7 @@ function steps(
     ...seen.map((each) => stop(each, isNeeded)),
     ...cpi.filter((each) => isNeeded || !handlesNodes(each)).flatMap(isNeighbor),
     ...(isHeld ? [WAIT] : []),
-    'run agents on the nodes; once "kubectl get nr" shows no Node as asserted, set "identity: {require: reported}"',
+    'run agents on the nodes; there is none for Windows, so exempt such Nodes ("identity.exempt", docs/configuration.md); once "kubectl get nr" shows no other Node as asserted, set "identity: {require: reported}"',
     'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; docs/hand-over.md says what to remove, and what the CPI writes again',
   ]
 }
