@@ -1,4 +1,4 @@
-// What docs/platforms.md has people apply is what the manifests need.
+// What docs/platforms.md has people apply is what the manifests need; what docs/uninstall.md has them type is in docs/hand-over.md.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -121,4 +121,12 @@ t.test('the rest is YAML', async (t) => {
     platform: { external: { cloudControllerManager: 'External' } },
   })
   t.match(parse(yamlOf('Talos')), { cluster: { externalCloudProvider: { enabled: true } } })
+})
+
+t.test('an uninstallation removes what a hand-over back to the CPI removes, which a test runs', async (t) => {
+  const of = (name: string) => readFile(join(import.meta.dirname, `../docs/${name}.md`), 'utf8')
+  const [uninstall, handOver] = [await of('uninstall'), await of('hand-over')]
+  const commands = [...uninstall.matchAll(/^ {4,}(kubectl .*)$/gm)].map(([, command = '']) => command)
+  t.ok(commands.length > 5)
+  for (const command of commands) t.ok(handOver.includes(command), command)
 })

@@ -335,4 +335,6 @@ await t.test('a CPI that keeps Services and routes', async (t) => {
     "kubectl get daemonset vsphere-cpi -n kube-system -o jsonpath='{.spec.template.spec.containers[0].args}'",
   )
   t.match(args, '"--controllers=service,route"')
+  const [annotate = ''] = await commandsOf('hand-over.md', 'Both at once')
+  t.match(await type(annotate), /cloud-controller-manager annotated$/m)
 })
