@@ -13,6 +13,8 @@ import { createProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import { LOOPS } from '../loops/table.ts'
 import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
+import type { InterlockState } from '../types/cluster-state.ts'
+import type { VCenterFailure } from '../types/vcenter-failure.ts'
 import { createEngine } from './engine.ts'
 
 const own = node()
@@ -52,13 +54,29 @@ const other = (_: unknown, i: number) => ({
   },
 })
 
-/** A new Node with its report and its VM, and so many others, in a cluster where kubelets ask for certificates. */
+interface Stage {
+  readonly initializes?: boolean
+  readonly settled?: () => boolean
+  /** How many Nodes there are besides. */
+  readonly others?: number
+  /** Which requests the API server refuses. */
+  readonly refuses?: (request: KubeRequest) => boolean
+  readonly interlock?: InterlockState
+  /** Why the vCenter cannot be asked. */
+  readonly failure?: VCenterFailure
+}
+
+/** A new Node with its report and its VM, in a cluster where kubelets ask for certificates. */
 async function setUp(
   t: Test,
-  initializes = true,
-  settled = () => true,
-  others = 0,
-  refuses: (request: KubeRequest) => boolean = () => false,
+  {
+    initializes = true,
+    settled = () => true,
+    others = 0,
+    refuses = () => false,
+    interlock = { state: 'open' },
+    failure,
+  }: Stage = {},
 ) {
   const clock = createHandClock()
   const sent: KubeRequest[] = []
@@ -98,7 +116,8 @@ async function setUp(
             instanceUUID: () => vm().vCenter.instanceUUID,
           }),
           provableEverywhere: () => undefined,
-          connected: () => true,
+          connected: () => failure === undefined,
+          ...(failure === undefined ? {} : { failure: () => failure }),
           datacenters: () => undefined,
           lackingCategories: () => new Map(),
           certificateExpiry: () => undefined,
@@ -109,7 +128,7 @@ async function setUp(
       },
       policy: () => ({ state: () => ({ state: 'in-force' }), run: aborted }),
       interlock: () => ({
-        state: () => ({ state: 'open' }),
+        state: () => interlock,
         remarks: () => [],
         known: Promise.resolve(),
         run: aborted,
@@ -154,7 +173,7 @@ t.test('a second loop runs by its row: what the first decides, it acts upon', as
 
 t.test('nothing is decided at the start before the vCenter has answered for what is known', async (t) => {
   let isSettled = false
-  const { engine, clock, writes, answer } = await setUp(t, true, () => isSettled)
+  const { engine, clock, writes, answer } = await setUp(t, { settled: () => isSettled })
   await clock.turn(1_900)
   answer()
   await clock.turn(10)
@@ -167,7 +186,7 @@ t.test('nothing is decided at the start before the vCenter has answered for what
 })
 
 t.test('a vCenter that does not answer holds up the start of the loops for two seconds', async (t) => {
-  const { clock, writes } = await setUp(t, true, () => false)
+  const { clock, writes } = await setUp(t, { settled: () => false })
   await clock.turn(1_900)
   t.same(writes(), [])
   await clock.turn(200)
@@ -175,7 +194,7 @@ t.test('a vCenter that does not answer holds up the start of the loops for two s
 })
 
 t.test('the more Nodes there are, the longer the answers may take', async (t) => {
-  const { clock, writes } = await setUp(t, true, () => false, 2_500)
+  const { clock, writes } = await setUp(t, { settled: () => false, others: 2_500 })
   await clock.turn(4_900)
   t.same(writes(), [])
   await clock.turn(200)
@@ -183,7 +202,7 @@ t.test('the more Nodes there are, the longer the answers may take', async (t) =>
 })
 
 t.test('a loop that the configuration turns off is not there', async (t) => {
-  const { engine, clock, writes } = await setUp(t, false)
+  const { engine, clock, writes } = await setUp(t, { initializes: false })
   t.notOk(engine.problems().includes('certificate requests are not listed yet'))
   await clock.turn(1_000)
   t.notOk(writes().some((path) => path.startsWith(REQUESTS)))
@@ -191,13 +210,10 @@ t.test('a loop that the configuration turns off is not there', async (t) => {
 
 t.test('what no report can say where its status is refused is a trouble of the leader', async (t) => {
   let isRefused = true
-  const { engine, clock } = await setUp(
-    t,
-    true,
-    () => true,
-    0,
-    ({ method, path }) => isRefused && method === 'PATCH' && path.endsWith(`/nodereports/${own.name}/status`),
-  )
+  const { engine, clock } = await setUp(t, {
+    refuses: ({ method, path }) =>
+      isRefused && method === 'PATCH' && path.endsWith(`/nodereports/${own.name}/status`),
+  })
   const said = () => engine.troubles().filter(({ key }) => key === 'unwritten reports')
   await clock.turn(2_000)
   t.match(said(), [
@@ -210,4 +226,20 @@ t.test('what no report can say where its status is refused is a trouble of the l
   isRefused = false
   await clock.turn(600_000)
   t.same(said(), [])
+})
+
+t.test('what stops a leader stands among its troubles, with what it does not follow meanwhile', async (t) => {
+  const held = await setUp(t, { interlock: { state: 'held', message: 'stop the CPI' } })
+  await held.clock.turn(1_000)
+  t.match(held.engine.troubles(), [{ key: 'interlock', message: 'stop the CPI', stops: 'all' }])
+  for (const reason of ['CertificateNotTrusted', 'InvalidLogin', 'Unavailable'] as const) {
+    const failure = { vCenter: 'vc1', reason, message: 'as ann@vsphere.local at 10.0.0.1' }
+    const { engine } = await setUp(t, { failure })
+    const [trouble] = engine.troubles().filter(({ stops }) => stops !== undefined)
+    t.match(trouble, {
+      message: `: ${reason}: as ann@vsphere.local at 10.0.0.1`,
+      stops: { vCenter: /./ },
+    })
+    t.notMatch(trouble?.text, /ann|10\.0/, 'whoever may read /readyz is told neither users nor addresses')
+  }
 })
