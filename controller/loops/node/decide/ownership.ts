@@ -60,7 +60,7 @@ export function judgeOwnership({ node, report, rivals, settings, now }: NodeFact
         'NoReport',
         isWindows(node)
           ? `no agent reports from this Node, and the configuration requires one: ${addAgent(node)}`
-          : `no NodeReport named ${node.name}; check that rollcall-agent runs on the node and what it logs, restart it if the Node was registered again, or delete the Node if its machine is gone; if no agent can run there, exempt the Node ("identity.exempt")`,
+          : `no NodeReport named ${node.name}; check that rollcall-agent runs on the node and what it logs, restart it if the Node was registered again, or delete the Node if its machine is gone; if there is no agent, ${addAgent(node)}`,
       ),
       saidIn: graceLeft(node, now),
     }
