@@ -22,6 +22,7 @@ host = nsx.example.com
 secret-name = nsx
 secret-namespace = kube-system
 [LoadBalancer]
+size = SMALL
 lb-service-id = 4711
 snat-disabled = true
 [LoadBalancerClass "public"]
@@ -64,6 +65,14 @@ t.test('the cluster name, and a tier-1 gateway', async (t) => {
   t.equal(warnings({ file: INI }).length, 2, 'a service of its own is not deleted')
   const env = [{ name: 'NSXT_SECRET_NAME', value: 'nsx' }]
   t.ok(warnings({ changes: { env } }).some((line) => line.includes('nsxt.secretName')))
+})
+
+t.test('a load balancer without a size serves nothing', async (t) => {
+  t.match(
+    warnings({ file: YAML.replace('  size: SMALL\n', '') })[0],
+    /^services: without loadBalancer\.size .* serves no/,
+  )
+  t.notMatch(warnings().join(), 'loadBalancer.size')
 })
 
 t.test('what it ignores in Services', async (t) => {

@@ -28,6 +28,7 @@ export interface NSXWarning {
 interface NSXSettings {
   readonly secret: boolean
   readonly balances: boolean
+  readonly size: string
   /** The gateway whose load balancer service the CPI makes itself; undefined where the file names a service. */
   readonly tier1: string | undefined
   readonly snat: boolean
@@ -47,6 +48,7 @@ export function readNSX(text: string): NSXSettings {
         (key) => balancer(key) !== '',
       ) ||
       (classes?.kind === 'map' && classes.entries.length > 0),
+    size: balancer('size'),
     tier1: balancer('lbServiceId') === '' ? balancer('tier1GatewayPath') || undefined : undefined,
     snat: !/^(true|1|t|yes|on)$/i.test(balancer('snatDisabled')),
     routes: of('route')('routerPath') !== '',
@@ -77,6 +79,11 @@ export function warnOfNSX(
     return names.length === 0 ? [] : [`Services ${what}: ${counted(names)}; ${then}`]
   }
   const ofServices = [
+    ...(settings.size === ''
+      ? [
+          'without loadBalancer.size the CPI serves no Service, and says so in a warning of its log alone; write it, as SMALL',
+        ]
+      : []),
     shared(flags.clusterName),
     ...(settings.secret || variables.has('NSXT_SECRET_NAME')
       ? [
