@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,10 +7,10 @@ import { until } from '../fixtures/until.ts'
 
 /** The path of a Chromium; undefined where there is none. */
 export function findChromium(): string | undefined {
-  for (const name of ['chromium', 'chromium-browser', 'google-chrome'])
-    try {
-      return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim()
-    } catch {}
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    const { status, stdout } = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' })
+    if (status === 0) return stdout.trim()
+  }
   return undefined
 }
 

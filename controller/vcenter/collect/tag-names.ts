@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { eachOf } from '../../lib/tasks.ts'
 import { isLabelValue, nearestLabelValue } from '../../types/label-value.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
-import { isRESTRefusal, type RESTClient, type RESTError } from '../session/rest.ts'
+import type { RESTClient } from '../session/rest.ts'
+import { isRESTRefusal, type RESTError } from '../session/rest-error.ts'
 import { VCenterError } from '../wire/errors.ts'
 
 /**

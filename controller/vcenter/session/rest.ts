@@ -1,12 +1,12 @@
 /** A client for vCenter's REST interface, the older or the newer one, with a session that is created when first needed. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
-import type { FailureReason } from '../../types/reasons.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
 import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
+import { isAnswerLost, isNotFound, RESTError } from './rest-error.ts'
 import { API, isSessionID, REST, type RestInterface, SESSION_HEADER, sessionIn } from './rest-interfaces.ts'
 
 export interface RESTClient {
@@ -291,33 +291,6 @@ async function finds(call: Promise<unknown>): Promise<boolean | undefined> {
 /** Two thousand objects with a few tags each stay under it. */
 const MAX_BYTES = 8 << 20
 
-const REASON_OF: Readonly<Record<number, FailureReason>> = {
-  401: 'SessionLost',
-  403: 'NoPermission',
-  504: 'TimedOut',
-}
-
-/** An answer with a status other than 2xx. */
-export class RESTError extends VCenterError {
-  readonly status: number
-
-  constructor(server: string, resource: string, status: number) {
-    super(REASON_OF[status] ?? 'Unavailable', `${server} answers to ${resource} with HTTP status ${status}`)
-    this.name = 'RESTError'
-    this.status = status
-  }
-}
-
-/** Whether the error is about the requested objects or tags, not about the state of vCenter. */
-export function isRESTRefusal(error: unknown): error is RESTError {
-  return (
-    error instanceof RESTError &&
-    error.status >= 400 &&
-    error.status < 500 &&
-    ![401, 408, 429].includes(error.status)
-  )
-}
-
 export interface RESTCall {
   readonly method: 'GET' | 'POST'
   /** As `tagging/tag`, without identifiers; also used in metrics and messages. */
@@ -329,19 +302,6 @@ export interface RESTCall {
   /** Milliseconds; that of a small call by default. */
   readonly deadline?: number
   readonly signal: AbortSignal
-}
-
-/** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */
-function isAnswerLost(error: unknown): boolean {
-  if (error instanceof RESTError) return error.status === 502 || error.status === 504
-  return (
-    error instanceof VCenterError && ['TimedOut', 'Unreachable', 'MalformedAnswer'].includes(error.reason)
-  )
-}
-
-/** Whether the object is missing, or the whole interface. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof RESTError && error.status === 404
 }
 
 async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {
