@@ -228,7 +228,7 @@ t.test('what no report can say where its status is refused is a trouble of the l
   t.same(said(), [])
 })
 
-t.test('what stops a leader stands among its troubles, with what it does not follow meanwhile', async (t) => {
+t.test('what stops a leader is one of its troubles, with what it does not follow meanwhile', async (t) => {
   const held = await setUp(t, { interlock: { state: 'held', message: 'stop the CPI' } })
   await held.clock.turn(1_000)
   t.match(held.engine.troubles(), [{ key: 'interlock', message: 'stop the CPI', stops: 'all' }])
@@ -240,6 +240,6 @@ t.test('what stops a leader stands among its troubles, with what it does not fol
       message: `: ${reason}: as ann@vsphere.local at 10.0.0.1`,
       stops: { vCenter: /./ },
     })
-    t.notMatch(trouble?.text, /ann|10\.0/, 'whoever may read /readyz is told neither users nor addresses')
+    t.notMatch(trouble?.text, /ann|10\.0/, '/readyz names neither users nor addresses')
   }
 })

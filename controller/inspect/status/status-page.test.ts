@@ -126,7 +126,7 @@ t.test('names of strangers stay text, and cannot turn the writing around', async
     },
   })
   t.notMatch(page, /<script|[\u202a-\u202e\u2066-\u2069]/)
-  // What is left of it stands between tags that are ours.
+  // What is left of it is between tags that are ours.
   t.strictSame(
     [...new Set([...page.matchAll(/<\/?([a-z0-9]+)/g)].map(([, tag]) => tag))].sort(),
     [...OURS].sort(),

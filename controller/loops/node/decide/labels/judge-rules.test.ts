@@ -91,7 +91,7 @@ t.test('a running Node follows, by what Rollcall wrote', async (t) => {
   )
 })
 
-t.test('what others wrote stays, and is told', async (t) => {
+t.test('what others wrote stays, and the condition says so', async (t) => {
   const persons = judged({ of: running({ [RACK]: 'mine' }, `${RACK}=r0`) })
   t.match(persons, {
     rack: undefined,
@@ -160,7 +160,7 @@ t.test('an absence counts once all was read twice since it was first seen', asyn
   t.match(recorded, { other: null, record: `${OTHER}=` }, 'and may come again')
 })
 
-t.test('what cannot be read, or may be several, changes nothing and is told', async (t) => {
+t.test('what cannot be read, or may be several, changes nothing, and the condition says so', async (t) => {
   const of = running({ [RACK]: 'r1' }, `${RACK}=r1`)
   const attribute = rule({ from: { kind: 'attribute', name: 'Rack' } })
   const attributed = (values: readonly string[] | string) =>
