@@ -248,6 +248,18 @@ t.test('of several requests of a Node the newest counts', async (t) => {
   t.match(written()[0], { path: `${PATH}/csr-3/approval` })
 })
 
+t.test('one of the same second that is not right changes nothing of what was approved', async (t) => {
+  const { loop, clock, written } = await setUp(t, {
+    requests: [requestOf('csr-1', 'worker-1', [dns('')]), requestOf('csr-2', 'worker-1')],
+  })
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  await clock.turn(1_000)
+  loop.add('worker-1')
+  await clock.turn(1_000)
+  t.equal(written().length, 1)
+  t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'True', message: /^csr-2: / } })
+})
+
 t.test('a Node that asks again and again gets few certificates', async (t) => {
   const requests = Array.from({ length: 20 }, (_, i) => requestOf(`csr-${i}`, 'worker-1'))
   const { loop, clock, written } = await setUp(t, { requests })
