@@ -90,7 +90,9 @@ async function setUp(t: Test, { requests, nodes = ['worker-1'], answer, mayList 
   })
   await clock.turn(10)
   const written = () => sent.flatMap(({ method, path, body }) => (method === 'PATCH' ? [{ path, body }] : []))
-  return { loop, clock, known, judged, enqueued, written, sent }
+  const create = (body: object) =>
+    client.request({ method: 'POST', path: PATH, body, signal: new AbortController().signal })
+  return { loop, clock, known, judged, enqueued, written, sent, create }
 }
 
 t.test('where it is off there is no loop', async (t) => {
@@ -258,6 +260,16 @@ t.test('one of the same second that is not right changes nothing of what was app
   await clock.turn(1_000)
   t.equal(written().length, 1)
   t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'True', message: /^csr-2: / } })
+})
+
+t.test('one of the same second that comes after a decision is told why it waits', async (t) => {
+  const { loop, clock, written, create } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  await clock.turn(1_000)
+  await create(requestOf('csr-2', 'worker-1', [dns('')]))
+  await clock.turn(1_000)
+  t.equal(written().length, 1)
+  t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'False', message: /^csr-2: / } })
 })
 
 t.test('a Node that asks again and again gets few certificates', async (t) => {

@@ -104,12 +104,13 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
   const verified = new Map<string, VerifiedNode>()
   const holders = createReverseIndex()
   const open = createMultimap()
-  /** By request, monotonic. */
-  const seenAt = new Map<string, number>()
+  /** By request: when it was seen first, monotonic, and as which of all. */
+  const seen = new Map<string, { readonly at: number; readonly order: number }>()
+  let orders = 0
   /** What was said last, and of which Node. */
   const said = new Map<string, { readonly uid: string | undefined; readonly value: ConditionValue }>()
-  /** When the last request of each Node was made that was approved or denied. */
-  const decided = new Map<string, string>()
+  /** The last request of each Node that was approved or denied: when it was made, and as which it was seen. */
+  const decided = new Map<string, { readonly createdAt: string; readonly order: number }>()
   const everybody = createTokenBuckets(RATE)
   const each = createTokenBuckets(RATE_OF_NODE)
   let failure: unknown
@@ -129,13 +130,13 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     onChange(name, current, previous) {
       const node = nodeOf((current ?? previous)?.username ?? '')
       if (current !== undefined) {
-        if (previous === undefined) seenAt.set(name, clock.monotonic())
+        if (previous === undefined) seen.set(name, { at: clock.monotonic(), order: ++orders })
         open.add(node, name)
         queue.add(node)
         return
       }
       open.delete(node, name)
-      seenAt.delete(name)
+      seen.delete(name)
       if (!open.has(node)) forgetIfGone(node)
     },
     onFailing(error) {
@@ -157,7 +158,8 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     let newest: CertificateRequest | undefined
     for (const name of open.get(node)) {
       const one = requests.get(name)
-      if (one !== undefined && one.createdAt >= (newest?.createdAt ?? decided.get(node) ?? '')) newest = one
+      if (one !== undefined && one.createdAt >= (newest?.createdAt ?? decided.get(node)?.createdAt ?? ''))
+        newest = one
     }
     return newest
   }
@@ -186,10 +188,12 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     if (request === undefined) return 'done'
     const [node, now] = [nodes.get(name), clock.now()]
     const judgment = judgeRequest({ request, node, verified: verified.get(name), holderOf, settings, now })
-    const age = clock.monotonic() - (seenAt.get(request.name) ?? -Infinity)
+    const { at, order } = seen.get(request.name) ?? { at: -Infinity, order: 0 }
+    const age = clock.monotonic() - at
     if (judgment.verdict === 'wait') {
-      // Which of one second is the last one nobody knows; what was said of the one that was decided on stays.
-      if (request.createdAt === decided.get(name)) return 'done'
+      const last = decided.get(name)
+      // Of one second, the one seen later is the newer one; what is said of the newer one stays.
+      if (request.createdAt === last?.createdAt && order < last.order) return 'done'
       if (node !== undefined && verified.get(name)?.nodeUID !== node.uid && age < UNDECIDED)
         return { requeueAfter: UNDECIDED - age }
       say(request, judgment)
@@ -216,7 +220,7 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     }
     // The watch may show it later.
     open.delete(name, request.name)
-    decided.set(name, request.createdAt)
+    decided.set(name, { createdAt: request.createdAt, order })
     say(request, judgment)
     return 'done'
   }
