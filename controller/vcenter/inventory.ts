@@ -113,7 +113,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     clock,
     instanceUUID: () => instanceUUID,
     failure: health.latest,
-    onProvability: () => onChange(store.followed()),
+    onProvability: onChange,
   })
 
   async function run(signal: AbortSignal): Promise<void> {

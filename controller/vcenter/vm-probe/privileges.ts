@@ -4,7 +4,7 @@
  */
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
 import type { Proof } from '../../types/vcenter-probe.ts'
-import { bindingParents } from '../../types/virtual-machine.ts'
+import { bindingParents, type VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VMStore } from '../cache/vm-store.ts'
 import { callWithoutRefused } from '../collect/refusals.ts'
 import { isGone, malformed, namesObject } from '../wire/errors.ts'
@@ -176,8 +176,8 @@ export function createProvability(options: {
   readonly vCenter: string
   readonly store: VMStore
   readonly memory: Pick<CanaryMemory, 'add'>
-  /** Called when a result is new or has changed. */
-  readonly onChange: () => void
+  /** Called when a result is new or has changed, with the followed UUIDs that it concerns. */
+  readonly onChange: (uuids: ReadonlySet<string>) => void
 }): Provability {
   const { vCenter, store, memory, onChange } = options
   let known: Known | undefined
@@ -196,6 +196,18 @@ export function createProvability(options: {
     return distinct
   }
 
+  /** The followed UUIDs with a VM below one of these objects. */
+  function below(keys: ReadonlySet<string>): ReadonlySet<string> {
+    const isBelow = ({ ancestry }: VirtualMachine) =>
+      ancestry !== undefined && bindingParents(ancestry).some((parent) => keys.has(keyOfParent(parent)))
+    return new Set(
+      [...store.followed()].filter((uuid) => {
+        const answer = store.lookup(uuid)
+        return answer.state === 'answered' && answer.vms.some(isBelow)
+      }),
+    )
+  }
+
   function worst({ privileges: { proofs } }: Known, keys: Iterable<string>): Proof | undefined {
     for (const key of keys) {
       const proof = proofs.get(key)
@@ -209,12 +221,14 @@ export function createProvability(options: {
       const { instanceUUID } = client.content
       const before = known?.vCenterInstanceUUID === instanceUUID ? known : undefined
       const asked = objects(before)
-      const isNew = [...asked.keys()].some((key) => before?.asked.has(key) !== true)
-      if (!inFull && before !== undefined && !isNew) return
+      const fresh = new Set([...asked.keys()].filter((key) => before?.asked.has(key) !== true))
+      if (!inFull && before !== undefined && fresh.size === 0) return
       const privileges = await askPrivileges(client, vCenter, [...asked.values()], before?.privileges)
       const root = keyOfParent(rootOf(client.content))
       known = { vCenterInstanceUUID: instanceUUID, root, asked, privileges }
-      if (before === undefined || isNew || String(failing(before)) !== String(failing(known))) onChange()
+      if (before === undefined || String(failing(before)) !== String(failing(known)))
+        onChange(store.followed())
+      else if (fresh.size > 0) onChange(below(fresh))
     },
     async sampleOthers(client) {
       if (followedVMs(store).length > 1) return

@@ -50,8 +50,8 @@ export function createProber(options: {
   readonly instanceUUID: () => string
   /** Why it does not answer at this moment. */
   readonly failure: () => VCenterFailure | undefined
-  /** Called when the result of {@link Prober.provable} has changed. */
-  readonly onProvability: () => void
+  /** Called when the result of {@link Prober.provable} has changed, with the followed UUIDs that it concerns. */
+  readonly onProvability: (uuids: ReadonlySet<string>) => void
 }): Prober {
   const { vCenter, server, store, timings, clock, instanceUUID, failure, onProvability } = options
   let period: Period | undefined

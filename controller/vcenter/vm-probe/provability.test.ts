@@ -82,6 +82,25 @@ t.test('what is asked for the first time is told as well', async (t) => {
   )
 })
 
+t.test('an object above one VM that is asked for the first time is told to nobody else', async (t) => {
+  const lab = await openLab(t, { categories: {} })
+  const { vCenter, inventory, changes } = lab
+  const [vm, other] = [await vmAt(lab, 0), await vmAt(lab, 1)]
+  inventory.follow(other.uuid)
+  const [seen] = await answered(lab, other.uuid)
+  const above = seen?.ancestry === undefined ? [] : bindingParents(seen.ancestry)
+  await until('an answer', () => inventory.provable(above)?.state === 'proven')
+  await vCenter.govc('folder.create', '/DC0/vm/workers')
+  await vCenter.move({ vm: vm.ref, folder: '/DC0/vm/workers' })
+  const within = (await bind(lab, vm, '/DC0/vm/workers')).parents ?? []
+  const told = changes.length
+  inventory.follow(vm.uuid)
+  await until('an answer', () => inventory.provable(within)?.state === 'proven')
+  const since = changes.slice(told)
+  t.ok(since.some((uuids) => uuids.has(vm.uuid)))
+  t.notOk(since.some((uuids) => uuids.has(other.uuid)))
+})
+
 t.test('one folder that may not be read says nothing of the others', async (t) => {
   const lab = await openLab(t, { categories: {} })
   const { vCenter, inventory } = lab

@@ -60,7 +60,9 @@ function doubtOf(
   vms: readonly VirtualMachine[],
 ): string {
   const { digest } = spec.claim
-  const isCopied = digest !== undefined && !shows(vm, digest) && vms.some((each) => shows(each, digest))
+  // Most machines have one VM, of which nothing need be computed.
+  const isCopied =
+    vms.length > 1 && digest !== undefined && !shows(vm, digest) && vms.some((each) => shows(each, digest))
   const doubts = [...doubtedMACs(vm, spec, bound, vms), ...(isCopied ? [digest] : [])]
   if (doubts.length === 0 || vm.connectionState === 'connected') return doubts.join(' ')
   // Of a VM on a host that does not answer, vCenter says what it knew before: it is read once more when it answers.
