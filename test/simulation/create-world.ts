@@ -2,6 +2,7 @@ import type { DecisionConfig } from '../../controller/config/config.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM } from '../../controller/types/node.ts'
 import { createJudge } from './invariants/judge.ts'
 import { createApiServer, type Write } from './model/api-server.ts'
+import { createCertificates } from './model/certificates.ts'
 import { createConfigFile } from './model/config-file.ts'
 import { type ControllerModelOptions, type ControllerOnlooker, runController } from './model/controller.ts'
 import type { Folder } from './model/machine.ts'
@@ -42,7 +43,11 @@ export function createWorld(
     judge.onWrite(write)
     onlooker?.wrote(write)
   }
-  const api = createApiServer(timeline, onWrite, judge.onRefused)
+  const api = createApiServer(timeline, {
+    onWrite,
+    onRefused: judge.onRefused,
+    onRequestDecided: judge.onRequestDecided,
+  })
   const stop = new AbortController()
   let numbers = 100
   const number = (): number => ++numbers
@@ -108,6 +113,13 @@ export function createWorld(
     random: random.derive('machines'),
     ...population,
   })
+  const certificates = createCertificates({
+    api,
+    machines: machines.all,
+    timeline,
+    random: random.derive('serving certificates'),
+    bootstrap: settings.certificates.approve,
+  })
   const processes: Process[] = []
   const configFile = createConfigFile({
     settings,
@@ -154,6 +166,7 @@ export function createWorld(
     vCenters,
     clones,
     machines,
+    certificates,
     processes,
     judge,
     leader: () => processes.find(({ name }) => name === api.holder.identity),
@@ -181,6 +194,7 @@ export function createWorld(
   startReplica(1, 1)
   const tick = (): void => {
     machines.kubelets.tick()
+    certificates.tick()
     judge.look()
     timeline.after(TICK, 'heartbeats', tick)
   }

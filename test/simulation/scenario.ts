@@ -1,6 +1,6 @@
 /** Fixed scenes: a small world, what happens in it at which time, and what must follow. The judge of all runs looks on. */
 import t, { type Test } from 'tap'
-import type { DecisionConfig, LifecycleConfig } from '../../controller/config/config.ts'
+import type { CertificatesConfig, DecisionConfig, LifecycleConfig } from '../../controller/config/config.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
 import type { Population } from './population.ts'
 import { createRecord } from './record.ts'
@@ -16,6 +16,8 @@ export interface Setting<Name extends string> {
   readonly labels?: DecisionConfig['labels']
   /** None by default. */
   readonly labelRules?: DecisionConfig['labelRules']
+  /** What differs from the defaults, by which no certificate is approved. */
+  readonly certificates?: Partial<CertificatesConfig>
   /** What the second vCenter has; there is none by default. */
   readonly second?: Population['second']
   /** Milliseconds between the reports of an agent that has nothing new to say. */
@@ -41,6 +43,7 @@ export function scenario<const Name extends string>(
     lifecycle,
     labels = NO_LABELS,
     labelRules = [],
+    certificates,
     second = 'none',
     refresh = 600_000,
   }: Setting<Name>,
@@ -51,6 +54,7 @@ export function scenario<const Name extends string>(
     labels,
     labelRules,
     ipFamilies: {},
+    certificates: { ...SETTINGS.certificates, ...certificates },
     lifecycle: { ...SETTINGS.lifecycle, ...lifecycle },
   }
   void t.test(name, async (t) => {

@@ -1,4 +1,4 @@
-import type { DecisionConfig, LabelRule } from '../../controller/config/config.ts'
+import type { CertificatesConfig, DecisionConfig, LabelRule } from '../../controller/config/config.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
 import { CATEGORIES, RACK } from './model/rest.ts'
 import type { Random } from './random.ts'
@@ -49,7 +49,20 @@ export function drawSettings(random: Random): DecisionConfig {
     },
     initialization: { on: true, labels: {} },
     nodes: SETTINGS.nodes,
-    certificates: SETTINGS.certificates,
+    certificates: drawCertificates(random.derive('certificates')),
     ipFamilies: {},
+  }
+}
+
+/** All addresses of the world's machines are in one of these, apart from some that nobody was given. */
+export const NETWORK = '10.0.0.0/16'
+
+function drawCertificates(random: Random): CertificatesConfig {
+  return {
+    approve: random.chance(0.5),
+    require: random.chance(0.8) ? 'proven' : 'reported',
+    networks: [NETWORK],
+    exclude: random.chance(0.3) ? [`10.0.0.${1 + random.below(8)}/32`] : [],
+    domains: random.chance(0.3) ? ['example.com'] : [],
   }
 }

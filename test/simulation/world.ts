@@ -1,6 +1,7 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
 import type { Judge } from './invariants/promises.ts'
 import type { ApiServer } from './model/api-server.ts'
+import type { Certificates } from './model/certificates.ts'
 import type { ConfigFile } from './model/config-file.ts'
 import type { Machine } from './model/machine.ts'
 import type { Machines } from './model/machines.ts'
@@ -21,6 +22,7 @@ export interface World {
   /** Copies of their appliances that were ever configured beside them, the newest last. */
   readonly clones: readonly VCenterModel[]
   readonly machines: Machines
+  readonly certificates: Certificates
   /** The replicas that run, or would. */
   readonly processes: readonly Process[]
   readonly judge: Judge

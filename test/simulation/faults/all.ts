@@ -1,4 +1,5 @@
 import { FAULTS_AT_DECISION } from './at-decision.ts'
+import { CERTIFICATE_FAULTS } from './certificates.ts'
 import { CLONE_FAULTS } from './clones.ts'
 import { CLUSTER_FAULTS } from './cluster.ts'
 import type { Fault, Faults } from './fault.ts'
@@ -17,6 +18,7 @@ const ALL: Faults = {
   ...TENANT_FAULTS,
   ...CLONE_FAULTS,
   ...NODE_FAULTS,
+  ...CERTIFICATE_FAULTS,
 }
 
 export const KINDS: readonly string[] = Object.keys(ALL)

@@ -336,6 +336,30 @@ const SHARED: readonly (readonly Ingredient[])[] = [
   [{ kind: 'provider-id-malformed' }, gone],
 ]
 
+/** Who asks for serving certificates while something happens to the Node. */
+const CERTIFICATES: readonly (readonly Ingredient[])[] = [
+  ...['asks-for-anothers', 'asks-for-nobodys', 'stranger-asks', 'asks-in-flood'].flatMap((kind) => [
+    [{ kind }],
+    [{ kind }, { kind: 'replica-killed', at: 0.3 }],
+    [{ kind }, { kind: 'recreated-under-same-name', at: 0.1 }],
+    [{ kind }, { kind: 'powered-off', at: 0.2, until: 0.7 }],
+  ]),
+  [{ kind: 'asks-for-anothers' }, { kind: 'replaced-at-its-address', at: 0.1 }],
+  [{ kind: 'asks-for-anothers' }, { kind: 'two-at-one-address' }],
+  [{ kind: 'asks-for-anothers' }, { kind: 'address-squatted' }],
+  [{ kind: 'asks-for-nobodys' }, { kind: 'vm-moved-to-other-vcenter', at: 0.1 }],
+  [{ kind: 'asks-in-flood' }, { kind: 'node-deleted-with-finalizer', at: 0.1 }],
+  [{ kind: 'asks-in-flood' }, { kind: 'vcenter-down', at: 0.1, until: 0.7 }],
+  ...['registers-anew-after-asking', 'stops-after-asking'].flatMap((kind) => [
+    [{ kind }],
+    [{ kind }, { kind: 'replica-killed', at: 0.01 }],
+    [{ kind }, { kind: 'watch-late' }],
+    [{ kind }, { kind: 'tenant-has-read' }],
+  ]),
+  [{ kind: 'requests-unlistable' }, { kind: 'rolling-replacement', at: 0.1 }],
+  [{ kind: 'approvals-refused' }, { kind: 'rolling-replacement', at: 0.1 }],
+]
+
 /** What people do to machines that makes a Node another VM, each alone: it needs nobody. */
 const MOVES: readonly (readonly Ingredient[])[] = [
   [{ kind: 'failed-over' }],
@@ -407,11 +431,19 @@ const LONELY: readonly (readonly Ingredient[])[] = [
 
 /** Those for small vCenters as often as all others of some kind. */
 const ALL: readonly Recipe[] = [
-  ...[...ANYWHERE, ...TENANTS, ...MOVES, ...CLONES, ...NODES, ...NAMES, ...ENTRIES, ...SHARED].map(
-    (faults) => ({
-      faults,
-    }),
-  ),
+  ...[
+    ...ANYWHERE,
+    ...TENANTS,
+    ...MOVES,
+    ...CLONES,
+    ...NODES,
+    ...NAMES,
+    ...ENTRIES,
+    ...SHARED,
+    ...CERTIFICATES,
+  ].map((faults) => ({
+    faults,
+  })),
   ...RARE.flatMap((faults) => [{ faults }, { faults }, { faults }]),
   ...SMALL.flatMap((faults) => [
     { faults, small: true },

@@ -52,7 +52,9 @@ export function createHearing(world: () => World): Hearing {
     const { vCenter } = vm
     const key = `${by} ${vCenter.name}`
     const muted = world().timeline.now - (mutedAt.get(key) ?? Number.NEGATIVE_INFINITY) <= LATELY
-    if (!vCenter.isVisible(vm) || !canAsk(by, vCenter) || muted) return undefined
+    // One of which the account may not read what is essential is as good as not shown.
+    const isShown = vCenter.isVisible(vm) && !vCenter.reticent.has(vm.moref)
+    if (!isShown || !canAsk(by, vCenter) || muted) return undefined
     return heard.get(key)?.vms.get(vm)
   }
 

@@ -6,6 +6,7 @@ import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood } from './addresses.ts'
 import { isLeftBehind, judgeBound } from './binding.ts'
+import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 import { judgeToldTopology } from './topology.ts'
 
@@ -37,6 +38,7 @@ export function judgeTheEnd(world: World): void {
       if (!taken) judgeGone(world, node, status)
     } else judgeTaint(world, node, machine, status)
     for (const each of machines) judgeInitialized(world, node, each)
+    if (machines.length === 1) judgeServing(world, node, machine, status)
     judgeBound(world, node, status)
     judgeBrakeLeft(world, name, machines, status)
     judgeProvable(world, name, status)

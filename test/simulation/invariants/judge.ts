@@ -11,6 +11,7 @@ import { createAddressJudge } from './addresses.ts'
 import { entryOf } from './binding.ts'
 import { isMeant } from './brake.ts'
 import { createBystanderJudge } from './bystanders.ts'
+import { createCertificateJudge } from './certificates.ts'
 import { isUnseeable, judgeDeletion } from './deletion.ts'
 import { createHearing } from './hearing.ts'
 import { createLabelJudge } from './labels.ts'
@@ -53,6 +54,7 @@ export function createJudge(world: () => World): Judge {
   const bystanders = createBystanderJudge()
   const service = createServiceJudge()
   const labels = createLabelJudge()
+  const certificates = createCertificateJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
     world().timeline.note(`VIOLATION of ${promise}: ${what}`)
@@ -192,6 +194,7 @@ export function createJudge(world: () => World): Judge {
       bystanders(world())
       service.look(world())
       labels.look(world())
+      certificates.look(world())
     },
     asked(process, nodeName) {
       more(probes, nodeName)
@@ -243,6 +246,9 @@ export function createJudge(world: () => World): Judge {
       judge.refusals.set(nodeName, [...lately, now])
       if (lately.length >= MOST_REFUSALS)
         violate('no endless trying', `the deletion of ${nodeName} was refused ${lately.length + 1} times`)
+    },
+    onRequestDecided(request, by) {
+      certificates.decided(world(), by, request)
     },
     onWrite(write) {
       const { by, what, before, after } = write

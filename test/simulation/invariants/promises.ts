@@ -2,6 +2,7 @@
 import type { Write } from '../model/api-server.ts'
 import type { ControllerWatch } from '../model/controller.ts'
 import type { VM } from '../model/machine.ts'
+import type { StoredRequest } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { Hearing } from './hearing.ts'
@@ -72,6 +73,8 @@ export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knows
   onWrite(write: Write): void
   /** The API server refuses the deletion of a Node. */
   onRefused(nodeName: string): void
+  /** A controller has approved or denied a request for a certificate. */
+  onRequestDecided(request: StoredRequest, by: string): void
   violate(promise: string, what: string): void
   /** Called when the probe of a Node's VM begins. */
   readonly onProbe: Set<(nodeName: string) => void>

@@ -3,8 +3,16 @@ import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
+import { REQUESTS } from '../../../controller/loops/certificates/loop.ts'
 import type { Timeline } from '../timeline.ts'
-import { deleteNode, patchNode, patchNodeStatus, patchReportStatus, type Written } from './api-writes.ts'
+import {
+  decideRequest,
+  deleteNode,
+  patchNode,
+  patchNodeStatus,
+  patchReportStatus,
+  type Written,
+} from './api-writes.ts'
 import {
   deletedAt,
   isDeparting,
@@ -12,14 +20,24 @@ import {
   NewReport,
   type StoredNode,
   type StoredReport,
+  type StoredRequest,
 } from './objects.ts'
 import { wallTime } from './process.ts'
 
-export type ResourceName = 'nodes' | 'reports' | 'csiNodes'
-export type Stored = StoredNode | StoredReport
+export type ResourceName = 'nodes' | 'reports' | 'csiNodes' | 'requests'
+export type Stored = StoredNode | StoredReport | StoredRequest
 
 /** A write by a controller, as the API server took it. */
 export type Write = Written & { readonly by: string }
+
+/** Told of what controllers do. */
+export interface ApiServerWatch {
+  onWrite(write: Write): void
+  /** The deletion of a Node is refused. */
+  onRefused(nodeName: string): void
+  /** A request for a certificate is approved or denied. */
+  onRequestDecided(request: StoredRequest, by: string): void
+}
 
 /** A change of an object, as a watch tells of it. */
 export interface StoredChange {
@@ -46,6 +64,7 @@ export interface ApiServer {
   readonly reports: ReadonlyMap<string, StoredReport>
   /** There is no CSI driver in this world. */
   readonly csiNodes: ReadonlyMap<string, never>
+  readonly requests: ReadonlyMap<string, StoredRequest>
   /** Who holds the Lease, and since when; empty for nobody. */
   readonly holder: { readonly identity: string; readonly since: number }
   /** When each kubelet has renewed its Lease, by the name of its Node; true time. */
@@ -58,6 +77,8 @@ export interface ApiServer {
   volumesChangedAt: number
   /** Whether an admission webhook refuses deletions. */
   deletionsRefused: boolean
+  /** What the controller may not do with requests for certificates. */
+  requestsRefused: 'list' | 'approval' | undefined
   /** Of the Nodes whose writes cost too much, by name. */
   readonly burdens: Map<string, Burden>
   /** When a write of a Node was last denied for that, by name. */
@@ -77,6 +98,7 @@ export interface ApiServer {
   /** Writes of others than the controllers. Undefined deletes, and waits for finalizers. */
   putNode(name: string, node: StoredNode | undefined): void
   putReport(name: string, report: StoredReport | undefined): void
+  putRequest(name: string, request: StoredRequest | undefined): void
   /**
    * Tells of the changes of a kind after a version, those before now at once.
    *
@@ -91,6 +113,7 @@ const LISTS: Readonly<Record<string, ResourceName>> = {
   '/api/v1/nodes': 'nodes',
   [`/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`]: 'reports',
   '/apis/storage.k8s.io/v1/csinodes': 'csiNodes',
+  [REQUESTS]: 'requests',
 }
 
 /** The kind of object whose collection this is. */
@@ -107,17 +130,18 @@ const KUBELET_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/
 
 export function createApiServer(
   timeline: Timeline,
-  onWrite: (write: Write) => void,
-  onRefused: (nodeName: string) => void,
+  { onWrite, onRefused, onRequestDecided }: ApiServerWatch,
 ): ApiServer {
   const nodes = new Map<string, StoredNode>()
   const reports = new Map<string, StoredReport>()
+  const requests = new Map<string, StoredRequest>()
   const watchers = {
     nodes: new Set<(change: StoredChange) => void>(),
     reports: new Set<(change: StoredChange) => void>(),
     csiNodes: new Set<(change: StoredChange) => void>(),
+    requests: new Set<(change: StoredChange) => void>(),
   }
-  const changes: Record<ResourceName, StoredChange[]> = { nodes: [], reports: [], csiNodes: [] }
+  const changes: Record<ResourceName, StoredChange[]> = { nodes: [], reports: [], csiNodes: [], requests: [] }
   const deniedAt = new Map<string, number>()
   let version = 1000
   let lease: v.InferOutput<typeof LeaseBody> | undefined
@@ -162,6 +186,22 @@ export function createApiServer(
 
   function putReport(name: string, report: StoredReport | undefined): void {
     store('reports', reports, name, report)
+  }
+
+  function putRequest(name: string, request: StoredRequest | undefined): void {
+    store('requests', requests, name, request)
+  }
+
+  function approve(path: string, body: unknown, by: string): unknown {
+    const name = path.slice(REQUESTS.length + 1, -'/approval'.length)
+    const before = requests.get(name)
+    if (before === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
+    if (self.requestsRefused === 'approval')
+      throw new ApiError('a policy denied the request', { status: 403, reason: 'Forbidden' })
+    const decided = decideRequest(before, body)
+    putRequest(name, decided)
+    onRequestDecided(decided, by)
+    return requests.get(name)
   }
 
   function written(by: string, write: Written): unknown {
@@ -226,7 +266,13 @@ export function createApiServer(
   }
 
   function list(kind: ResourceName): unknown {
+    refuseRequests(kind)
     return { metadata: { resourceVersion: String(version) }, items: [...self[kind].values()] }
+  }
+
+  function refuseRequests(kind: ResourceName): void {
+    if (kind === 'requests' && self.requestsRefused === 'list')
+      throw new ApiError('forbidden', { status: 403, reason: 'Forbidden' })
   }
 
   function listAttachments(): unknown {
@@ -241,6 +287,7 @@ export function createApiServer(
     nodes,
     reports,
     csiNodes: new Map<string, never>(),
+    requests,
     get holder() {
       return holder
     },
@@ -249,6 +296,7 @@ export function createApiServer(
     volumesRefused: false,
     volumesChangedAt: 0,
     deletionsRefused: false,
+    requestsRefused: undefined,
     burdens: new Map(),
     deniedAt,
     away: false,
@@ -274,6 +322,7 @@ export function createApiServer(
       if (path.startsWith(LEASES) && !path.endsWith(CPI_LEASE)) return writeLease(request)
       if (path.startsWith(KUBELET_LEASES)) return readHeartbeat(path)
       if (path.endsWith('/volumeattachments')) return listAttachments()
+      if (method === 'PATCH' && path.startsWith(REQUESTS)) return approve(path, body, by)
       // There is no CPI in this world.
       if (path.startsWith(WORKLOADS)) return { metadata: { resourceVersion: String(version) }, items: [] }
       if (method === 'POST' && path.endsWith('/nodereports')) return createReport(body)
@@ -309,7 +358,9 @@ export function createApiServer(
     },
     putNode,
     putReport,
+    putRequest,
     watch(kind, version, changed) {
+      refuseRequests(kind)
       const [oldest] = changes[kind]
       if (changes[kind].length >= REMEMBERED - 1 && oldest !== undefined && oldest.version > version + 1)
         throw new ApiError('too old resource version', { status: 410, reason: 'Expired' })

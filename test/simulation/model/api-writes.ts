@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import {
+  ApprovalPatch,
   DeleteOptions,
   deletedAt,
   type Metadata,
@@ -11,6 +12,7 @@ import {
   StatusPatch,
   type StoredNode,
   type StoredReport,
+  type StoredRequest,
 } from './objects.ts'
 
 /** An object before and after a write; `after` is undefined where it is gone. */
@@ -77,6 +79,15 @@ export function patchReportStatus(before: StoredReport, body: unknown): Written 
   guard(before.metadata, { resourceVersion: version.value })
   // As JSON has it: what is undefined is not there.
   return { what: 'report status', before, after: { ...before, status: JSON.parse(JSON.stringify(value)) } }
+}
+
+/** A merge patch of `/approval`. What was decided on stays so. */
+export function decideRequest(before: StoredRequest, body: unknown): StoredRequest {
+  const { metadata, status } = v.parse(ApprovalPatch, body)
+  guard(before.metadata, metadata)
+  if (before.status.conditions.length > 0)
+    throw new ApiError('a decision stays', { status: 422, reason: 'Invalid' })
+  return { ...before, status: { ...before.status, conditions: status.conditions } }
 }
 
 function guard(metadata: Metadata, { uid, resourceVersion }: Guard): void {

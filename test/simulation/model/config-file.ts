@@ -59,7 +59,7 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
 
   /** JSON is YAML. */
   function text(names: readonly string[], mistakes: object = {}): Uint8Array {
-    const { labels, labelRules, identity, topology, datacenters } = original
+    const { labels, labelRules, identity, topology, datacenters, certificates } = original
     const { absentFor, leaderAge, waitForVolumes, outOfServiceAfter } = written
     const access = { insecureFlag, ...(apart ? {} : { user: 'rollcall', password: 'secret' }) }
     const said = {
@@ -85,6 +85,7 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
         outOfServiceAfter: duration(outOfServiceAfter),
       },
       topology,
+      certificates,
       // Nobody is there.
       nodes: { excludeExternalNetworkSubnetCidr: [`192.0.2.${revision % 256}/32`] },
       ...mistakes,

@@ -47,6 +47,23 @@ export interface StoredReport {
   readonly status: StoredStatus
 }
 
+/** A certificate signing request, of kubelet serving certificates alone: there are no others in this world. */
+export interface StoredRequest {
+  readonly metadata: Metadata & { readonly creationTimestamp: string }
+  readonly spec: {
+    readonly signerName: string
+    readonly request: string
+    readonly username: string
+    readonly groups: readonly string[]
+    readonly extra: Readonly<Record<string, readonly string[]>>
+    readonly usages: readonly string[]
+  }
+  readonly status: {
+    readonly conditions: readonly v.InferOutput<typeof Decision>[]
+    readonly certificate?: string
+  }
+}
+
 const Condition = v.looseObject({
   type: v.string(),
   status: v.string(),
@@ -73,6 +90,13 @@ const Status = v.looseObject({
   conditions: v.optional(v.array(Condition), []),
 })
 export type StoredStatus = v.InferOutput<typeof Status>
+
+const Decision = v.object({
+  type: v.picklist(['Approved', 'Denied']),
+  status: v.literal('True'),
+  reason: v.string(),
+  message: v.string(),
+})
 
 const Guard = { uid: v.optional(v.string()), resourceVersion: v.optional(v.string()) }
 
@@ -108,6 +132,11 @@ export const PatchedNode = v.object({
 export const NodeStatusPatch = v.object({
   metadata: v.object(Guard),
   status: v.object({ addresses: v.array(v.object({ type: v.string(), address: v.string() })) }),
+})
+
+export const ApprovalPatch = v.object({
+  metadata: v.object(Guard),
+  status: v.object({ conditions: v.tuple([Decision]) }),
 })
 
 export const DeleteOptions = v.object({ preconditions: v.optional(v.object(Guard), {}) })

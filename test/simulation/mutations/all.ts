@@ -1,4 +1,5 @@
 import { BRAKE_MUTATIONS } from './brake.ts'
+import { CERTIFICATE_MUTATIONS } from './certificates.ts'
 import { CONFIGURATION_MUTATIONS } from './configuration.ts'
 import { EFFECT_MUTATIONS } from './effects.ts'
 import { IDENTITY_MUTATIONS } from './identity.ts'
@@ -14,6 +15,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...MACHINE_MUTATIONS,
   ...IDENTITY_MUTATIONS,
   ...NODE_MUTATIONS,
+  ...CERTIFICATE_MUTATIONS,
   ...EFFECT_MUTATIONS,
   ...CONFIGURATION_MUTATIONS,
   ...VCENTER_MUTATIONS,

@@ -25,6 +25,33 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'configuration: who works is told of a change',
     ],
   },
+  certificates: {
+    'a request that is not right waits, whatever is wrong': [
+      'certificates: it is for a server alone',
+      'certificates: its common name is whoever asks',
+      'certificates: its organization is that of kubelets alone',
+      "certificates: a name is the Node's",
+      "certificates: an address is the Node's",
+      'certificates: what is denied is of another Node',
+    ],
+    'whoever is no kubelet gets nothing': [
+      'certificates: who asks is in the groups of kubelets alone',
+      'certificates: who asks is not impersonated',
+      'certificates: who asks has shown a client certificate',
+    ],
+    'a Node registers anew between request and approval': ['certificates: it is younger than the Node'],
+    'a VM is off, and runs again': ['certificates: its VM is found and runs'],
+    'a Node that is not proven': ['certificates: the Node has the level that is required'],
+    'names and addresses that are in no certificate, though they are those of a Node': [
+      'certificates: a name of the API server or of a Service is in none',
+      'certificates: an address that is excluded is in none',
+    ],
+    'an address outside of the networks': ['certificates: an address is in the networks of Nodes'],
+    'a flood of right requests': ['certificates: a Node gets few'],
+    'of several requests that wait the newest counts': [
+      'certificates: of several requests of a Node the newest counts',
+    ],
+  },
   destroyed: {
     'its deletion is not wanted': [
       'precondition DeletionOn',
