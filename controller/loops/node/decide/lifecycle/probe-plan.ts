@@ -25,14 +25,21 @@ export function planProbe(
 /** Least time between two probes, milliseconds. */
 const LEAST = 1_000
 
-/** The probe of a VM that is not found while another has its UUID, and when to decide again, milliseconds. */
+/**
+ * The probe of a VM that is not found while another has its UUID, and when to decide again, milliseconds. Where the last one
+ * found that other gone as well, which no vCenter has pushed, it is as of a VM that is missing: sooner again if the machine
+ * has spoken since, which may have been before it was destroyed.
+ */
 export function probeDeparture(
   machines: NodeMachines,
   facts: NodeFacts,
 ): { readonly probePlan: ProbePlan; readonly requeueAfter: number } {
-  const { confirmations, absentFor } = facts.settings.lifecycle
-  const interval = Math.max(LEAST, absentFor / Math.max(1, confirmations - 1))
+  const { node, settings } = facts
+  const { confirmations, absentFor } = settings.lifecycle
+  const most = Math.max(LEAST, absentFor / Math.max(1, confirmations - 1))
   const evidence = evidenceOn(machines, facts)
+  const interval =
+    evidence?.absent === undefined ? most : Math.min(most, probeInterval({ node, evidence, settings }, []))
   const dueIn = evidence === undefined ? 0 : evidence.askedAt + interval - facts.monotonic
   const probePlan = planProbe(machines, facts, { due: dueIn <= 0 })
   return { probePlan, requeueAfter: dueIn <= 0 ? interval : dueIn }
