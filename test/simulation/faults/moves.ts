@@ -75,7 +75,7 @@ const siteLost: Fault = (world, { machine, vCenter }) => {
 }
 
 /** The same VMs in a vCenter that says it is another. */
-function installAnew({ machines, random }: World, vCenter: VCenterModel): void {
+export function installAnew({ machines, random }: World, vCenter: VCenterModel): void {
   vCenter.instanceUUID = random.uuid()
   for (const vm of [...vCenter.vms.values()]) {
     vCenter.unregister(vm)

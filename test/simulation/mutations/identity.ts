@@ -49,7 +49,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   ),
   weakened(
     'an annotation names no VM that has the instance UUID of the bound one',
-    edit(MOVES, 'facts.node.vmAnnotation === bound.instanceUUID ? undefined : ', ''),
+    edit(MOVES, 'isElsewhere ? namedIn(fits, facts) : undefined', 'namedIn(fits, facts)'),
   ),
   weakened(
     'Gone: it is proven gone',
@@ -71,6 +71,17 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
       "facts.vCenterState(candidate.bound.vCenterInstanceUUID) !== 'refuses' &&",
     ),
   ),
+  {
+    name: 'identity: where no claim decides, others are asked for, though no vCenter has had the VM',
+    about: ['vcenter-installed-anew'],
+    edits: [
+      edit(
+        'controller/loops/node/decide/lifecycle/follow-machine.ts',
+        "(own !== 'answers' && own !== 'unconfigured')",
+        "own !== 'answers'",
+      ),
+    ],
+  },
   weakened(
     'FailedOver: it shows the claim',
     edit(MOVES, 'candidate.showsClaim &&\n      runs(candidate.vm) &&', 'runs(candidate.vm) &&'),

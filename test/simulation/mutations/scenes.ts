@@ -82,6 +82,11 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'identity: an entry whose host is away is no VM beside one that runs',
     ],
   },
+  'installed-anew': {
+    'each Node is the VM that shows its claim, or has its instance UUID where its agent writes none': [
+      'identity: where no claim decides, others are asked for, though no vCenter has had the VM',
+    ],
+  },
   kubelets: {
     'a running Node has another zone by its beta name alone': [
       'labels: those of a running Node stay, whatever its beta names say',

@@ -106,7 +106,7 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
   if (named === undefined) {
     return absent(
       'ClaimOfFormerNode',
-      `${GUESTINFO_CLAIM} names a Node that no longer exists: the Node was registered again, or the VM was made from a template`,
+      `${GUESTINFO_CLAIM} names a Node that no longer exists: the Node was registered again, or the VM was made from a template; the agent writes its own when it reports for this one`,
     )
   }
   if (named.boundTo === undefined) {

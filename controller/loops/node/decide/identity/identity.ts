@@ -77,7 +77,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   }
   const why =
     claim.kind === 'proves'
-      ? `${rival === undefined ? 'another VM' : describeVM(rival)} shows the same claim (ClaimShownTwice)`
+      ? `${rival === undefined ? 'another VM' : describeVM(rival)} shows the same claim (ClaimShownTwice); remove that copy, then restart the agent, which writes a new claim`
       : `${claim.message} (${claim.reason})`
   return withoutClaim(query, { why, objection: objections.withoutClaim }, facts)
 }

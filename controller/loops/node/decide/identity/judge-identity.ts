@@ -19,7 +19,7 @@ import { type Binding, bindingTo } from './binding.ts'
 import { commonMACs } from './contradiction.ts'
 import { type Copies, copiesOf, judgeUniqueness } from './copies.ts'
 import { verifyIdentity } from './identity.ts'
-import { heldBy } from './messages.ts'
+import { rebuiltAsOneOf } from './messages.ts'
 import type { BindingMove } from './moves.ts'
 import { copiesAmong, type FoundVM, findVM } from './vm.ts'
 
@@ -135,7 +135,7 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
   const { level, provenUntil, ends, condition } = identity
   const { vm: before } = facts.previous
   if (level !== undefined && before !== undefined && move === undefined && !isBoundTo(before, vm))
-    return refused('VMFound', heldBy(before, [vm], [], node.name), { ends: false })
+    return refused('VMFound', rebuiltAsOneOf(before, vm, node), { ends: false })
   if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
   const required = requiredLevel(node, settings.identity)
   if (!reaches(level, required)) {

@@ -89,24 +89,56 @@ function listed(vms: readonly VirtualMachine[]): string {
 /**
  * For a Node whose VM is not found while others have its UUID.
  *
- * @param likely those of them that may be the Node's; a command is given only where it is one
+ * @param likely those of them that may be the Node's; a command is given where a person could decide
  */
 export function heldBy(
   bound: BoundVM,
-  others: readonly VirtualMachine[],
-  likely: readonly VirtualMachine[],
-  name: string,
+  { others, likely }: Readonly<Record<'others' | 'likely', readonly VirtualMachine[]>>,
+  { claim }: Pick<NodeReportSpec, 'claim'>,
+  facts: Pick<NodeFacts, 'node' | 'vCenterState'>,
 ): ConditionValue {
-  const [only, second] = likely
-  const uuid = second === undefined ? only?.instanceUUID : undefined
-  const annotate =
-    uuid === undefined || uuid === bound.instanceUUID
-      ? ''
-      : `. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${uuid}`
+  const removed = facts.vCenterState(bound.vCenterInstanceUUID) === 'unconfigured'
   const have = others.length === 1 ? 'has its BIOS UUID' : 'have its BIOS UUID'
+  const byItself =
+    claim.digest !== undefined || (likely.length === 1 && likely[0]?.instanceUUID === bound.instanceUUID)
+  const until = removed
+    ? `; vCenter ${bound.vCenter} (instance UUID ${bound.vCenterInstanceUUID}), which had it, is not configured any more, so nobody can prove it gone, and the Node stays what it was until one VM alone shows the claim of its agent`
+    : '; the Node stays what it was until its VM is proven gone and its agent reports again'
+  const without = byItself
+    ? ''
+    : '. The agent writes no claim with a nonce, by which its VM would be known: install one of this release, and let it write guestinfo'
   return no(
     'UUIDOfAnotherVM',
-    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${listed(likely.length > 0 ? likely : others)} ${have}; the Node stays what it was until its VM is proven gone and its agent reports again${annotate}`,
+    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${listed(likely.length > 0 ? likely : others)} ${have}${until}${without}${orName(likely, { bound, removed }, facts.node)}`,
+  )
+}
+
+/** What a person could write who knows which of these VMs a Node is now. */
+function orName(
+  likely: readonly VirtualMachine[],
+  { bound, removed }: { readonly bound: BoundVM; readonly removed: boolean },
+  { name }: NodeFacts['node'],
+): string {
+  // The instance UUID of a VM that may still exist names that VM itself.
+  const uuids = likely.flatMap(({ instanceUUID: uuid }) =>
+    uuid === undefined || (uuid === bound.instanceUUID && !removed) ? [] : [uuid],
+  )
+  const [uuid] = uuids
+  if (uuid === undefined) return ''
+  return likely.length === 1
+    ? `. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${uuid}`
+    : `. Only if you know which of them the Node is now: kubectl annotate node ${name} ${ANNOTATION_VM}=INSTANCE-UUID`
+}
+
+/** For a Node whose agent reports the UUID of another machine than before, while that may be one of several. */
+export function rebuiltAsOneOf(
+  bound: BoundVM,
+  vm: VirtualMachine,
+  { name }: NodeFacts['node'],
+): ConditionValue {
+  return no(
+    'UUIDOfAnotherVM',
+    `the agent reports the BIOS UUID of ${describeVM(vm)}, and this Node was verified to be ${describeBound(bound)}; it becomes another VM once every vCenter has answered and that is the only one that fits, or it alone shows the claim of the agent: remove its copies, or give them UUIDs of their own. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${vm.instanceUUID ?? 'INSTANCE-UUID'}`,
   )
 }
 

@@ -19,7 +19,7 @@ import {
   vm,
 } from '../../../../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
-import type { Lookup } from '../../../../types/inventory.ts'
+import { type Lookup, vmsOf } from '../../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { MOVES } from './moves.ts'
@@ -316,6 +316,62 @@ t.test('of a Node that no claim can tell, the only VM that may be its own is', a
   t.equal(movedTo(removed(undefined)), 'vm-42')
   const unasked = silent(before({ vms: [there], vCenterState: () => 'unconfigured' as const }))
   t.equal(movedTo(unasked), 'vm-42', 'before anybody has asked for others')
+})
+
+t.test('it is said what makes a Node another VM, and what a person can do', async (t) => {
+  const value = spec({ claim: { written: true, reason: 'Written', message: '' } })
+  const old = (facts: NodeFacts): NodeFacts =>
+    known({ ...facts, report: report({ ...facts.report, generation: 2, spec: { ok: true, value } }) })
+  const said = (facts: NodeFacts): string | undefined =>
+    decide(facts).status?.conditions?.find(({ type }) => type === 'VMFound')?.message
+  const gone = 'unconfigured' as const
+  const there = { ...copy, claim: undefined, vCenter: TWO }
+  const its = (state: 'answers' | 'unconfigured', ...vms: readonly VirtualMachine[]) =>
+    before({ vms, vCenterState: () => state })
+  const annotate = (name: string) => new RegExp(`kubectl annotate node worker-1 rollcall.dev/vm=${name}$`)
+  t.match(said(its('answers', there)), /until its VM is proven gone and its agent reports again\. Only if/)
+  t.match(said(its('answers', there)), annotate(copy.instanceUUID ?? ''))
+  t.match(
+    said(its(gone, there)),
+    /is not configured any more.*until one VM alone shows the claim of its agent\. Only/,
+  )
+  for (const state of ['answers', gone] as const)
+    t.match(said(old(its(state, there))), /no claim with a nonce.*install one of this release/)
+  const [same, twin] = [
+    { ...there, instanceUUID: OWN },
+    { ...there, moref: 'vm-44', instanceUUID: OWN },
+  ]
+  t.match(said(its(gone, same)), annotate(OWN ?? ''), 'though it is the same instance UUID')
+  t.notMatch(said(its('answers', same)), /annotate/, 'which may be of the VM itself')
+  t.match(said(old(its(gone, same, { ...twin, instanceUUID: copy.instanceUUID }))), annotate('INSTANCE-UUID'))
+  t.match(said(old(its(gone, same, twin))), /no claim with a nonce/)
+  const obeyed = its(gone, same)
+  const word = known({ ...obeyed, node: { ...obeyed.node, vmAnnotation: OWN } })
+  t.equal(movedTo(word), 'vm-43', 'and a person may say so')
+  t.equal(movedTo(known({ ...word, vCenterState: () => 'answers' as const })), 'vm-42')
+})
+
+t.test('a machine that was rebuilt under its name, and one of two: it is said what decides', async (t) => {
+  const first = rebuilt({ providerID: undefined, taints: facts().node.taints })
+  const [lookup] = first.lookups.map((each) => vmsOf(each.lookup))
+  const [made] = lookup ?? []
+  if (made === undefined) throw new Error('one is shown')
+  const vms = [
+    { ...made, claim: undefined },
+    { ...made, moref: 'vm-44', claim: undefined },
+  ]
+  const two = {
+    ...first,
+    lookups: first.lookups.map((each) => ({ ...each, lookup: { state: 'answered', vms } as const })),
+  }
+  t.equal(movedTo(two), 'vm-42')
+  t.match(
+    decide(two).status?.conditions?.find(({ type }) => type === 'VMFound'),
+    {
+      reason: 'UUIDOfAnotherVM',
+      message: /once every vCenter has answered and that is the only one.*rollcall.dev\/vm=/,
+    },
+  )
 })
 
 t.test('one that is found and will never be shown does not keep the VM that shows the claim', async (t) => {

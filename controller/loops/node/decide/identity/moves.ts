@@ -132,7 +132,11 @@ export function moveOf(
     vm === boundNow ? proves(judgeClaim(vm, word.spec, facts)) : showsClaim(vm, word.spec, facts),
   )
   const showingAlive = showing.filter((vm) => vm !== boundNow || !isDeadEntry(vm))
-  const named = facts.node.vmAnnotation === bound.instanceUUID ? undefined : namedIn(fits, facts)
+  // Otherwise that may still exist, and is what a person has named.
+  const isElsewhere =
+    facts.node.vmAnnotation !== bound.instanceUUID ||
+    facts.vCenterState(bound.vCenterInstanceUUID) === 'unconfigured'
+  const named = isElsewhere ? namedIn(fits, facts) : undefined
   for (const vm of running) {
     const candidate: MoveCandidate = {
       ...query,

@@ -119,7 +119,7 @@ function findBound(bound: BoundVM, { vms, facts, unanswered, query }: Shown): VM
   // Of a machine that was rebuilt under its name the contradiction is told, which is not the UUID.
   if (!namesBound(bound, query)) return usable(other, [])
   const likely = fits.filter((vm) => isPossible(vm, query.spec, facts))
-  return { outcome: 'not-found', condition: heldBy(bound, others, likely, facts.node.name) }
+  return { outcome: 'not-found', condition: heldBy(bound, { others, likely }, query.spec, facts) }
 }
 
 /**

@@ -27,3 +27,12 @@ t.test('sooner, if none was found by the last search and the kubelet may live', 
   const silent = departed({ evidence: absence(departed(), { ago: 20_000 }) })
   t.match(decide(silent), { probePlan: { due: false }, requeueAfter: 130_000 })
 })
+
+t.test('it is asked for while its own vCenter can say something, or nobody is to be asked', async (t) => {
+  const asked = (state: ReturnType<NodeFacts['vCenterState']>) =>
+    decide(departed({ vCenterState: () => state })).probePlan?.due
+  t.equal(asked('answers'), true)
+  t.equal(asked('unconfigured'), true, 'whether others have the UUID as well decides')
+  t.equal(asked('away'), undefined)
+  t.equal(asked('refuses'), undefined)
+})

@@ -148,7 +148,8 @@ function named(vm: BoundVM | undefined): AbsenceRecord {
  */
 function followDeparture(draft: Draft, machines: NodeMachines, facts: NodeFacts): Draft {
   const [bound] = machines.machines
-  if (!machines.bound || facts.vCenterState(bound.vCenterInstanceUUID) !== 'answers') return draft
+  const own = facts.vCenterState(bound.vCenterInstanceUUID)
+  if (!machines.bound || (own !== 'answers' && own !== 'unconfigured')) return draft
   if (facts.lookups.some(({ uuid, lookup }) => uuid === bound.biosUUID && lookup.state === 'pending'))
     return draft
   const [seen] = seenByReference(bound, evidenceOn(machines, facts)?.probes ?? [])

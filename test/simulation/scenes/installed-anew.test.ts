@@ -1,0 +1,67 @@
+// A vCenter is installed anew, and its VMs are registered there again: nobody can be asked any more about those that it had.
+import { installAnew } from '../faults/moves.ts'
+import type { Machine } from '../model/machine.ts'
+import { scenario } from '../scenario.ts'
+import type { FixedScene } from '../scene.ts'
+import { NO_BRAKE } from './common.ts'
+
+const lifecycle = NO_BRAKE
+const MOREF = (machine: Machine) => machine.vm?.moref
+
+/** For a moment nobody answers there. */
+async function replace(scene: FixedScene<string>): Promise<void> {
+  const { vCenter, world } = scene
+  vCenter.reach = 'down'
+  vCenter.endSessions()
+  await scene.pass(20_000)
+  vCenter.reach = 'works'
+  installAnew(world, vCenter)
+}
+
+/** A machine whose agent draws no nonce. */
+async function joinsWithoutNonce(scene: FixedScene<string>, name: string): Promise<Machine> {
+  const machine = scene.joins(name)
+  machine.claims = 'without-nonce'
+  await scene.settled(name)
+  return machine
+}
+
+const isBound = (scene: FixedScene<string>, machine: Machine) => () =>
+  scene.status(machine.nodeName)?.vm?.moref === MOREF(machine)
+
+scenario(
+  'each Node is the VM that shows its claim, or has its instance UUID where its agent writes none',
+  { nodes: ['worker', 'canary'], lifecycle },
+  async (scene, t) => {
+    const old = await joinsWithoutNonce(scene, 'old')
+    const before = MOREF(old)
+    await replace(scene)
+    for (const each of [scene.cast.worker, old]) await scene.until('it is bound there', isBound(scene, each))
+    t.not(MOREF(old), before)
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+    t.equal(scene.status('old')?.identityLevel, 'reported')
+  },
+)
+
+scenario(
+  'without a claim and with another instance UUID it is said what a person can do, and that does it',
+  { nodes: ['canary'], lifecycle },
+  async (scene, t) => {
+    const old = await joinsWithoutNonce(scene, 'old')
+    const { instanceUUID } = old
+    await replace(scene)
+    const { vm } = old
+    if (vm === undefined) throw new Error('it is registered there')
+    vm.instanceUUID = scene.world.random.uuid()
+    vm.vCenter.changed(vm)
+    const { message } = await scene.said(
+      'old',
+      { reason: 'UUIDOfAnotherVM', message: /is not configured any more.*install one of this release/ },
+      'VMFound',
+    )
+    t.not(instanceUUID, vm.instanceUUID)
+    const [, named] = /kubectl annotate node old rollcall.dev\/vm=(\S+)$/.exec(message) ?? []
+    scene.world.nameVM('old', named)
+    await scene.until('it is bound there', isBound(scene, old))
+  },
+)
