@@ -90,8 +90,8 @@ function waitsInVain(world: World): readonly string[] {
 }
 
 /**
- * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, or one lists
- * a VM that its machine has left. Or that Node's VM has had a copy, which may have its instance UUID as well.
+ * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, and nobody
+ * has deleted the Node, or one lists a VM that its machine has left. Or that Node's VM has had a copy, which may have its instance UUID as well.
  */
 export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
   const { api, vCenters } = world
@@ -102,7 +102,7 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
     const isUnreported = isDeparting(other) && !api.reports.has(other.metadata.name)
     return (
       other !== node &&
-      ((vm !== undefined && gone) ||
+      ((vm !== undefined && gone && !isDeparting(other)) ||
         isUnreported ||
         isLeftBehind(world, other.metadata.name) ||
         hasLeft(world, other.metadata.uid) ||

@@ -23,6 +23,17 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     edits: [edit('controller/loops/node/decide/decide.ts', ', ...judgeDepartingNode(facts) }', ' }')],
   },
   {
+    name: 'departing: a vCenter that was taken out keeps nothing',
+    about: ['vcenter-installed-anew', 'departing-node-has-address'],
+    edits: [
+      edit(
+        'controller/loops/node/decide/lifecycle/evidence.ts',
+        '(node.deleting && unmet',
+        '(false && unmet',
+      ),
+    ],
+  },
+  {
     name: 'topology: a farther tag does not count where a nearer one may be unread',
     edits: [
       edit('controller/loops/node/decide/topology/nearest-tag.ts', 'unread.push(each.why)', 'continue'),

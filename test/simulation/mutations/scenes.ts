@@ -182,6 +182,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'whose VM is proven gone: the new Node is initialized, though the old one stays': [
       'addresses: a machine that is proven gone holds none',
     ],
+    'a finalizer keeps the Node of one that is gone, and its vCenter was installed anew': [
+      'departing: a vCenter that was taken out keeps nothing',
+    ],
   },
   unbound: {
     'by default it is said how to let them go': [

@@ -1,5 +1,6 @@
 // A new VM takes the static address of one that was just destroyed, under another name. No Node is deleted here, so a Node
 // that is initialized did not wait for a deletion.
+import { installAnew } from '../faults/moves.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 import { NO_BRAKE } from './common.ts'
@@ -135,5 +136,26 @@ scenario(
     await scene.settled('owner')
     t.equal(addressOf(scene, 'owner'), address)
     await refused(scene, 'squatter', 'owner')
+  },
+)
+
+scenario(
+  'a finalizer keeps the Node of one that is gone, and its vCenter was installed anew',
+  { nodes: ['leaving', 'canary'], lifecycle },
+  async (scene, t) => {
+    const { leaving } = scene.cast
+    const { vCenter, world } = scene
+    world.api.setFinalizers('leaving', ['example.com/nobody-removes-it'])
+    vCenter.reach = 'down'
+    vCenter.endSessions()
+    world.api.putNode('leaving', undefined)
+    scene.destroy(leaving)
+    await scene.pass(20_000)
+    vCenter.reach = 'works'
+    installAnew(world, vCenter)
+    scene.joins('next', { address: leaving.address })
+    await scene.settled('next')
+    t.equal(addressOf(scene, 'next'), leaving.address)
+    t.ok(scene.node('leaving'), 'it is still there')
   },
 )

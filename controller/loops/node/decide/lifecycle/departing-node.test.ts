@@ -10,6 +10,7 @@ import {
   vm,
 } from '../../../../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
+import type { VCenterProbe } from '../../../../types/vcenter-probe.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { isGone } from './evidence.ts'
 
@@ -49,6 +50,21 @@ t.test('the same where a copy with its BIOS UUID is shown', async (t) => {
   const { node, report } = departing()
   t.ok(isGone(node, report, evidence))
   t.match(decide(departing({ lookups, evidence })), { probePlan: { due: false }, requeueAfter: 29_000 })
+})
+
+t.test('where its vCenter was taken out of the configuration, the others are enough', async (t) => {
+  const { node, report } = departing()
+  const isFree = (one: typeof node, ...probes: readonly VCenterProbe[]) =>
+    isGone(one, report, { ...absence(departing(), { probes }), absent: undefined })
+  const elsewhere = probe({ vCenter: 'vc2', vCenterInstanceUUID: 'two' })
+  t.ok(isFree(node, elsewhere))
+  t.notOk(isFree({ ...node, deleting: false }, elsewhere), 'as long as nobody has deleted its Node')
+  const found = { state: 'found', vm: seenVM({ moref: 'vm-9' }) } as const
+  t.notOk(isFree(node, { ...elsewhere, biosUUID: found }), 'it may have moved there')
+  t.notOk(isFree(node, { ...elsewhere, instanceUUID: found }))
+  const failure = { vCenter: 'vc1', reason: 'Unreachable', message: 'away' } as const
+  const away = { vCenterInstanceUUID: undefined, privileges: { state: 'unproven', failure } } as const
+  t.notOk(isFree(node, elsewhere, probe(away)), 'one that does not answer may be its own')
 })
 
 t.test('a sign of life starts the proof anew', async (t) => {

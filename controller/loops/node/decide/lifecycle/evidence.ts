@@ -234,7 +234,8 @@ function reportSignOf(report: NodeReport | undefined): string {
  * its kubelet nor its agent has spoken since. That is not enough to delete the Node, but enough to free its addresses for
  * another. A machine that is merely off is still found by its vCenter and keeps them. One that was registered again or moved
  * keeps its instance UUID, so a VM with no more than its BIOS UUID counts as a copy, which would keep them for ever; so does
- * one that the status names because it was seen while the Node's own was not.
+ * one that the status names because it was seen while the Node's own was not. Nobody can be asked about a VM whose vCenter a
+ * person has taken out of the configuration: if the Node is deleted as well, what the other vCenters say is enough.
  */
 export function isGone(node: Node, report: NodeReport | undefined, evidence: Evidence | undefined): boolean {
   if (evidence === undefined || evidence.request.nodeUID !== node.uid) return false
@@ -247,6 +248,11 @@ export function isGone(node: Node, report: NodeReport | undefined, evidence: Evi
   const { inhabited } = evidence
   return probedOf(evidence)
     .filter(({ vm: one }) => !isCopy(one))
-    .flatMap(({ vm: one, probes }) => unmetProofs(one, { probes, inhabited }))
-    .every(({ name }) => name === 'BIOSUUIDNowhere')
+    .map(({ vm: one, probes }) => unmetProofs(one, { probes, inhabited }).map(({ name }) => name))
+    .every(
+      (unmet) =>
+        unmet.every((name) => name === 'BIOSUUIDNowhere') ||
+        // Were it merely away, its account's privileges would be missing of the proof, too.
+        (node.deleting && unmet.every((name) => name === 'OwnVCenterAnswers')),
+    )
 }
