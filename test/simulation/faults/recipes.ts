@@ -270,6 +270,11 @@ const NODES: readonly (readonly Ingredient[])[] = [
   [
     { kind: 'node-deleted-with-finalizer' },
     { kind: 'replaced-at-its-address', at: 0.1 },
+    { kind: 'vcenter-installed-anew', at: 0.2 },
+  ],
+  [
+    { kind: 'node-deleted-with-finalizer' },
+    { kind: 'replaced-at-its-address', at: 0.1 },
     { kind: 'replica-killed', at: 0.5 },
   ],
   [gone, { kind: 'vm-destroyed', who: 'beside' }, { kind: 'node-deleted-with-finalizer', at: 0.2 }],
@@ -376,6 +381,10 @@ const MOVES: readonly (readonly Ingredient[])[] = [
   [{ kind: 'vm-moved-to-other-vcenter' }],
   [{ kind: 'vm-moved-to-other-vcenter' }, { kind: 'replica-killed', at: 0.4 }],
   [{ kind: 'vcenter-installed-anew' }],
+  [
+    { kind: 'agent-of-older-release', until: 0.9 },
+    { kind: 'vcenter-installed-anew', at: 0.3 },
+  ],
   [
     { kind: 'agent-of-older-release', until: 0.5 },
     { kind: 'rebooted', at: 0.2 },

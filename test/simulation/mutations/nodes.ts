@@ -24,7 +24,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'departing: a vCenter that was taken out keeps nothing',
-    about: ['vcenter-installed-anew', 'departing-node-has-address'],
+    about: ['vcenter-installed-anew'],
     edits: [
       edit(
         'controller/loops/node/decide/lifecycle/evidence.ts',
