@@ -1,6 +1,6 @@
 /** An operator hands a cluster over from the CPI's chart and back: the commands are those of the pages, in their order. */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,7 +12,9 @@ import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { until } from '../fixtures/until.ts'
 import { serverBinary } from '../servers/build.ts'
 import { policiesInForce } from '../servers/manifests.ts'
+import { createCertificateAuthority } from '../servers/pki.ts'
 import { startCluster } from '../servers/start-cluster.ts'
+import { startControllerManager } from '../world/control-plane.ts'
 import { type Controller, startController } from '../world/controller.ts'
 import { startCPI } from '../world/cpi.ts'
 import { createMember } from '../world/member.ts'
@@ -22,6 +24,8 @@ import { record } from '../world/recorder.ts'
 import { mountSecret } from '../world/secret-mount.ts'
 import { openServers, REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 import { openFront } from '../world/vcenter-front.ts'
+import { serveCharts } from './chart-repository.ts'
+import { openPage, untaken } from './page.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'rollcall-hand-over-'))
 t.teardown(() => rm(folder, { recursive: true }))
@@ -38,8 +42,10 @@ const { stdout: module } = await promisify(execFile)(
   { cwd: join(root, 'test/servers/cpi') },
 )
 const { Dir } = v.parse(v.object({ Dir: v.string() }), JSON.parse(module))
-// A chart of a repository has the same name as a chart in a folder, which Helm looks for first.
-await symlink(join(Dir, 'charts'), join(folder, 'vsphere-cpi'))
+const charts = join(folder, 'charts')
+await cp(join(Dir, 'charts'), charts, { recursive: true })
+const repository = await serveCharts(charts, await createCertificateAuthority(folder))
+t.teardown(() => repository.close())
 
 const { cluster, vcsim, dir } = await openServers(t, { vms: 3 }, startCluster)
 const nodes = await record<NodeObject>(cluster, '/api/v1/nodes')
@@ -58,7 +64,12 @@ const GOVC = {
 
 /** What a command says on both outputs. */
 async function type(line: string, codes: readonly number[] = [0]): Promise<string> {
-  const env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ...GOVC }
+  const env = {
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: folder,
+    ...GOVC,
+    ...(line.startsWith('helm ') ? repository.environment : {}),
+  }
   const { code, output } = await new Promise<{ code: number; output: string }>((resolve) => {
     execFile('sh', ['-c', line], { cwd: folder, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
@@ -68,16 +79,16 @@ async function type(line: string, codes: readonly number[] = [0]): Promise<strin
   return output
 }
 
-/** The commands in the code of a section, one after another. */
-async function commandsOf(page: string, section: string): Promise<string[]> {
-  const text = await readFile(join(root, 'docs', page), 'utf8')
-  const [, body = ''] = new RegExp(`^## ${section}\n(.*?)^## `, 'ms').exec(`${text}\n## `) ?? []
-  const code = body
-    .replaceAll(/\\\n\s+/g, '')
-    .matchAll(/^ {4,}((?:kubectl|helm|sed|echo|govc|rollcall-).*)$/gm)
-  const commands = [...code].map(([, line = '']) => line)
-  if (commands.length === 0) throw new Error(`docs/${page} has no commands under "${section}"`)
-  return commands
+const handOver = await openPage('hand-over.md')
+const chart = await openPage('helm.md')
+
+/** The version of the CPI's chart, as a reader has noted it. */
+let version = 'VERSION'
+
+async function noteVersion(said: string): Promise<void> {
+  const [, noted] = /\bvsphere-cpi-(\d\S+)/.exec(said) ?? []
+  if (noted === undefined) throw new Error(`the list does not show the version: ${said}`)
+  version = noted
 }
 
 /** Types them all; what is to be done after one of them is found by how that begins. */
@@ -87,7 +98,7 @@ async function follow(
 ): Promise<void> {
   const left = new Set(Object.keys(after))
   for (const line of commands) {
-    const said = await type(line)
+    const said = await type(line.replace('VERSION', version))
     const [begin] = [...left].filter((each) => line.startsWith(each))
     if (begin === undefined) continue
     left.delete(begin)
@@ -201,8 +212,10 @@ await writeFile(
 let byCPI: Awaited<ReturnType<typeof written>> = []
 
 await t.test('the CPI initializes all', async (t) => {
+  await type('helm repo index charts')
+  await type(handOver.command('helm repo add'))
   await type(
-    'helm install vsphere-cpi vsphere-cpi/vsphere-cpi --namespace kube-system --values first-values.yaml',
+    'helm install vsphere-cpi vsphere-cpi/vsphere-cpi --version 1.36.0 --namespace kube-system --values first-values.yaml',
   )
   await asKubelet()
   for (const [index, name] of names.entries()) {
@@ -252,14 +265,15 @@ async function left(): Promise<{ readonly objects: readonly string[]; readonly o
 
 await t.test('docs/hand-over.md, with the manifests: to Rollcall', async (t) => {
   let controller: Controller | undefined
-  const commands = await commandsOf('hand-over.md', 'To Rollcall')
+  const commands = handOver.section('To Rollcall')
   await follow(commands, {
     'rollcall-controller plan --from-cpi': async (said) => {
       t.match(said, /^no change to any of 3 Nodes$/m)
       const printed = (command: string) =>
-        !/^(rollcall-controller|sed|echo|kubectl (get|apply|create secret))/.test(command)
+        !/^(rollcall-controller|sed|echo|helm list|kubectl (get|apply|create secret))/.test(command)
       for (const command of commands.filter(printed)) t.ok(said.includes(command), command)
     },
+    'helm list': noteVersion,
     'kubectl apply -k': async () => {
       controller = await startRollcall()
       // A person takes longer to the next step.
@@ -272,18 +286,24 @@ await t.test('docs/hand-over.md, with the manifests: to Rollcall', async (t) => 
       await takenOver()
     },
   })
+  t.match(
+    await type(handOver.command('kubectl get nr -o wide')),
+    /^NAME .* DELETION .*^worker-3 .* asserted +True /ms,
+  )
   t.strictSame(await written(), byCPI)
   await controller?.stop()
 })
 
 await t.test('and back', async (t) => {
-  const commands = await commandsOf('hand-over.md', 'Back to the CPI')
+  await type('kubectl taint node worker-1 node.kubernetes.io/out-of-service=rollcall:NoExecute')
+  const commands = handOver.section('Back to the CPI')
   await follow(
     commands.map((command) => command.replace('-vm VM ', `-vm ${vms[0]?.name} `)),
     {
       'helm install vsphere-cpi': async () => {
         await asKubelet()
         await rounds()
+        await type(handOver.command('kubectl taint node NODE').replace('NODE', 'worker-1'))
         t.strictSame(await written(), byCPI)
       },
     },
@@ -293,10 +313,11 @@ await t.test('and back', async (t) => {
 })
 
 await t.test('docs/helm.md: from chart to chart, and back', async (t) => {
-  const commands = await commandsOf('helm.md', "From the CPI's chart")
+  const commands = chart.section("From the CPI's chart")
   const split = commands.findIndex((command) => command.includes('--replicas=0'))
   let controller: Controller | undefined
   await follow(commands.slice(0, split), {
+    'helm list': noteVersion,
     'helm install rollcall': async () => {
       controller = await startRollcall()
     },
@@ -329,12 +350,46 @@ await t.test(
 )
 
 await t.test('a CPI that keeps Services and routes', async (t) => {
-  const [command = ''] = await commandsOf('hand-over.md', 'Services and routes')
-  await type(command)
+  const [command = ''] = handOver.section('Services and routes')
+  await type(command.replace('VERSION', version))
   const args = await type(
     "kubectl get daemonset vsphere-cpi -n kube-system -o jsonpath='{.spec.template.spec.containers[0].args}'",
   )
   t.match(args, '"--controllers=service,route"')
-  const [annotate = ''] = await commandsOf('hand-over.md', 'Both at once')
+  const [annotate = ''] = handOver.section('Both at once')
   t.match(await type(annotate), /cloud-controller-manager annotated$/m)
+})
+
+await t.test('a CPI with a Lease of another name', async (t) => {
+  const flags = 'daemonset.cmdline.additionalParams'
+  await type(
+    `helm upgrade vsphere-cpi vsphere-cpi/vsphere-cpi --version ${version} --namespace kube-system --reuse-values --set '${flags}.controllers=*,${flags}.leader-elect-resource-name=vsphere'`,
+  )
+  const said = await type(handOver.command('rollcall-controller plan --from-cpi'))
+  const [, create = ''] = /let Rollcall read the CPI's Lease: (kubectl .*)$/m.exec(said) ?? []
+  t.match(await type(create), /^role\S+ created$.*^rolebinding\S+ created$/ms)
+  const remove = handOver.command('kubectl -n NAMESPACE delete').replace('NAMESPACE', 'kube-system')
+  t.match(
+    await type(remove),
+    /^rolebinding\S+ "rollcall-cpi-lease" deleted.*^role\S+ "rollcall-cpi-lease" deleted/ms,
+  )
+})
+
+await t.test('a CPI that Helm did not install', async (t) => {
+  await using _ = await startControllerManager(cluster, ['garbage-collector-controller'])
+  await type(handOver.command('kubectl -n kube-system delete daemonset').replace('NAME', 'vsphere-cpi'))
+  t.match(await type('kubectl get daemonset vsphere-cpi -n kube-system', [1]), /not found/)
+})
+
+await t.test('the chart by itself, and what else docs/helm.md has', async (t) => {
+  for (const command of chart.section('The Helm chart')) await type(command)
+  t.match(await type('helm list -n kube-system'), /^rollcall\s+kube-system\s+2\s/m, 'installed and upgraded')
+  t.match(await type(chart.command('helm template')), /^kind: Deployment$/m)
+  await type('kubectl create namespace vsphere')
+  const label = chart.command('kubectl label namespace').replace('NAME', 'vsphere')
+  t.match(await type(label), /^namespace\/vsphere labeled$/m)
+})
+
+await t.test('there is no command in these pages that was not typed', async (t) => {
+  t.strictSame(untaken(handOver, chart), [])
 })
