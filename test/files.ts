@@ -7,8 +7,11 @@ const SLOW = ['test/servers/build.ts', 'build/go-command.ts', 'build/binaries.ts
 const CPI = ['test/world/cpi.ts', 'test/cpi/oracle.ts']
 /** What is tested there: the release, its installation, the CPI's own manifests, the demo, and the servers of the tests. */
 const AROUND = /^(build|test\/(install|cpi|demo|servers))\//
-/** These need no server, but half a minute each: whether the simulation notices what is wrong, and shrinks what it found. */
-const OF_SIMULATION = /^test\/simulation\/(mutations|shrink)\.test\.ts$/
+/**
+ * These need no server, but half a minute each, or npm's registry: whether the simulation notices what is wrong, and shrinks what it
+ * found, and what npm writes.
+ */
+const LONG = /^test\/(simulation\/(mutations|shrink)|install\/npm)\.test\.ts$/
 
 /** Of a module's own code: what is imported as a type alone is not there when it runs. */
 const IMPORT =
@@ -34,7 +37,7 @@ export async function testFiles(root: string): Promise<TestFiles> {
     return known
   }
   const kindOf = async (file: string): Promise<keyof TestFiles> => {
-    if (OF_SIMULATION.test(file)) return 'rest'
+    if (LONG.test(file)) return 'rest'
     const reached = new Set([join(root, file)])
     for (const path of reached) for (const imported of await imports(path)) reached.add(imported)
     const reaches = (paths: readonly string[] = []) => paths.some((path) => reached.has(path))
