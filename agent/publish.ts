@@ -1,7 +1,6 @@
 import type { ApiClient } from './api/client.ts'
 import type { ClaimKeeper } from './claim.ts'
 import type { NodeIdentity } from './identity.ts'
-import { ApiError } from './shared/api-error.ts'
 import {
   AGENT_FIELD_MANAGER,
   ANNOTATION_REPORTED_AT,
@@ -13,6 +12,7 @@ import {
   PLURAL,
   timestamp,
 } from './shared/node-report.ts'
+import { ApiError } from './shared/result.ts'
 
 /**
  * The report as applied: named after its Node and owned by it, so that it is deleted with the Node.

@@ -1,6 +1,6 @@
 import { withApiClient } from '../api/client.ts'
 import { type Credential, CredentialError, type CredentialSource } from '../api/credential.ts'
-import type { RpcTools } from '../facts/find-tools.ts'
+import type { RpcTools } from '../facts/guestinfo.ts'
 import { explainFailure, type Failure, type ReportStep } from '../failure.ts'
 import type { ReportParts } from '../gather.ts'
 import { askTime, identify, type NodeIdentity } from '../identity.ts'

@@ -1,6 +1,6 @@
 import type { DMIFacts } from '../facts/dmi.ts'
 import type { Unreadable } from '../facts/files.ts'
-import type { RpcTools } from '../facts/find-tools.ts'
+import type { RpcTools } from '../facts/guestinfo.ts'
 import type { Failure } from '../failure.ts'
 import type { NodeIdentity } from '../identity.ts'
 import {

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../shared/clock.ts'
 import { makeRoot, plant, plantTool } from '../testing/root.ts'
-import { findTools as locate, type RpcTools, readToolsVersion } from './find-tools.ts'
-import { createGuestinfo } from './guestinfo.ts'
+import { createGuestinfo, findTools as locate, type RpcTools, readToolsVersion } from './guestinfo.ts'
 
 const { signal } = new AbortController()
 /** Milliseconds after which a tool counts as hung; those that work have answered by then on a slow machine too. */

@@ -1,7 +1,6 @@
 /** Reads `labelRules`: which labels are made of which tags, attributes and places in vCenter. Data, no expressions. */
 import { didYouMean } from '../../agent/shared/did-you-mean.ts'
-import { MAX_RECORD, recordSize } from '../types/label-record.ts'
-import { isLabelValue } from '../types/label-value.ts'
+import { isLabelValue, MAX_RECORD, recordSize } from '../types/labels.ts'
 import { BETA_LABELS, CONTROLLER_LABEL, LABEL_IDENTITY_LEVEL, OWN_PREFIX } from '../types/well-known.ts'
 import { type LabelRule, type LabelSource, PLACES } from './config.ts'
 import type { Findings } from './findings.ts'

@@ -3,7 +3,7 @@
  * `a<1`, with commas for "and". Grammar and meaning are those of k8s.io/apimachinery/pkg/labels 0.36. Pure.
  */
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import { isLabelValue } from '../types/label-value.ts'
+import { isLabelValue } from '../types/labels.ts'
 
 type Operator = 'in' | 'notIn' | 'exists' | 'doesNotExist' | 'greaterThan' | 'lessThan'
 

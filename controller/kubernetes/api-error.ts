@@ -1,7 +1,6 @@
 import * as v from 'valibot'
-import { ApiError } from '../../agent/shared/api-error.ts'
 import { API_GROUP } from '../../agent/shared/node-report.ts'
-import { messageOf } from '../../agent/shared/result.ts'
+import { ApiError, messageOf } from '../../agent/shared/result.ts'
 
 const Status = v.object({
   kind: v.literal('Status'),

@@ -10,7 +10,7 @@ import {
   parseSpec,
 } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
-import { ANNOTATION_LABELS, MAX_RECORD } from '../types/label-record.ts'
+import { ANNOTATION_LABELS, MAX_RECORD } from '../types/labels.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node, type NodeReport } from '../types/node.ts'
 import { CSI_DRIVER } from '../types/well-known.ts'
 

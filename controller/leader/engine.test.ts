@@ -1,5 +1,6 @@
-import t, { type Test } from 'tap'
-import { ApiError } from '../../agent/shared/api-error.ts'
+import type { Test } from 'tap'
+import t from 'tap'
+import { ApiError } from '../../agent/shared/result.ts'
 import { BIOS_UUID, node, report, spec, vm } from '../../test/fixtures/facts.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { inventory } from '../../test/fixtures/sources.ts'
@@ -14,7 +15,7 @@ import { LOOPS } from '../loops/table.ts'
 import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/cluster-state.ts'
-import type { VCenterFailure } from '../types/vcenter-failure.ts'
+import type { VCenterFailure } from '../types/vcenter-probe.ts'
 import { createEngine } from './engine.ts'
 
 const own = node()

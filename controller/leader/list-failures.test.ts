@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../agent/shared/api-error.ts'
+import { ApiError } from '../../agent/shared/result.ts'
 import { createListFailures } from './list-failures.ts'
 
 const answer = (status: number) =>

@@ -9,8 +9,7 @@ import { CLOCK_TROUBLE, type TroubleRecord, troublesIn, withTroubles } from '../
 import type { LeaseRenewer } from '../kubernetes/lease.ts'
 import { MAX_SKEW } from '../kubernetes/lease-holder.ts'
 import { type Basics, every, type Task } from '../lib/tasks.ts'
-import { withoutNumbers } from '../lib/without-numbers.ts'
-import type { Trouble } from '../types/trouble.ts'
+import { type Trouble, withoutNumbers } from '../types/trouble.ts'
 
 /** Longest key in the record. */
 const MAX_KEY = 128

@@ -1,9 +1,7 @@
-import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
-import type { VCenterFailure } from './vcenter-failure.ts'
-import type { Proof, VCenterProbe } from './vcenter-probe.ts'
-import type { VirtualMachine } from './virtual-machine.ts'
-
 /** What the controller knows about the vCenters, read from memory. */
+import type { BoundVM, ParentObject } from '../../agent/shared/node-report.ts'
+import type { Proof, VCenterFailure, VCenterProbe } from './vcenter-probe.ts'
+import type { VirtualMachine } from './virtual-machine.ts'
 
 /** The answer to "which VMs have this BIOS UUID?". */
 export type Lookup =

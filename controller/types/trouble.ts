@@ -16,3 +16,8 @@ export interface Trouble {
 export function troubleOf(text: string): Trouble {
   return { key: text, text, message: text }
 }
+
+/** For comparing two messages that may differ only in times, ports or counts. */
+export function withoutNumbers(text: string): string {
+  return text.replaceAll(/\d+/g, '0')
+}

@@ -1,5 +1,5 @@
 /** What one vCenter says when it is probed for a missing VM. */
-import type { VCenterFailure } from './vcenter-failure.ts'
+import type { Reason } from './reasons.ts'
 import type { ConnectionState, PowerState } from './virtual-machine.ts'
 
 /** The part of a VM that a probe reads. */
@@ -59,4 +59,16 @@ export interface VCenterProbe {
   readonly privileges: Proof
   /** Whether the same search finds another VM that is known to exist. */
   readonly canary: CanaryProof
+}
+
+/** Why a vCenter could not be asked. Proves nothing about any VM. */
+export interface VCenterFailure {
+  readonly vCenter: string
+  readonly reason: Reason
+  /** One sentence with the next step; no secret. */
+  readonly message: string
+  /** When it is tried again, milliseconds since the epoch, where that is far enough away to be told. */
+  readonly retryAt?: number
+  /** Set while a late answer may still come. */
+  readonly waiting?: boolean
 }

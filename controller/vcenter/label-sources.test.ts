@@ -1,5 +1,7 @@
 /** What label rules are made from: custom attributes by push, moves, and how often all was read. */
-import t, { type Test } from 'tap'
+
+import type { Test } from 'tap'
+import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
 import { answered, type LabOptions, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'

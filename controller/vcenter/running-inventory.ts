@@ -3,8 +3,7 @@ import { type NoCredential, serverKey, type VCenterConfig } from '../config/conf
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { Inventory } from '../types/inventory.ts'
-import type { VCenterFailure } from '../types/vcenter-failure.ts'
-import type { Proof } from '../types/vcenter-probe.ts'
+import type { Proof, VCenterFailure } from '../types/vcenter-probe.ts'
 import type { TagLack } from '../types/virtual-machine.ts'
 
 /** An inventory and its main loop. */

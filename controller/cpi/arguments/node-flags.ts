@@ -1,7 +1,7 @@
 import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { isLabelKey } from '../../config/label-selector.ts'
-import { isLabelValue } from '../../types/label-value.ts'
+import { isLabelValue } from '../../types/labels.ts'
 
 /** The CPI's controllers by their former names, which its manifests use, and by their own. */
 const NAMES: ReadonlyMap<string, string> = new Map([

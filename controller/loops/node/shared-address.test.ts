@@ -1,5 +1,7 @@
 /** Two Nodes that report one address, and are decided on at one time. */
-import t, { type Test } from 'tap'
+
+import type { Test } from 'tap'
+import t from 'tap'
 import { MAC, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { inventory, sourcesOf } from '../../../test/fixtures/sources.ts'

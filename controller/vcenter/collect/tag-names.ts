@@ -1,7 +1,7 @@
 /** The names of tags and categories, by ID. Tags of other categories cost no calls of their own. */
 import * as v from 'valibot'
 import { eachOf } from '../../lib/tasks.ts'
-import { isLabelValue, nearestLabelValue } from '../../types/label-value.ts'
+import { isLabelValue, nearestLabelValue } from '../../types/labels.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
 import { isRESTRefusal, type RESTError } from '../session/rest-error.ts'

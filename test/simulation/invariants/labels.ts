@@ -1,4 +1,4 @@
-import { parseRecord } from '../../../controller/types/label-record.ts'
+import { parseRecord } from '../../../controller/types/labels.ts'
 import { TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
 import type { VM } from '../model/machine.ts'
 import type { StoredNode } from '../model/objects.ts'

@@ -1,4 +1,4 @@
-import { ANNOTATION_LABELS } from '../../../controller/types/label-record.ts'
+import { ANNOTATION_LABELS } from '../../../controller/types/labels.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import {
   BETA_LABELS,

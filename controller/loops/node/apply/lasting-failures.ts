@@ -1,7 +1,7 @@
-import { ApiError } from '../../../../agent/shared/api-error.ts'
 import type { Clock } from '../../../../agent/shared/clock.ts'
+import { ApiError } from '../../../../agent/shared/result.ts'
 import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'
-import { withoutNumbers } from '../../../lib/without-numbers.ts'
+import { withoutNumbers } from '../../../types/trouble.ts'
 
 /** Milliseconds for which every attempt must have failed: an API server or etcd that restarts is back by then. */
 const LASTS = 20_000

@@ -4,12 +4,7 @@
  * twice.
  */
 import { printable } from '../../../../../agent/shared/printable.ts'
-import {
-  ANNOTATION_LABELS,
-  formatRecord,
-  type LabelRecord,
-  parseRecord,
-} from '../../../../types/label-record.ts'
+import { ANNOTATION_LABELS, formatRecord, type LabelRecord, parseRecord } from '../../../../types/labels.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { OWN_PREFIX } from '../../../../types/well-known.ts'

@@ -1,5 +1,5 @@
 import type { LabelRule, LabelSource } from '../../../../config/config.ts'
-import { isLabelValue } from '../../../../types/label-value.ts'
+import { isLabelValue } from '../../../../types/labels.ts'
 import type { Ancestor, Ancestry, TagLack, VirtualMachine, Way } from '../../../../types/virtual-machine.ts'
 import { nearestTag } from '../topology/nearest-tag.ts'
 

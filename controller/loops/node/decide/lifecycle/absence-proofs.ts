@@ -1,8 +1,7 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
 import { ANNOTATION_DELETION } from '../../../../types/node.ts'
 import type { Reason } from '../../../../types/reasons.ts'
-import type { VCenterFailure } from '../../../../types/vcenter-failure.ts'
-import type { SeenVM, VCenterProbe, VMExistence } from '../../../../types/vcenter-probe.ts'
+import type { SeenVM, VCenterFailure, VCenterProbe, VMExistence } from '../../../../types/vcenter-probe.ts'
 import { isUnseen } from '../../facts/machines.ts'
 
 /** Why one precondition does not hold. */

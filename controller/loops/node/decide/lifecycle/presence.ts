@@ -1,5 +1,5 @@
 import { failureOf } from '../../../../types/inventory.ts'
-import type { VCenterFailure } from '../../../../types/vcenter-failure.ts'
+import type { VCenterFailure } from '../../../../types/vcenter-probe.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isBoundTo, mayBeBoundTo } from '../bound-vm.ts'

@@ -1,4 +1,4 @@
-import { isLabelValue, nearestLabelValue } from '../../../../types/label-value.ts'
+import { isLabelValue, nearestLabelValue } from '../../../../types/labels.ts'
 import {
   type Ancestor,
   type Ancestry,

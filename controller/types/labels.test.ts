@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isLabelValue, nearestLabelValue } from './label-value.ts'
+import { isLabelValue, nearestLabelValue } from './labels.ts'
 
 t.test('the nearest value that a label may have', async (t) => {
   for (const [text, expected] of [
