@@ -1,5 +1,4 @@
 /** Brings VMs of the cache up to date: locates them by UUID, reads them, and reads what stands above them. */
-
 import {
   ABOVE_MACHINE,
   ANCESTOR_PROPERTIES,

@@ -1,5 +1,3 @@
-import { agentlessReport } from '../../controller/loops/node/facts/previous-status.ts'
-import { readStaticAddresses } from '../../controller/vcenter/properties/property-values.ts'
 /** Asks Rollcall's own code what it makes of files, Secrets and machines. */
 
 import type { Config } from '../../controller/config/config.ts'
@@ -10,6 +8,8 @@ import { Secret } from '../../controller/config/secret.ts'
 import { CERTIFICATE } from '../../controller/config/testing/certificate.ts'
 import { NO_WITNESS } from '../../controller/loops/node/decide/addresses/address-witness.ts'
 import { chooseAddresses } from '../../controller/loops/node/decide/addresses/choose-addresses.ts'
+import { agentlessReport } from '../../controller/loops/node/facts/previous-status.ts'
+import { readStaticAddresses } from '../../controller/vcenter/properties/property-values.ts'
 import { node, vm } from '../fixtures/facts.ts'
 import type { ChosenAddresses, ReadOutcome } from './compare.ts'
 import type { Configured, ReportedMachine, WrittenConfig, WrittenSecret } from './oracle.ts'

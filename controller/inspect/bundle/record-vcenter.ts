@@ -13,7 +13,7 @@ import { canonicalUUID, swapUUID, type VirtualMachine } from '../../types/virtua
 import { createAllVMs, createLocator } from '../../vcenter/collect/locate.ts'
 import { openInventory } from '../../vcenter/inventory.ts'
 import type { RunningInventory } from '../../vcenter/running-inventory.ts'
-import { visitVCenter } from '../../vcenter/session/visit.ts'
+import { visitVCenter } from '../../vcenter/session/open-clients.ts'
 import type { openConnection } from '../../vcenter/wire/connection.ts'
 import type { nodesAndReports, prepareToAsk } from '../doctor/prepare.ts'
 import { judgeVCenter, lookAtVCenter, NO_METRICS } from '../doctor/vcenter.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { fine } from '../../../agent/shared/diagnosis.ts'
 import { apiError } from '../../kubernetes/api-error.ts'
-import { RESTError } from '../../vcenter/session/rest-error.ts'
+import { RESTError } from '../../vcenter/session/rest-interfaces.ts'
 import { checkOf, judgeAll, look, lookAll } from './check.ts'
 
 t.test('who refuses to let an account look', async (t) => {

@@ -1,7 +1,11 @@
-import type { Result } from '../../../agent/shared/result.ts'
+import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { AttributeValues, VirtualMachine } from '../../types/virtual-machine.ts'
-import { CUSTOM_VALUES_PATH } from '../properties/property-values.ts'
+import { filterSpec, objectSpec, type PropertyReader, propertySpec } from '../collect/retrieve-properties.ts'
+import { CUSTOM_VALUES_PATH, readNumber } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
+import { SoapFault } from '../wire/errors.ts'
+import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { child, textOf } from '../wire/xml.ts'
 
 /** Joins the custom attributes of VMs, which vCenter pushes by key, with their names. */
 export interface VMAttributes {
@@ -37,4 +41,38 @@ export function createVMAttributes(wanted: ReadonlySet<string>): VMAttributes {
       attributes: new Map(Array.from(wanted, (name) => [name, valuesOf(name, machine)])),
     }),
   }
+}
+
+/** The names of the custom attributes that VMs may have, by key. A refusal is one of them alone: only a failure of vCenter throws. */
+export async function readAttributeNames(
+  reader: PropertyReader,
+  manager: ManagedObjectReference | undefined,
+  signal: AbortSignal,
+): Promise<Result<ReadonlyMap<number, string>>> {
+  if (manager === undefined) return failed('this vCenter has no custom attributes')
+  const names = new Map<number, string>()
+  let refusal: string | undefined
+  try {
+    await reader.read(
+      [filterSpec(propertySpec('CustomFieldsManager', ['field']), objectSpec(manager))],
+      ({ properties, missing }) => {
+        refusal = missing.get('field')?.message
+        for (const field of properties.get('field')?.children ?? []) {
+          const [key, name] = [readNumber(child(field, 'key')), textOf(field, 'name')]
+          const type = textOf(field, 'managedObjectType')
+          const isOfVMs = type === undefined || type === 'VirtualMachine' || type === 'ManagedEntity'
+          if (key !== undefined && name !== undefined && isOfVMs) names.set(key, name)
+        }
+      },
+      signal,
+    )
+  } catch (error) {
+    if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
+    refusal = error.message
+  }
+  return refusal === undefined
+    ? ok(names)
+    : failed(
+        `the names of custom attributes cannot be read: ${refusal}; give the account Read-only on the root folder`,
+      )
 }

@@ -1,5 +1,4 @@
 /** Finds the VMs that have a BIOS UUID: few UUIDs one by one, many by reading the UUIDs of all VMs at once. */
-
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { compact } from '../../lib/compact.ts'
 import type { ServiceContent } from '../session/session.ts'
@@ -8,7 +7,7 @@ import { isRefusal, type VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
-import { callTwice } from './call-twice.ts'
+import { callTwice } from './refusals.ts'
 import {
   filterSpec,
   objectSpec,

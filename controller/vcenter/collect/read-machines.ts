@@ -1,6 +1,5 @@
 /** Reads VMs, and the objects above them, by moref. */
-
-import { entryIn, spread, withoutKeys } from '../properties/keyed-paths.ts'
+import { entryIn, spread, withoutKeys } from '../properties/property-values.ts'
 import {
   hasAllCards,
   READ_PATHS,

@@ -1,6 +1,5 @@
 /** Parses what vCenter pushes of one object: an ObjectUpdate of the PropertyCollector. */
-import { entriesOf, entryIn } from '../properties/keyed-paths.ts'
-import { readUUID } from '../properties/property-values.ts'
+import { entriesOf, entryIn, readUUID } from '../properties/property-values.ts'
 import { VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'

@@ -2,13 +2,11 @@
  * What vCenter refuses: whole calls about many objects because of a single one, and properties of a VM that the account may not
  * read.
  */
-
 import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { isGone, isRefusal, namesObject, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
-import { callTwice } from './call-twice.ts'
 import type { ObjectContent } from './retrieve-properties.ts'
 
 /** Calls beyond one for each group: finding one refused object among a thousand takes about twenty. */
@@ -144,4 +142,17 @@ export function unreadableSteps({ moref, name, unreadable }: VMProperties, way: 
   return FIRST_STEPS[way]
     .filter((path) => unreadable.includes(path))
     .map((path) => `${path} of VirtualMachine ${name} (${moref})`)
+}
+
+/** Faults that would come again. Others may have been chance, such as a vCenter under load. */
+const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound'])
+
+/** Makes a call, and makes it again if it fails for an object in a way that may pass. Throws what the last attempt throws. */
+export async function callTwice<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!isRefusal(error) || LASTING.has(error.fault)) throw error
+    return await call()
+  }
 }

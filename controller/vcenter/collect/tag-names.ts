@@ -4,7 +4,7 @@ import { eachOf } from '../../lib/tasks.ts'
 import { isLabelValue, nearestLabelValue } from '../../types/labels.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
-import { isRESTRefusal, type RESTError } from '../session/rest-error.ts'
+import { isRESTRefusal, type RESTError } from '../session/rest-interfaces.ts'
 import { VCenterError } from '../wire/errors.ts'
 
 /**

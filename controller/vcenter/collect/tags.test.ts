@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { RESTCall, RESTClient } from '../session/rest.ts'
-import { RESTError } from '../session/rest-error.ts'
+import { RESTError } from '../session/rest-interfaces.ts'
 import { TIMINGS } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'

@@ -6,7 +6,7 @@ import { TIMINGS } from '../timings.ts'
 import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
 import type { SoapClient } from '../wire/soap.ts'
 import { createAllVMs } from './locate.ts'
-import { createPollWait } from './poll-wait.ts'
+import { createPollWait } from './pace.ts'
 import type { Update } from './read-updates.ts'
 import { createUpdates, type PushedChanges } from './updates.ts'
 

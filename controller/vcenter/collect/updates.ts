@@ -3,7 +3,7 @@
  * BIOS UUIDs of all VMs, because one of them may take that of a member at any time.
  */
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { withoutKeys } from '../properties/keyed-paths.ts'
+import { withoutKeys } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { fewerThan, isInvalidProperty, isRebuild, SoapFault, TooLongError } from '../wire/errors.ts'
@@ -11,8 +11,7 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
 import type { AllVMs } from './locate.ts'
-import { createPollPace } from './pace.ts'
-import type { PollWait } from './poll-wait.ts'
+import { createPollPace, type PollWait } from './pace.ts'
 import {
   knownPaths,
   readSightings,

@@ -1,5 +1,4 @@
 /** Parses the values of vCenter's properties from XML. */
-
 import { parse } from 'yaml'
 import { asObject, decodeGuestinfo, MAX_METADATA, staticAddresses } from '../../../agent/shared/cloud-init.ts'
 import {
@@ -157,4 +156,44 @@ function decoded(text: string, encoding: string | undefined): unknown {
   if (!plain.ok) return undefined
   refuseDepth(plain.value)
   return parseBounded(plain.value, parse)
+}
+
+/** `list["key"]` or `list[4000]`. */
+const KEYED = /^(.*)\[(?:"(.*)"|(\d+))\]$/
+
+/** The same paths, but with whole lists in place of their entries: `config.extraConfig` is some 15 kB. */
+export function withoutKeys(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths.map((path) => KEYED.exec(path)?.[1] ?? path))]
+}
+
+/** Those of the paths that are entries of this list, with their keys. */
+export function entriesOf(list: string, paths: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    paths.flatMap((path) => {
+      const [, of, text, number] = KEYED.exec(path) ?? []
+      const key = text ?? number
+      return of === list && key !== undefined ? [[path, key] as const] : []
+    }),
+  )
+}
+
+/** The entry with this key; undefined where the list has none. */
+export function entryIn(list: XMLElement | undefined, key: string): XMLElement | undefined {
+  return list?.children.find((each) => textOf(each, 'key') === key)
+}
+
+/** What was said of whole lists, said of those of their entries that these paths name as well. */
+export function spread<V>(
+  values: ReadonlyMap<string, V>,
+  paths: readonly string[],
+  entry: (list: V, key: string) => V | undefined,
+): ReadonlyMap<string, V> {
+  const all = new Map(values)
+  for (const [list, whole] of values) {
+    for (const [path, key] of entriesOf(list, paths)) {
+      const value = entry(whole, key)
+      if (value !== undefined) all.set(path, value)
+    }
+  }
+  return all
 }

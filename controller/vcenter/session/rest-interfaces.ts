@@ -1,5 +1,8 @@
-/** The two forms of vCenter's REST interface, and how both name a session. */
+/** The two forms of vCenter's REST interface, how both name a session, and what they answer other than success. */
+
+import type { FailureReason } from '../../types/reasons.ts'
 import type { HTTPAnswer } from '../wire/connection.ts'
+import { VCenterError } from '../wire/errors.ts'
 
 /** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
 export interface RestInterface {
@@ -38,4 +41,44 @@ export function isSessionID(value: unknown): value is string {
 export function sessionIn({ status, cookies }: Pick<HTTPAnswer, 'status' | 'cookies'>): string | undefined {
   if (status < 200 || status > 299) return undefined
   return cookies.map((each) => new RegExp(`^${SESSION_HEADER}="?([^;"]*)`).exec(each)?.[1]).find(isSessionID)
+}
+
+const REASON_OF: Readonly<Record<number, FailureReason>> = {
+  401: 'SessionLost',
+  403: 'NoPermission',
+  504: 'TimedOut',
+}
+
+/** An answer with a status other than 2xx. */
+export class RESTError extends VCenterError {
+  readonly status: number
+
+  constructor(server: string, resource: string, status: number) {
+    super(REASON_OF[status] ?? 'Unavailable', `${server} answers to ${resource} with HTTP status ${status}`)
+    this.name = 'RESTError'
+    this.status = status
+  }
+}
+
+/** Whether the error is about the requested objects or tags, not about the state of vCenter. */
+export function isRESTRefusal(error: unknown): error is RESTError {
+  return (
+    error instanceof RESTError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    ![401, 408, 429].includes(error.status)
+  )
+}
+
+/** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */
+export function isAnswerLost(error: unknown): boolean {
+  if (error instanceof RESTError) return error.status === 502 || error.status === 504
+  return (
+    error instanceof VCenterError && ['TimedOut', 'Unreachable', 'MalformedAnswer'].includes(error.reason)
+  )
+}
+
+/** Whether the object is missing, or the whole interface. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof RESTError && error.status === 404
 }

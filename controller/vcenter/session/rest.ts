@@ -6,8 +6,17 @@ import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
 import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
-import { isAnswerLost, isNotFound, RESTError } from './rest-error.ts'
-import { API, isSessionID, REST, type RestInterface, SESSION_HEADER, sessionIn } from './rest-interfaces.ts'
+import {
+  API,
+  isAnswerLost,
+  isNotFound,
+  isSessionID,
+  REST,
+  RESTError,
+  type RestInterface,
+  SESSION_HEADER,
+  sessionIn,
+} from './rest-interfaces.ts'
 
 export interface RESTClient {
   /** Calls and returns the answer. Logs in if needed, and once more if the session has ended. Throws a VCenterError. */

@@ -1,5 +1,4 @@
 /** The SOAP session of a vCenter: created once, kept alive, resumed after a failure, and ended. */
-
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
+import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
 import { type NameAnswer, startNameServer, type Zone } from '../../../test/fixtures/name-server.ts'
 import { createNames } from './names.ts'

@@ -1,8 +1,18 @@
-/** Resolves names within a deadline, with the last known addresses if no name server answers. */
+/**
+ * Resolves names within a deadline, with the last known addresses if no name server answers.
+ *
+ * A name is found as Go finds it in the CPI's static binary: in `/etc/hosts`, then by DNS with the search list of
+ * `/etc/resolv.conf`. Names that neither has are left to getaddrinfo, because the system may have other sources.
+ *
+ * Node.js uses getaddrinfo alone, which blocks one of the process's four threads until it is done, even if nobody waits any
+ * more. At most two of them resolve names: two vCenters whose name servers are silent would block all others.
+ */
 import type { LookupAddress } from 'node:dns'
+import { lookup, Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { readRegularFile } from '../../../agent/shared/regular-file.ts'
 import { attempt } from '../../../agent/shared/result.ts'
-import { findAddresses, NameError, type NameSources } from './find-addresses.ts'
 
 /** Milliseconds: less than a connection may take, so that the error names DNS as the cause. */
 const DEADLINE = 8_000
@@ -73,4 +83,131 @@ export function createNames(options: {
       )
     },
   }
+}
+
+/** Milliseconds for each name server in turn; the second time, c-ares gives them twice as long. */
+const QUERY = { timeout: 2_000, tries: 2 }
+/** Milliseconds to wait for the other family: some name servers never answer for IPv6. */
+const OTHER_FAMILY = 500
+const MAX_BYTES = 1 << 20
+
+/** The system's files for resolving names. */
+interface NameSources {
+  readonly hostsFile: string
+  readonly resolverFile: string
+  /** Used instead of the system's name servers. */
+  readonly servers?: readonly string[]
+}
+
+/** A name without addresses. The codes are those of getaddrinfo: it does not exist, or no name server could say. */
+export class NameError extends Error {
+  override readonly name = 'NameError'
+  readonly code: 'ENOTFOUND' | 'EAI_AGAIN'
+
+  constructor(code: 'ENOTFOUND' | 'EAI_AGAIN', name: string, cause?: unknown) {
+    super(`the name ${name} ${code === 'ENOTFOUND' ? 'is not known' : 'was not resolved'}`, { cause })
+    this.code = code
+  }
+}
+
+/** Its addresses, at least one, those of IPv4 first. Throws a {@link NameError}. */
+async function findAddresses(
+  name: string,
+  { hostsFile, resolverFile, servers }: NameSources,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
+  const written = inHosts(read(hostsFile), name)
+  if (written.length > 0) return written
+  // A new one reads the system's name servers again.
+  const resolver = new Resolver(QUERY)
+  if (servers !== undefined) resolver.setServers(servers)
+  const over = new AbortController()
+  const ended = AbortSignal.any([signal, over.signal])
+  const cancel = () => resolver.cancel()
+  ended.addEventListener('abort', cancel, { once: true })
+  if (ended.aborted) throw new NameError('EAI_AGAIN', name)
+  try {
+    let silence: unknown
+    for (const candidate of searched(read(resolverFile), name)) {
+      const found = await ask(resolver, candidate, clock, ended)
+      if (found.addresses.length > 0) return found.addresses
+      silence ??= found.silence
+    }
+    // Nobody would answer getaddrinfo either, and that takes long.
+    if (silence !== undefined) throw new NameError('EAI_AGAIN', name, silence)
+  } finally {
+    over.abort()
+  }
+  return await lookup(name, { all: true }).catch((cause: unknown) => {
+    throw new NameError(codeOf(cause) === 'EAI_AGAIN' ? 'EAI_AGAIN' : 'ENOTFOUND', name, cause)
+  })
+}
+
+/** Asks for both families at once. `silence` is the error where no name server has answered for one of them. */
+async function ask(
+  resolver: Resolver,
+  name: string,
+  clock: Pick<Clock, 'sleep'>,
+  ended: AbortSignal,
+): Promise<{ readonly addresses: readonly LookupAddress[]; readonly silence: unknown }> {
+  const addresses: LookupAddress[] = []
+  let silence: unknown
+  const query = async (family: 4 | 6) => {
+    try {
+      const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))
+      addresses.push(...found.map((address) => ({ address, family })))
+    } catch (error) {
+      if (['ETIMEOUT', 'ECANCELLED'].includes(codeOf(error))) silence = error
+      throw error
+    }
+  }
+  const both = [query(4), query(6)]
+  const enough = Promise.any(both).then(
+    () => clock.sleep(OTHER_FAMILY, ended),
+    () => undefined,
+  )
+  await Promise.race([Promise.allSettled(both), enough])
+  return { addresses: addresses.toSorted((a, b) => a.family - b.family), silence }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** Empty where it is not there: many images have none. */
+function read(file: string): string {
+  try {
+    return readRegularFile(file, MAX_BYTES).toString('utf8')
+  } catch {
+    return ''
+  }
+}
+
+function inHosts(text: string, name: string): LookupAddress[] {
+  const wanted = name.toLowerCase().replace(/\.$/, '')
+  return text
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim().split(/\s+/))
+    .filter(([, ...names]) => names.some((each) => each.toLowerCase() === wanted))
+    .map(([address = '']) => ({ address, family: isIP(address) }))
+    .filter(({ family }) => family !== 0)
+    .toSorted((a, b) => a.family - b.family)
+}
+
+/** The full names that a name may mean, in order: resolv.conf(5). */
+function searched(text: string, name: string): readonly string[] {
+  if (name.endsWith('.')) return [name]
+  let [domains, dots]: [readonly string[], number] = [[], 1]
+  for (const line of text.split('\n')) {
+    const [keyword = '', ...values] = line.trim().split(/\s+/)
+    if (['search', 'domain'].includes(keyword)) domains = values.filter((each) => each !== '.')
+    if (keyword !== 'options') continue
+    const written = values
+      .map((each) => /^ndots:(\d{1,2})$/.exec(each)?.[1])
+      .find((each) => each !== undefined)
+    if (written !== undefined) dots = Number(written)
+  }
+  const below = domains.map((domain) => `${name}.${domain}`)
+  return name.split('.').length > dots ? [name, ...below] : [...below, name]
 }

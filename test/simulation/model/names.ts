@@ -1,7 +1,6 @@
 /** How a controller finds a vCenter's address, by the product's own rules, where name servers take long or are silent. */
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { NameError } from '../../../controller/vcenter/wire/find-addresses.ts'
-import { createNames } from '../../../controller/vcenter/wire/names.ts'
+import { createNames, NameError } from '../../../controller/vcenter/wire/names.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 /** Milliseconds for which a connection is kept without a request. */

@@ -1,5 +1,4 @@
 /** The properties of a vCenter's objects, as its account may read them. */
-
 import {
   CARD_COUNT_PATH,
   CARD_PATHS,

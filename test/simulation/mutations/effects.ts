@@ -160,7 +160,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'polls: after one that was cut off the next goes on',
-    edits: [edit('controller/vcenter/collect/poll-wait.ts', 'return cuts <= MOST_CUTS', 'return cuts <= 0')],
+    edits: [edit('controller/vcenter/collect/pace.ts', 'return cuts <= MOST_CUTS', 'return cuts <= 0')],
   },
   {
     name: 'watch: a VM is watched as soon as a Node points to it',
