@@ -1,7 +1,7 @@
 /** Writes what docs/command-line.md says of each of the CPI's flags, from the controller's table of flags. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FlagRow, Support } from '../controller/cpi/arguments/row.ts'
+import type { FlagRow, Support } from '../controller/cpi/arguments/flags.ts'
 import { FLAGS, sentenceOf } from '../controller/cpi/arguments/table.ts'
 import { fillTables, table } from './config-reference.ts'
 import { runAsProgram } from './entry.ts'

@@ -4,8 +4,8 @@ import type { Environment, GivenArguments } from '../config/overrides.ts'
 import { hasEffect, SKIP_DELETION } from '../config/settings/environment.ts'
 import type { LeaseRecord } from '../kubernetes/lease.ts'
 import { counted, listed } from '../lib/listed.ts'
+import { pairs } from './arguments/flags.ts'
 import { checkNodeLabels } from './arguments/node-flags.ts'
-import { pairs } from './arguments/row.ts'
 import { sourceText } from './interlock/container-environment.ts'
 import {
   DEFAULT_LEASE,

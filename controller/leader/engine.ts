@@ -18,7 +18,7 @@ import type { InterlockState } from '../types/cluster-state.ts'
 import { type Trouble, troubleOf } from '../types/trouble.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
-import { createListFailures } from './list-failures.ts'
+import { createListFailures } from './troubles.ts'
 import { createVCenterRemarks } from './vcenter-remarks.ts'
 
 /**

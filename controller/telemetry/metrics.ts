@@ -5,9 +5,8 @@ import type { ConfigMetrics } from '../config/watch.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import type { NodeLoopMetrics } from '../loops/node/loop.ts'
 import type { LoopPorts } from '../loops/table.ts'
-import { type AgentMetrics, addAgentMetrics } from './agent-metrics.ts'
 import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
-import { addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
+import { type AgentMetrics, addAgentMetrics, addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
 
 /** All metrics of the controller; each part is passed what it reports to. */

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:tls'
 import t from 'tap'
-import { createSelfSigned, integer } from './self-signed.ts'
+import { createSelfSigned, integer } from './serving-certificate.ts'
 
 const NOW = Date.parse('2026-03-01T10:00:00Z')
 

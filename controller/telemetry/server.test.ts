@@ -11,8 +11,8 @@ import { Agent, request } from 'undici'
 import { type CertificateFiles, createCertificateAuthority } from '../../test/servers/pki.ts'
 import { freePort } from '../../test/servers/ports.ts'
 import type { AccessRequest } from '../kubernetes/delegated-access.ts'
-import { createSelfSigned } from './self-signed.ts'
 import { createTelemetryServer, openPlainPort, type TelemetryServerOptions } from './server.ts'
+import { createSelfSigned } from './serving-certificate.ts'
 
 const logger = pino({ level: 'silent' })
 

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { createSelfSigned, type KeyPair } from './self-signed.ts'
-import { loadServingCertificate } from './serving-certificate.ts'
+import { createSelfSigned, type KeyPair, loadServingCertificate } from './serving-certificate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-certificate-'))
 t.teardown(() => rmSync(folder, { recursive: true }))

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { failed } from '../../../agent/shared/result.ts'
-import { parseFlags } from './parse-flags.ts'
+import { parseFlags } from './flags.ts'
 import { secureServing } from './secure-serving.ts'
 import { FLAGS } from './table.ts'
 

@@ -2,7 +2,7 @@ import { getCiphers } from 'node:tls'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import type { ClientCASource } from '../../telemetry/client-ca.ts'
 import type { CertificateSource } from '../../telemetry/serving-certificate.ts'
-import { allOf, type GivenFlags, lastOf } from './parse-flags.ts'
+import { allOf, type GivenFlags, lastOf } from './flags.ts'
 import { FLAGS } from './table.ts'
 
 /** What the CPI's arguments say of the HTTPS port. */

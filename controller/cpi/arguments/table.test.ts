@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { FlagRow } from './row.ts'
+import type { FlagRow } from './flags.ts'
 import { FLAGS, helpOnFlags } from './table.ts'
 
 const list = readFileSync(join(import.meta.dirname, '../../../test/cpi/flags.tsv'), 'utf8')

@@ -18,7 +18,7 @@ import {
   type Support,
   supported,
   text,
-} from './row.ts'
+} from './flags.ts'
 
 const NO_SERVICES = 'Services of type LoadBalancer are not supported'
 const NO_ROUTES = 'routes are not supported'

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { allOf, lastOf, parseFlags } from './parse-flags.ts'
-import { readCSV } from './row.ts'
+import { allOf, lastOf, parseFlags, readCSV } from './flags.ts'
 import { FLAGS } from './table.ts'
 
 function parse(...args: string[]) {
