@@ -1,9 +1,9 @@
 import t from 'tap'
-import { changesOf, sameConnection } from './changes.ts'
 import type { Config, VCenterConfig } from './config.ts'
 import { Secret } from './secret.ts'
 import { CERTIFICATE } from './testing/certificate.ts'
 import { file, load } from './testing/load.ts'
+import { changesOf, sameConnection } from './watch.ts'
 
 const vc2 = '  vc2:\n    server: vc2.example.com\n    user: u\n    password: p\n'
 const swapped = `vcenter:\n${vc2}${file().replace('vcenter:\n', '')}`

@@ -1,7 +1,6 @@
 /** What is given of the settings, each with its place. Whatever it was given by becomes a setting in the same way. */
 import type { Config, LabelRule } from './config.ts'
-import type { Findings, Place } from './findings.ts'
-import { edgeOf } from './invisible.ts'
+import { edgeOf, type Findings, type Place } from './findings.ts'
 import { namesOf, type Row, type SectionTable } from './settings/row.ts'
 import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 

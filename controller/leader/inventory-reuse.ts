@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { sameConnection } from '../config/changes.ts'
 import { type Config, serverKey, type VCenterConfig } from '../config/config.ts'
+import { sameConnection } from '../config/watch.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'

@@ -1,5 +1,4 @@
 /** Asks Rollcall's own code what it makes of files, Secrets and machines. */
-
 import type { Config } from '../../controller/config/config.ts'
 import { findCredential } from '../../controller/config/credentials/find-credential.ts'
 import { Findings } from '../../controller/config/findings.ts'

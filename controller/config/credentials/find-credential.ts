@@ -2,10 +2,9 @@
  * Which credential a Secret has for a server: user and password in the CPI's two forms, or a session manager's URL and token
  * (its package credentialmanager, v1.36.0).
  */
-
 import { printable } from '../../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
-import { edgeOf } from '../invisible.ts'
+import { edgeOf } from '../findings.ts'
 import { Secret } from '../secret.ts'
 import { parseSessionManagerURL, parseUser } from '../settings/vcenter-values.ts'
 import { MAX_VALUE, type SecretData } from './watch-source.ts'

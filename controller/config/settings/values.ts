@@ -1,5 +1,6 @@
 /** The kinds of values that settings have, each with its parser and what an editor may know of it. */
 
+import ipaddr from 'ipaddr.js'
 import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { shapeOfText } from '../tree.ts'
@@ -204,4 +205,25 @@ function hint(text: string): string {
   const [, number = '', word = ''] = /^(\d{1,6})\s*([a-z]*)$/i.exec(text) ?? []
   const slip = number === '' ? undefined : SLIPS.get(word.toLowerCase())
   return slip === undefined ? '' : `: did you mean "${Number(number) * slip.times}${slip.unit}"?`
+}
+
+/**
+ * Subnets with commas between, of either family. Blanks around them do not count; the CPI fails on those, but only when it
+ * looks for a Node's addresses.
+ */
+export function parseCIDRs(written: string): Result<readonly string[]> {
+  const items = itemsOf(written)
+  const wrong = items.findIndex((item) => !isCIDR(item))
+  if (wrong === -1) return ok(items.map((item) => item.toLowerCase()))
+  const which = items.length === 1 ? '' : `number ${wrong + 1} of ${items.length} is wrong: `
+  return failed(
+    `${which}expected a subnet such as 10.0.0.0/8 or fd00::/64, got ${shapeOfText(items[wrong] ?? '')}`,
+  )
+}
+
+/** As Go's net.ParseCIDR: bits after the prefix may be set; IPv4 has four numbers, and no zone is allowed. */
+function isCIDR(item: string): boolean {
+  const [, address = '', length = ''] = /^([0-9a-f.:]+)\/(\d{1,3})$/i.exec(item) ?? []
+  if (ipaddr.IPv4.isValidFourPartDecimal(address)) return !/(^|\.)0\d/.test(address) && Number(length) <= 32
+  return ipaddr.IPv6.isValid(address) && Number(length) <= 128
 }
