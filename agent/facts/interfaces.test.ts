@@ -114,6 +114,9 @@ t.test('addresses with a label are those of their interface', (t) => {
     connected('eth0', '0009000A', '00FFFFFF'), // 10.0.9.0/24, on both
     connected('eth1', '0009000A', '00FFFFFF'),
     connected('cni0', '0000F40A', '00FFFFFF'), // 10.244.0.0/24
+    connected('eth1', '00000A0A', '0000FFFF'), // 10.10.0.0/16
+    `eth1 00000B0A 00000000 0201 0 0 0 00FFFFFF 0 0 0\n`, // 10.11.0.0/24, rejected
+    `eth1 00000C0A 00000000 0000 0 0 0 00FFFFFF 0 0 0\n`, // 10.12.0.0/24, down
   ]
   const root = makeRoot(t, {
     ...nic('eth0', MAC),
@@ -140,6 +143,12 @@ t.test('addresses with a label are those of their interface', (t) => {
       ['eth0 10.0.8.5/24 10.0.8.6/24:secondary', 'eth1'],
     ],
     ['not where two interfaces are in the network', { management: on('10.0.9.5/24') }, ['eth0', 'eth1']],
+    [
+      'nor where the route is of a larger network, or is not in use',
+      { one: on('10.10.0.5/24'), two: on('10.11.0.5/24'), three: on('10.12.0.5/24') },
+      ['eth0', 'eth1'],
+    ],
+    ['but of that network', { one: on('10.10.0.5/16') }, ['eth1 10.10.0.5/16', 'eth0']],
     ['nor where it is nowhere', { vip: on('10.7.0.5/32'), v6: on('2001:db8::5/64') }, ['eth0', 'eth1']],
     [
       'of a container interface or loopback',

@@ -15,6 +15,9 @@ async function setUp(t: Test) {
   await answered(lab, vm.uuid)
   await until('watching', async () => ((await lab.vCenter.calls()).operations.ModifyListView ?? 0) > 0)
   const now = () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]
+  // When it enters, vCenter tells all of it, which would undo what was told before.
+  await lab.vCenter.setGuestinfo({ vm: vm.ref, key: GUESTINFO_CLAIM, value: 'entered' })
+  await until('it has entered', () => now()?.claim === 'entered')
   const tell = (...changes: ToldChange[]) => lab.vCenter.tell(vm.ref, ...changes)
   return { lab, vm, now, tell }
 }
@@ -49,6 +52,20 @@ t.test('what is told of a path that is not known makes the VM read again', async
   await until('what is so', () => now()?.powerState === 'poweredOn')
   t.equal(lab.inventory.failure(), undefined)
   t.equal(now()?.moref, vm.ref)
+})
+
+t.test('a VM that something contradicts is read again, and told of though nothing has changed', async (t) => {
+  const { lab, vm, now, tell } = await setUp(t)
+  await tell({ name: 'runtime.powerState', op: 'assign', value: 'suspended' })
+  await until('what was told', () => now()?.powerState === 'suspended')
+  const readSince = (doubt: string) => lab.inventory.readSince(vm.ref, doubt, 'worker-1')
+  t.equal(readSince('another NIC'), false)
+  await until('it was read', () => readSince('another NIC') === true)
+  t.equal(now()?.powerState, 'poweredOn', 'as it is')
+  lab.changes.length = 0
+  t.equal(readSince('one more NIC'), false)
+  await until('it was read', () => readSince('one more NIC') === true)
+  t.ok(lab.changes.some((uuids) => uuids.has(vm.uuid)))
 })
 
 t.test('many enter in small pages, with something said of each property that is not set', async (t) => {

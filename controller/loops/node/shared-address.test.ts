@@ -101,14 +101,21 @@ function setUp(t: Test, names: readonly string[]) {
     for (const [name, each] of nodes) woken.push(...index.node(name, each).concerned)
     for (const [name, each] of reports) woken.push(...index.report(name, each).concerned)
   }
+  /** The watch shows that it is gone. */
+  const forget = (name: string) => {
+    index.node(name, undefined)
+    index.report(name, undefined)
+  }
   const reported = (name: string) => reports.get(name)?.status
   return {
     clock,
     gate,
     nodes,
+    reports,
     vms,
     reconcile,
     show,
+    forget,
     woken,
     /** The Nodes that are verified with the address. */
     holders: () =>
@@ -147,6 +154,38 @@ t.test('it stays reserved while an agent reports again before the status is writ
   await reconcile('b')
   await clock.turn(100)
   t.same(showing(), ['a'])
+})
+
+t.test('a Node that goes before its status is written leaves nothing reserved', async (t) => {
+  const { clock, nodes, forget, reconcile, show, showing, said } = setUp(t, ['a', 'b'])
+  await reconcile('a')
+  await reconcile('b')
+  await clock.turn(100)
+  t.same([showing(), said('b')], [['a'], 'AddressOfAnotherNode'])
+  nodes.delete('a')
+  forget('a')
+  await reconcile('a')
+  show()
+  await reconcile('b')
+  await clock.turn(100)
+  t.same([showing(), said('b')], [['b'], 'Resolved'])
+})
+
+t.test('who waits for an address that was only reserved is told when it is given up', async (t) => {
+  const { reports, vms, reconcile, woken } = setUp(t, ['a', 'b'])
+  await reconcile('a')
+  await reconcile('b')
+  const [uuid = ''] = vms.keys()
+  const [its, machine] = [reports.get('a'), vms.get(uuid)]
+  if (its?.spec.ok !== true || machine === undefined) throw new Error('both are there')
+  const addresses = [{ address: '10.0.0.6', prefixLength: 24 }]
+  const interfaces = its.spec.value.interfaces.map((each) => ({ ...each, addresses }))
+  const moved = { ok: true, value: { ...its.spec.value, interfaces } } as const
+  reports.set('a', { ...its, resourceVersion: '9', spec: moved })
+  vms.set(uuid, { ...machine, guestNICs: [{ mac: MAC, network: 'n', deviceConfigID: 4000, addresses }] })
+  woken.length = 0
+  await reconcile('a')
+  t.same(woken, ['b'])
 })
 
 t.test('VMware Tools decide between the one that came first and the one that has it', async (t) => {

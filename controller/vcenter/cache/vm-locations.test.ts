@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readMachine } from '../properties/resync-properties.ts'
 import { SoapFault } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { createVMLocations } from './vm-locations.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
@@ -63,4 +63,51 @@ t.test('an object that was looked for before it was read is shown once it is', a
   const properties = new Map([['name', element('workers')]])
   locations.tree.put({ reference: FOLDER, properties, missing: new Map(), excess: undefined })
   t.match(locations.place(MACHINE).ancestry, { folder: [{}, { name: 'workers' }], unreadable: [] })
+})
+
+t.test(
+  'what a property of the VM may hide stands above its last known object, and nowhere else',
+  async (t) => {
+    const hidden = readMachine('vm-1', new Map([['name', element('vm-one')]]), undefined, [
+      'parent',
+      'runtime.host',
+    ])
+    t.match(createVMLocations({ tagging: false }).place(hidden).ancestry, {
+      folder: [{ name: 'vm-one' }],
+      unreadAbove: {
+        compute: [{ why: 'runtime.host of VirtualMachine vm-one (vm-1)' }],
+        folder: [{ why: 'parent of VirtualMachine vm-one (vm-1)' }],
+      },
+    })
+  },
+)
+
+t.test('what could not be read is told of the next object above, once', async (t) => {
+  const locations = createVMLocations({ tagging: true })
+  for (const [reference, name, parent] of [
+    [FOLDER, 'workers', DATACENTER],
+    [DATACENTER, 'dc-1', undefined],
+  ] as const) {
+    const above = parent === undefined ? [] : [['parent', toParent(parent)] as const]
+    const properties = new Map([['name', element(name)], ...above])
+    locations.tree.put({ reference, properties, missing: new Map(), excess: undefined })
+  }
+  const none = { tags: [], problems: [] }
+  const refused = { tags: [], problems: [{ why: 'refused' }] }
+  locations.putTags(
+    new Map([
+      [keyOf(vmReference('vm-1')), none],
+      [keyOf(FOLDER), refused],
+      [keyOf(DATACENTER), none],
+    ]),
+  )
+  const { ancestry } = locations.place(MACHINE)
+  t.same(
+    ancestry?.folder.map(({ name, unread }) => [name, unread]),
+    [
+      ['vm-1', undefined],
+      ['workers', [{ why: 'Folder workers: refused' }]],
+      ['dc-1', undefined],
+    ],
+  )
 })

@@ -16,6 +16,8 @@ function setUp(
   refuse: (call: RESTCall) => number | undefined = () => undefined,
 ) {
   const calls: string[] = []
+  /** Names that tags have by now, by what they are called in `attached`. */
+  const tags = new Map<string, string>()
   const rest: RESTClient = {
     async call(call) {
       calls.push(`${call.resource}${call.id === undefined ? '' : ` ${call.id} ${call.action ?? ''}`}`)
@@ -30,7 +32,7 @@ function setUp(
       }
       if (call.resource === 'tagging/tag' && id !== undefined) {
         const key = decodeURIComponent(id)
-        if (call.method === 'GET') return { name: key.split('/')[1] }
+        if (call.method === 'GET') return { name: tags.get(key) ?? key.split('/')[1] }
         if (call.action !== 'list-tags-for-category') throw new Error(call.action)
         return all().filter((tag) => categoryOf(tag) === key)
       }
@@ -45,7 +47,7 @@ function setUp(
     },
     logout: () => Promise.resolve(),
   }
-  return { ...readerOf(rest), calls }
+  return { ...readerOf(rest), calls, tags }
 }
 
 /** Reads and resolves with all that was handed over. */
@@ -334,4 +336,16 @@ t.test('other tags of a category that give the same label', async (t) => {
   t.equal(calls.filter((call) => call.startsWith('tagging/tag ') && call.endsWith(' ')).length, 5)
   const plain = setUp({ a: ['zone/z1'], b: ['zone/z 1'] })
   t.same((await plain.read([object('a')])).get(keyOf(object('a')))?.tags, [{ category: 'zone', name: 'z1' }])
+})
+
+t.test('a tag of another category, or one that has another name by now, gives no other label', async (t) => {
+  const attached = { a: ['zone/z 1', 'region/z 1'], b: ['zone/z-1'] }
+  const { read, reader, tags } = setUp(attached)
+  const named = async () => (await read([object('a')])).get(keyOf(object('a')))?.tags
+  const region = { category: 'region', name: 'z 1' }
+  t.same(await named(), [region, { category: 'zone', name: 'z 1', alike: ['z-1'] }])
+  tags.set('zone/z-1', 'z-2')
+  t.same(await named(), [region, { category: 'zone', name: 'z 1', alike: ['z-1'] }], 'nothing was read again')
+  reader.refreshNames()
+  t.same(await named(), [region, { category: 'zone', name: 'z 1' }])
 })

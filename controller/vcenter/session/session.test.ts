@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import t from 'tap'
-import { systemClock } from '../../../agent/shared/clock.ts'
+import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import type { PropertyReader } from '../collect/retrieve-properties.ts'
@@ -53,6 +54,7 @@ interface SetUp {
   readonly logins?: LoginLimiter
   readonly timings?: Timings
   readonly onSlowLogin?: () => void
+  readonly clock?: Clock
 }
 
 function setUp(
@@ -63,6 +65,7 @@ function setUp(
     logins = testLogins(),
     timings = TIMINGS,
     onSlowLogin = () => undefined,
+    clock = systemClock,
   }: SetUp = {},
 ) {
   const counts: Record<string, number> = {}
@@ -91,11 +94,11 @@ function setUp(
     ...changes,
   }
   const session = createSession({
-    soap: createSoapClient({ connection, clock: systemClock, random: () => 0.5, metrics }),
+    soap: createSoapClient({ connection, clock, random: () => 0.5, metrics }),
     config,
     timings,
     onSlowLogin,
-    clock: systemClock,
+    clock,
     userAgent: 'rollcall-controller/test (1)',
     logger: pino({ level: 'silent' }),
     logins,
@@ -266,37 +269,77 @@ t.test('a clone may take as long as a login, and is reported meanwhile', async (
   )
 })
 
-t.test('the answer to a clone is lost: the session of the next one ends that of the first', async (t) => {
-  const { session, signal, connection } = setUp(
-    {
-      CloneSession: (attempt) => (attempt === 1 ? { status: 504, body: '' } : CLONED),
-      TerminateSession: () => ({ body: soap('<TerminateSessionResponse/>') }),
-    },
-    { config: BY_MANAGER, requestTicket: async () => new Secret('ticket') },
-  )
-  await t.rejects(session.ensure(signal), { reason: 'TimedOut', message: /504/ })
-  t.ok(session.mayHaveLost())
-  await session.ensure(signal)
-  const own = 'rollcall-controller/test (1)'
-  const sessions = Object.entries({ k0: own, k1: own, k2: 'another' }).map(
-    ([key, userAgent]) => `<UserSession><key>${key}</key><userAgent>${userAgent}</userAgent></UserSession>`,
-  )
-  const sessionList = await readXML(Readable.from([Buffer.from(`<all>${sessions.join('')}</all>`)]), 'all')
-  const reader: PropertyReader = {
-    read: async (_, take) =>
-      void take({
+/** A list of sessions as vCenter has it at the moment: the keys, each with its user agent. */
+function listing(sessions: () => Record<string, string>): PropertyReader {
+  return {
+    async read(_, take) {
+      const list = Object.entries(sessions()).map(
+        ([key, userAgent]) =>
+          `<UserSession><key>${key}</key><userAgent>${userAgent}</userAgent></UserSession>`,
+      )
+      const sessionList = await readXML(Readable.from([Buffer.from(`<all>${list.join('')}</all>`)]), 'all')
+      take({
         reference: { type: 'SessionManager', value: 'sessionManager-1' },
         properties: new Map([['sessionList', sessionList]]),
         missing: new Map(),
         excess: undefined,
-      }),
+      })
+    },
   }
-  await session.endLost(reader, signal)
-  const ends = connection.requests.filter((each) => operationOf(each) === 'TerminateSession')
-  t.same(
-    ends.map(({ body }) => body?.match(/(?<=<sessionId>)[^<]*/g)),
-    [['k0']],
+}
+
+const OWN = 'rollcall-controller/test (1)'
+
+function setUpLost(clock = systemClock) {
+  const made = setUp(
+    {
+      CloneSession: (attempt) => (attempt === 1 ? { status: 504, body: '' } : CLONED),
+      TerminateSession: () => ({ body: soap('<TerminateSessionResponse/>') }),
+    },
+    { config: BY_MANAGER, requestTicket: async () => new Secret('ticket'), clock },
   )
+  const ended = () =>
+    made.connection.requests
+      .filter((each) => operationOf(each) === 'TerminateSession')
+      .map(({ body }) => body?.match(/(?<=<sessionId>)[^<]*/g))
+  return { ...made, ended }
+}
+
+t.test('the answer to a clone is lost: the session of the next one ends that of the first', async (t) => {
+  const { session, signal, ended } = setUpLost()
+  await t.rejects(session.ensure(signal), { reason: 'TimedOut', message: /504/ })
+  t.ok(session.mayHaveLost())
+  await session.ensure(signal)
+  await session.endLost(
+    listing(() => ({ k0: OWN, k1: OWN, k2: 'another' })),
+    signal,
+  )
+  t.same(ended(), [['k0']])
+})
+
+t.test('a login that vCenter still works on is looked for until it cannot be any more', async (t) => {
+  const clock = createHandClock()
+  const { session, signal, ended } = setUpLost(clock)
+  await t.rejects(session.ensure(signal))
+  await session.ensure(signal)
+  let sessions: Record<string, string> = { k1: OWN }
+  let looks = 0
+  const reader = listing(() => {
+    looks++
+    return sessions
+  })
+  await session.endLost(reader, signal)
+  t.same(ended(), [])
+  sessions = { k0: OWN, k1: OWN }
+  await clock.turn(TIMINGS.loginDeadline)
+  await session.endLost(reader, signal)
+  t.same(ended(), [['k0']])
+  await clock.turn(1)
+  t.ok(session.mayHaveLost())
+  await session.endLost(reader, signal)
+  t.notOk(session.mayHaveLost())
+  await session.endLost(reader, signal)
+  t.equal(looks, 3, 'the last look was made')
 })
 
 t.test('what a session manager fails with is said, held back, and holds no secret', async (t) => {

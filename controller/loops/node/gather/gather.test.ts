@@ -1,10 +1,11 @@
 import t from 'tap'
-import { NOW, SETTINGS, settled, vm } from '../../../../test/fixtures/facts.ts'
+import { MAC, NOW, SETTINGS, settled, vm } from '../../../../test/fixtures/facts.ts'
 import { absence } from '../../../../test/fixtures/probes.ts'
 import { inventory, sourcesOf } from '../../../../test/fixtures/sources.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
+import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { decide } from '../decide/decide.ts'
 import type { Evidence } from '../decide/lifecycle/evidence.ts'
 import { disruptionGroup } from '../facts/machines.ts'
@@ -71,7 +72,13 @@ function setUp(names: readonly string[]) {
     for (const uuid of index.uuidsOf(name)) lookups.set(uuid, GONE)
   }
   const reconcile = (name: string) => tracker.track(name, decide(factsOf(name)).probePlan)
-  return { nodes, sources, factsOf, uncounted, vanish, reconcile }
+  /** What vCenter says of the VM of this Node. */
+  const set = (name: string, changes: Partial<VirtualMachine>) => {
+    const i = names.indexOf(name)
+    const biosUUID = `42000000-0000-4000-8000-00000000000${i}`
+    lookups.set(biosUUID, { state: 'answered', vms: [vm({ biosUUID, moref: `vm-${i}`, ...changes })] })
+  }
+  return { nodes, reports, sources, factsOf, uncounted, vanish, reconcile, set }
 }
 
 t.test('a Node whose VM has vanished is known before it is reconciled', async (t) => {
@@ -137,3 +144,32 @@ t.test(
     t.match(factsOf('b').addressHolder(address), { name: 'a', deletingSince: 'then', finalizers: ['f'] })
   },
 )
+
+t.test('of several Nodes that hold an address, the strongest is named', async (t) => {
+  const { nodes, reports, sources, factsOf, set } = setUp(['a', 'b', 'c', 'd'])
+  const holder = () => factsOf('d').addressHolder('10.0.0.5')?.name
+  t.equal(holder(), 'a', 'the first by name, of the same second')
+  const change = (name: string, changes: Partial<Node>) => {
+    const own = nodes.get(name)
+    if (own !== undefined) nodes.set(name, { ...own, ...changes })
+  }
+  change('c', { creationTimestamp: '2020-01-01T00:00:00Z' })
+  t.equal(holder(), 'c', 'the oldest')
+  const its = reports.get('c')
+  if (its === undefined) throw new Error('there is one')
+  const { identityLevel: _, ...status } = its.status
+  reports.set('c', { ...its, status })
+  sources.index.report('c', reports.get('c'))
+  t.equal(holder(), 'a', 'one that was verified with it')
+  set('a', {
+    guestNICs: [
+      {
+        mac: MAC,
+        network: 'n',
+        deviceConfigID: 4000,
+        addresses: [{ address: '10.9.9.9', prefixLength: 24 }],
+      },
+    ],
+  })
+  t.equal(holder(), 'b', 'one that vCenter does not contradict')
+})

@@ -111,6 +111,10 @@ t.test(
     t.ok(index.node('second', shown('second')).concerned.has('first'))
     t.ok(index.report('second', verified('second')).concerned.has('first'))
     t.notOk(index.report('second', verified('second')).concerned.has('first'), 'not for ever')
+    const { status, ...refused } = verified('second')
+    const { identityLevel: _, ...before } = status
+    index.report('second', { ...refused, status: before })
+    t.ok(index.report('second', verified('second')).concerned.has('first'), 'nor only the first time')
   },
 )
 

@@ -448,6 +448,17 @@ t.test('a dead entry gives way to the living one of the same VM', async (t) => {
     t.equal(movedTo(before({ vms: [vm({ connectionState }), living] })), 'vm-42', 'which may run')
 })
 
+t.test('restored under another instance UUID, beside the dead entry that it was', async (t) => {
+  const beside = (connectionState: 'orphaned' | 'inaccessible', ...vms: readonly VirtualMachine[]) => {
+    const former = vm({ connectionState, claim: undefined })
+    return known({ ...settle(before({ vms: [former] })), lookups: showing([former, ...vms]) })
+  }
+  t.equal(movedTo(beside('orphaned', copy)), 'vm-43', 'no new boot is needed')
+  t.equal(movedTo(beside('inaccessible', copy)), 'vm-42', 'but it is where the former may run')
+  t.equal(movedTo(beside('orphaned', { ...copy, claim: undefined })), 'vm-42')
+  t.equal(movedTo(beside('orphaned', copy, { ...copy, moref: 'vm-44', instanceUUID: undefined })), 'vm-42')
+})
+
 t.test('restored while the former VM is inaccessible', async (t) => {
   const lookups = showing([rebooted])
   const conditions = [

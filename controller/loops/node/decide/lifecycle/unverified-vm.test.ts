@@ -13,6 +13,7 @@ import {
   report,
   SETTINGS,
   SWAPPED_UUID,
+  spec,
   vm,
 } from '../../../../../test/fixtures/facts.ts'
 import type { Node } from '../../../../types/node.ts'
@@ -125,6 +126,11 @@ for (const by of ['agent', 'nobody'] as const) {
         ),
       ],
       ['another Node points to it', initialized(by, OFF, {}, { rivals: [rival] })],
+      [
+        'its provider ID is that of another VM',
+        initialized(by, OFF, { providerID: `vsphere://${NODE_UID}` }),
+      ],
+      ['its provider ID is of another provider', initialized(by, OFF, { providerID: `aws:///${BIOS_UUID}` })],
       ['it is a template', initialized(by, { ...OFF, template: true })],
       ['its place is not known yet', initialized(by, { ...OFF, ancestry: undefined })],
       [
@@ -141,6 +147,24 @@ for (const by of ['agent', 'nobody'] as const) {
 t.test('not where its agent has reported another machine', async (t) => {
   const mac = '00:50:56:8e:ff:01'
   t.notOk(isTainted(decided(initialized('agent', { ...OFF, nics: [{ mac }] }))))
+})
+
+t.test('nor where it has reported another UUID', async (t) => {
+  const value = spec({ machine: { serialUUID: NODE_UID } })
+  const other = report({ spec: { ok: true, value } })
+  for (const lookups of [
+    [looked(BIOS_UUID, [vm(OFF)]), looked(NODE_UID, [])],
+    [looked(BIOS_UUID, []), looked(NODE_UID, [vm({ ...OFF, biosUUID: NODE_UID })])],
+  ])
+    t.notOk(isTainted(decided(initialized('agent', OFF, {}, { report: other, lookups }))))
+})
+
+t.test('with lifecycle.shutdownTaint off nobody takes it from a Node that speaks', async (t) => {
+  const lifecycle = { ...SETTINGS.lifecycle, shutdownTaint: false }
+  const settings = { ...SETTINGS, lifecycle }
+  const tainted = { taints: [SHUTDOWN], ready: READY }
+  t.ok(isTainted(decided(initialized('agent', OFF, tainted, { settings }))))
+  t.notOk(isTainted(decided(initialized('agent', OFF, tainted))))
 })
 
 t.test('a silent Node gets no advice to look for a forged report', async (t) => {
