@@ -100,6 +100,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   let unwatched: ReadonlySet<string> = new Set()
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
+    sightings.settle((uuid, vm) => store.lacks(uuid, vm))
     const doubted = rereads.due()
     const again = [...new Set([...stale, ...doubted.vms.filter((vm) => store.machine(vm) !== undefined)])]
     if (store.wanted().length === 0 && again.length === 0 && sightings.size() === 0) return 'idle'

@@ -1,11 +1,13 @@
 /** VMs that vCenter has told to have a followed UUID: what is made of them. */
 import t from 'tap'
+import { until } from '../../test/fixtures/until.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { Sightings } from './cache/vms-of-uuid.ts'
 import { createSuspects } from './collect/read-machines.ts'
 import type { PropertyReader } from './collect/retrieve-properties.ts'
 import { locateWanted } from './sync-vms.ts'
+import { openLab, told } from './testing/lab.ts'
 import { SoapFault } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
 
@@ -32,11 +34,13 @@ function withSightings(...followed: readonly string[]) {
   const refused = new Set<string>()
   const finds = new Map<string, readonly string[]>()
   const searches: (readonly string[])[] = []
+  const reads: string[] = []
   const scene = { meanwhile: () => {} }
   const reader: PropertyReader = {
     async read(specs, take) {
       for (const [, vm = ''] of specs.join().matchAll(/<obj type="VirtualMachine">([^<]+)</g)) {
         const reference = { type: 'VirtualMachine', value: vm }
+        reads.push(vm)
         if (refused.has(vm)) throw new SoapFault('NoPermission', '', reference)
         const properties = new Map([
           ['config.uuid', value(has.get(vm) ?? '')],
@@ -65,7 +69,7 @@ function withSightings(...followed: readonly string[]) {
     return answer.state === 'answered' ? answer.vms.map(({ moref }) => moref) : answer.state
   }
   const locate = () => locateWanted(all, signal)
-  return { store, sightings, has, refused, finds, searches, scene, vmsOf, locate }
+  return { store, sightings, has, refused, finds, searches, reads, scene, vmsOf, locate }
 }
 
 t.test('a VM that was seen with a followed UUID is read, whether or not a search finds it', async (t) => {
@@ -177,7 +181,8 @@ t.test('what is seen during a search is searched for again', async (t) => {
 
 t.test('UUIDs that a VM takes one after the other keep no new Node waiting', async (t) => {
   const victims = Array.from({ length: 100 }, (_, i) => `u-${i}`)
-  const { store, sightings, searches, locate, vmsOf } = withSightings()
+  const { store, sightings, has, searches, reads, locate, vmsOf } = withSightings()
+  has.set('vm-t', 'mine')
   for (const uuid of victims) store.follow(uuid)
   while (store.wanted().length > 0) await locate()
   for (const uuid of victims) sightings.add(uuid, 'vm-t')
@@ -191,4 +196,36 @@ t.test('UUIDs that a VM takes one after the other keep no new Node waiting', asy
   t.same(vmsOf('new'), [])
   for (let i = 0; i < 14; i++) await locate()
   t.equal(sightings.size(), 0)
+  t.ok(reads.length <= 16, `it is read once a search, not ${reads.length} times`)
+})
+
+t.test('of those that were seen, each is read when its UUID is searched for', async (t) => {
+  const { store, sightings, has, reads, locate, vmsOf } = withSightings()
+  const all = Array.from({ length: 40 }, (_, i) => i)
+  for (const i of all) {
+    store.follow(`u-${i}`)
+    has.set(`vm-${i}`, `u-${i}`)
+    sightings.add(`u-${i}`, `vm-${i}`)
+  }
+  for (let i = 0; i < 5; i++) await locate()
+  for (const i of all) t.same(vmsOf(`u-${i}`), [`vm-${i}`])
+  t.equal(reads.length, all.length)
+})
+
+t.test('those that are told before the first search is answered cost no second one', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 40 },
+    categories: {},
+    async before(vCenter) {
+      await vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'delay', milliseconds: 1_000, times: 1 })
+    },
+  })
+  const { vCenter, inventory } = lab
+  await until('it polls', () => lab.log.some((line) => line.includes('"following"')))
+  await vCenter.fault({ operation: 'RetrievePropertiesEx', kind: 'delay', milliseconds: 1_500 })
+  const uuids = (await vCenter.vms()).map(({ uuid }) => uuid)
+  for (const uuid of uuids) inventory.follow(uuid)
+  await told(lab, ...uuids)
+  const { operations } = await vCenter.calls()
+  t.equal(operations.FindAllByUuid, undefined)
 })

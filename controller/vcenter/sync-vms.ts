@@ -55,13 +55,14 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   // VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it,
   // for a search may be late to find them.
   const candidates = new Map(
-    uuids.map((uuid) => {
-      const answer = located.get(uuid)
-      const found = answer === undefined || 'error' in answer ? NOT_FOUND : answer
+    Array.from(located, ([uuid, answer]) => {
+      const found = 'error' in answer ? NOT_FOUND : answer
       const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen: seenWith(uuid) }
       return [uuid, chooseCandidates(known, found)] as const
     }),
   )
+  // Of those that are located later nothing is read yet: each round would read all of them.
+  for (const [uuid, vms] of seen) if (!located.has(uuid)) for (const vm of vms) sightings.add(uuid, vm)
   const vms = new Set([...candidates.values()].flatMap(({ read }) => read))
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
   const lastKnown = (vm: string) => store.machine(vm)
@@ -75,11 +76,9 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
     const answer = located.get(uuid)
     const facts = { lastKnown, refusedBefore: suspects.refusalOf }
     const verdict =
-      answer === undefined
-        ? 'stale'
-        : 'error' in answer
-          ? answer.error
-          : judgeCandidates(uuid, candidate, results, facts)
+      answer !== undefined && 'error' in answer
+        ? answer.error
+        : judgeCandidates(uuid, candidate, results, facts)
     if (verdict === 'stale') {
       locator.forget([uuid])
       for (const vm of seenWith(uuid)) sightings.add(uuid, vm)

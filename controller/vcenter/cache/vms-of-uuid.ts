@@ -81,6 +81,14 @@ export class Sightings {
     else if (vms.size < MAX_SEEN) vms.add(vm)
   }
 
+  /** Forgets those that are known by now: a VM may be seen before the first search for its UUID is answered. */
+  settle(isUnknown: (uuid: string, vm: string) => boolean): void {
+    for (const [uuid, vms] of this.#seen) {
+      for (const vm of vms) if (!isUnknown(uuid, vm)) vms.delete(vm)
+      if (vms.size === 0) this.#seen.delete(uuid)
+    }
+  }
+
   /** All VMs by UUID, which are forgotten. */
   take(): ReadonlyMap<string, ReadonlySet<string>> {
     const taken = this.#seen
