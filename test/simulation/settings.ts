@@ -1,5 +1,11 @@
-import type { CertificatesConfig, DecisionConfig, LabelRule } from '../../controller/config/config.ts'
+import type {
+  CertificatesConfig,
+  DecisionConfig,
+  LabelRule,
+  LabelSource,
+} from '../../controller/config/config.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
+import { OWNER } from './model/label-sources.ts'
 import { CATEGORIES, RACK } from './model/rest.ts'
 import type { Random } from './random.ts'
 
@@ -20,12 +26,41 @@ export const LABEL_RULES: readonly LabelRule[] = [
   },
 ]
 
+const OWN = 'rollcall.node-restriction.kubernetes.io'
+const rule = (label: string, from: LabelSource, differs: Partial<LabelRule> = {}): LabelRule => ({
+  label,
+  from,
+  map: new Map(),
+  when: 'live',
+  ...differs,
+})
+
+/** Those, and one of each other source; by their maps folder-1 may be two things, and an owner who is no label value is one. */
+export const ALL_LABEL_RULES: readonly LabelRule[] = [
+  ...LABEL_RULES,
+  rule(`${OWN}/cluster`, { kind: 'cluster' }),
+  rule(`${OWN}/pool`, { kind: 'resourcePool' }),
+  rule(
+    `${OWN}/folder`,
+    { kind: 'folder' },
+    {
+      map: new Map([
+        ['folder-0', 'first'],
+        ['elsewhere', 'folder-1'],
+      ]),
+    },
+  ),
+  rule(`${OWN}/datacenter`, { kind: 'datacenter' }, { when: 'initialize' }),
+  rule(`${OWN}/owner`, { kind: 'attribute', name: OWNER }),
+  rule('example.com/owner', { kind: 'attribute', name: OWNER }, { map: new Map([['Team C!', 'team-c']]) }),
+]
+
 /** What an operator might have configured. Shorter times than the defaults, so that more happens in fewer steps. */
 export function drawSettings(random: Random): DecisionConfig {
   const absentFor = 1000 * (random.chance(0.3) ? 20 + random.below(15) : 35 + random.below(60))
   return {
     labels: random.derive('labels').chance(0.4) ? CATEGORIES : { zone: undefined, region: undefined },
-    labelRules: random.derive('label rules').chance(0.4) ? LABEL_RULES : [],
+    labelRules: random.derive('label rules').pick([[], [], [], LABEL_RULES, ALL_LABEL_RULES]),
     datacenters: random.chance(0.3) ? { 'vc-1': ['dc-1'] } : {},
     servers: {},
     identity: { require: 'reported', exempt: undefined, requireAllVCenters: true },

@@ -1,4 +1,5 @@
 /** What becomes of machines and of their VMs. */
+import { OWNER, OWNERS } from '../model/label-sources.ts'
 import type { Machine, VM } from '../model/machine.ts'
 import type { World } from '../world.ts'
 import type { Fault, Faults, Focus } from './fault.ts'
@@ -254,8 +255,20 @@ export const MACHINE_FAULTS: Faults = {
     change(machine.vm, (vm) => {
       vm.folder = random.pick(vm.vCenter.folders)
       vm.host = `host-${random.below(4)}`
+      vm.pool = random.pick(['resgroup-8', 'resgroup-9'])
     })
     return undefined
+  },
+  /** A person writes another value into a custom attribute, or none. */
+  'attribute-changed'({ random }, { machine }) {
+    const before = machine.vm?.attributes
+    if (before === undefined) return undefined
+    const set = (attributes: typeof before): void =>
+      change(machine.vm, (vm) => {
+        vm.attributes = attributes
+      })
+    set(random.chance(0.4) ? {} : { [OWNER]: random.pick(OWNERS) })
+    return () => set(before)
   },
   'vm-copied'(_, { machine }) {
     const { vm } = machine

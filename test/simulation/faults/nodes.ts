@@ -75,6 +75,20 @@ const MALFORMED = (biosUUID: string): readonly string[] => [
 ]
 
 export const NODE_FAULTS: Faults = {
+  /** A person writes a label that follows vCenter by rule, and takes it away. */
+  'label-by-rule-changed'({ api, settings, random }, { machine: { nodeName } }) {
+    if (settings.labelRules.length === 0) return undefined
+    const { label } = random.pick(settings.labelRules)
+    const write = (value: string | undefined): void => {
+      const node = api.nodes.get(nodeName)
+      if (node === undefined || api.away) return
+      const { [label]: _, ...others } = node.metadata.labels
+      const labels = value === undefined ? others : { ...others, [label]: value }
+      api.putNode(nodeName, { ...node, metadata: { ...node.metadata, labels } })
+    }
+    write('a-persons')
+    return () => write(undefined)
+  },
   /** An older provider or a person has written another value under a label's beta name, most often under that alone. */
   'beta-label-otherwise'({ api, random }, { machine: { nodeName } }) {
     const label = random.pick([LABEL_ZONE, LABEL_REGION, LABEL_INSTANCE_TYPE])

@@ -334,6 +334,12 @@ const SHARED: readonly (readonly Ingredient[])[] = [
   [{ kind: 'address-squatted' }],
   [{ kind: 'address-squatted' }, { kind: 'replica-killed', at: 0.3 }],
   [{ kind: 'address-squatted' }, { kind: 'two-at-one-address' }],
+  ...['vm-moved', 'attribute-changed', 'attributes-hidden', 'label-by-rule-changed', 'host-untagged'].flatMap(
+    (kind) => [[{ kind }], [{ kind }, { kind: 'replica-killed', at: 0.2 }]],
+  ),
+  [{ kind: 'attributes-hidden' }, { kind: 'attribute-changed', at: 0.2 }],
+  [{ kind: 'vm-moved' }, { kind: 'folder-denied', at: 0.01 }],
+  [{ kind: 'vm-moved' }, { kind: 'vcenter-down', at: 0.01, until: 0.6 }],
   [{ kind: 'beta-label-otherwise' }],
   [{ kind: 'beta-label-otherwise' }, { kind: 'vm-moved', at: 0.2 }],
   [{ kind: 'provider-id-malformed' }],

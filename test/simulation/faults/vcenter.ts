@@ -217,6 +217,15 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.tagsHidden = false
     }
   },
+  /** The same of custom attributes, or somebody removes their definitions. */
+  'attributes-hidden'({ random }, { vCenter }) {
+    vCenter.attributesHidden = random.pick(['names', 'values', 'all'])
+    vCenter.changedAll()
+    return () => {
+      vCenter.attributesHidden = undefined
+      vCenter.changedAll()
+    }
+  },
   /** Other people share the vCenter, and the account may not read their categories; it stays so. */
   'foreign-categories-denied'(_, { vCenter }) {
     for (const category of FOREIGN_CATEGORIES) vCenter.tagsDenied.add(category)

@@ -28,7 +28,7 @@ export function createStopwatch(
  * Whether a leader hears and says everything at once, nothing has just healed, and each vCenter lets it in and is the one
  * that it is taken for.
  */
-function isCalm(world: World): boolean {
+export function isCalm(world: World): boolean {
   return (
     isLeaderWell(world) &&
     world.timeline.now >= world.healing.until &&

@@ -6,7 +6,7 @@ import { element, reference } from '../../../controller/vcenter/wire/soap.ts'
 import type { Page, Respond } from './collector.ts'
 import { parseSpecs, readProperties } from './property-specs.ts'
 import { type Client, OWN_COLLECTOR, type SessionModel } from './session.ts'
-import { ROOT, SESSIONS, vmReference } from './values.ts'
+import { FIELDS, ROOT, SESSIONS, vmReference } from './values.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 /** A request, as far as the model reads it. */
@@ -167,7 +167,7 @@ export function answer(
 }
 
 function serviceContent({ instanceUUID }: VCenterModel): string {
-  const names = [OWN_COLLECTOR, 'viewManager', 'searchIndex', SESSIONS, 'authorizationManager']
+  const names = [OWN_COLLECTOR, 'viewManager', 'searchIndex', SESSIONS, 'authorizationManager', FIELDS]
   const about = element('apiType', 'VirtualCenter') + element('instanceUuid', instanceUUID)
   const managers = names.map((name) => reference(name, { type: 'ManagedObject', value: name }))
   const root = reference('rootFolder', { type: 'Folder', value: ROOT })

@@ -5,6 +5,7 @@ import type {
   PowerState,
 } from '../../../controller/types/virtual-machine.ts'
 import type { Random } from '../random.ts'
+import type { PoolReference } from './label-sources.ts'
 import type { VCenterModel } from './vcenter.ts'
 
 export interface Folder {
@@ -22,6 +23,9 @@ export interface VM {
   instanceUUID: string
   folder: Folder
   host: string
+  pool: PoolReference
+  /** Custom attributes, by name. */
+  attributes: Readonly<Record<string, string>>
   connectionState: ConnectionState
   /** What vCenter shows of a machine that it cannot ask. */
   shownPower: PowerState | undefined
@@ -96,7 +100,7 @@ export interface Machine {
   lastVM: VM | undefined
   /** The references under which vCenters have listed it. */
   readonly lists: Set<string>
-  /** Zones and regions in which it has been. */
+  /** Zones and regions in which it has been, and all that labels may be made of (`sourceKey`). */
   readonly places: Set<string>
   /** The disks are gone: it never comes back. */
   destroyed: boolean

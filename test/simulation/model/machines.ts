@@ -4,6 +4,7 @@ import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import type { ApiServer } from './api-server.ts'
 import { createKubelets, type Kubelets, SIGNS } from './kubelets.ts'
+import { OWNER, OWNERS } from './label-sources.ts'
 import { canSpeak, type Folder, type Machine, type VM } from './machine.ts'
 import type { StoredReport } from './objects.ts'
 import { wallTime } from './process.ts'
@@ -216,6 +217,7 @@ export function createMachines(options: MachinesOptions): Machines {
         instanceUUID: machine.instanceUUID,
         folder,
         host: `host-${random.below(4)}`,
+        attributes: { [OWNER]: random.derive('owner').pick(OWNERS) },
         connectionState: 'connected',
         shownPower: undefined,
         claim: undefined,

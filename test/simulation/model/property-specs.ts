@@ -4,10 +4,12 @@ import type { ManagedObjectReference } from '../../../controller/vcenter/wire/ma
 import { contentXML } from './elements.ts'
 import type { SessionModel } from './session.ts'
 import {
+  FIELDS,
   ROOT,
   SESSIONS,
   type Shown,
   showAbove,
+  showFields,
   showSessions,
   showVM,
   startsAbove,
@@ -78,6 +80,7 @@ function selectFrom(
 ): readonly Shown[] {
   const { type, value } = start
   if (type === 'VirtualMachine') return [readVM(vCenter, value, specs.paths)]
+  if (value === FIELDS) return [showFields(vCenter, start)]
   if (value === SESSIONS) return [showSessions(vCenter, start)]
   if (type === 'ListView' || type === 'ContainerView') return readView(vCenter, session, value, specs)
   // All folders and what is in them.

@@ -3,11 +3,13 @@ import {
   CARD_COUNT_PATH,
   CARD_PATHS,
   CLAIM_PATH,
+  CUSTOM_VALUES_PATH,
 } from '../../../controller/vcenter/properties/property-values.ts'
 import { SoapFault } from '../../../controller/vcenter/wire/errors.ts'
 import type { ManagedObjectReference } from '../../../controller/vcenter/wire/managed-object-reference.ts'
 import { element } from '../../../controller/vcenter/wire/soap.ts'
 import { referenceValue, textValue, type Values } from './elements.ts'
+import { ATTRIBUTES, clusterOf, POOLS, type PoolReference } from './label-sources.ts'
 import { type Folder, shownPower, type VM } from './machine.ts'
 import type { VCenterModel } from './vcenter.ts'
 
@@ -17,7 +19,8 @@ export const ROOT = 'group-d1'
 /** Of vCenter's list of sessions. */
 export const SESSIONS = 'sessionManager'
 
-const POOL: ManagedObjectReference = { type: 'ResourcePool', value: 'resgroup-8' }
+/** Of vCenter's list of custom attributes. */
+export const FIELDS = 'customFieldsManager'
 /** What `properties-denied` hides. */
 const ESSENTIAL: ReadonlySet<string> = new Set([
   'config.uuid',
@@ -41,9 +44,12 @@ export function vmReference(value: string): ManagedObjectReference {
 
 /** These properties of a VM that the account may see. */
 export function showVM(vm: VM, paths: readonly string[]): Shown {
-  const reticent = vm.vCenter.reticent.has(vm.moref)
-  const refused = reticent ? paths.filter((path) => ESSENTIAL.has(path)) : []
-  const readable = reticent ? paths.filter((path) => !ESSENTIAL.has(path)) : paths
+  const { reticent, attributesHidden } = vm.vCenter
+  const isRefused = (path: string): boolean =>
+    (reticent.has(vm.moref) && ESSENTIAL.has(path)) ||
+    (attributesHidden === 'values' && path === CUSTOM_VALUES_PATH)
+  const refused = paths.filter(isRefused)
+  const readable = refused.length === 0 ? paths : paths.filter((path) => !isRefused(path))
   return {
     object: vmReference(vm.moref),
     values: new Map(readable.map((path) => [path, VM_VALUES[path]?.(vm)])),
@@ -64,6 +70,17 @@ export function showSessions(
   return { object, values: new Map([['sessionList', `<val>${list.join('')}</val>`]]), refused: [] }
 }
 
+/** The custom attributes that there are. */
+export function showFields({ attributesHidden }: VCenterModel, object: ManagedObjectReference): Shown {
+  if (attributesHidden === 'names') return { object, values: new Map(), refused: ['field'] }
+  const fields = attributesHidden === 'all' ? [] : Object.entries(ATTRIBUTES)
+  const list = fields.map(
+    ([key, name]) =>
+      `<CustomFieldDef>${element('key', key)}${element('name', name)}${element('managedObjectType', 'VirtualMachine')}</CustomFieldDef>`,
+  )
+  return { object, values: new Map([['field', `<val>${list.join('')}</val>`]]), refused: [] }
+}
+
 /** Of one whose configuration is away nothing of it is set. */
 function configured(value: (vm: VM) => string | undefined): (vm: VM) => string | undefined {
   return (vm) => (vm.connectionState === 'inaccessible' ? undefined : value(vm))
@@ -73,7 +90,7 @@ function configured(value: (vm: VM) => string | undefined): (vm: VM) => string |
 const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
   name: ({ name }) => textValue(name),
   parent: ({ folder }) => referenceValue({ type: 'Folder', value: folder.moref }),
-  resourcePool: () => referenceValue(POOL),
+  resourcePool: ({ pool }) => referenceValue({ type: 'ResourcePool', value: pool }),
   'runtime.host': (vm) => referenceValue(hostOf(vm)),
   'runtime.connectionState': ({ connectionState }) => textValue(connectionState),
   'runtime.powerState': (vm) => textValue(shownPower(vm)),
@@ -93,6 +110,16 @@ const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
   [CLAIM_PATH]: configured(({ claim }) =>
     claim === undefined ? undefined : `<val>${element('value', claim)}</val>`,
   ),
+  [CUSTOM_VALUES_PATH]: ({ attributes, vCenter }) => {
+    const known = vCenter.attributesHidden === 'all' ? [] : Object.entries(ATTRIBUTES)
+    const set = known.flatMap(([key, name]) => {
+      const value = attributes[name]
+      return value === undefined
+        ? []
+        : `<CustomFieldValue>${element('key', key)}${element('value', value)}</CustomFieldValue>`
+    })
+    return set.length === 0 ? undefined : `<val>${set.join('')}</val>`
+  },
   'guest.net': (vm) => {
     const { machine, mac } = vm
     if (machine?.tools !== true || machine.vm !== vm || machine.power !== 'poweredOn') return undefined
@@ -134,7 +161,11 @@ export function showAbove(vCenter: VCenterModel, start: ManagedObjectReference):
 
 /** What a VM stands on, and in. */
 export function startsAbove(vm: VM): readonly ManagedObjectReference[] {
-  return [hostOf(vm), POOL, { type: 'Folder', value: vm.folder.moref }]
+  return [hostOf(vm), { type: 'ResourcePool', value: vm.pool }, { type: 'Folder', value: vm.folder.moref }]
+}
+
+function isPool(value: string): value is PoolReference {
+  return value in POOLS
 }
 
 interface Above {
@@ -149,10 +180,21 @@ function find(vCenter: VCenterModel, object: ManagedObjectReference): Above {
   switch (type) {
     case 'HostSystem': {
       const [host = '', name = ''] = value.split('.')
+      const cluster = clusterOf(host, name)
+      const parent =
+        cluster === undefined
+          ? { type: 'ComputeResource', value: `alone-${value}` }
+          : { type: 'ClusterComputeResource', value: cluster }
+      return { name: host, parent }
+    }
+    case 'ComputeResource': {
+      const [host = '', name = ''] = value.slice('alone-'.length).split('.')
       return { name: host, parent: datacenter(name) }
     }
+    case 'ClusterComputeResource':
+      return { name: value, parent: datacenter(value.slice('cluster-of-'.length)) }
     case 'ResourcePool':
-      return { name: 'Resources' }
+      return { name: isPool(value) ? POOLS[value] : '' }
     case 'Datacenter':
       return { name: value, parent: root }
     default: {

@@ -1,8 +1,9 @@
 import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
+import { DEFAULT_POOL, sourceKeys } from './label-sources.ts'
 import type { Folder, Machine, VM } from './machine.ts'
-import { rackOf, regionOf, zoneOf } from './rest.ts'
+import { regionOf, zoneOf } from './rest.ts'
 import { type Client, createSessionModel, type SessionModel } from './session.ts'
 
 /** A vCenter: what it lists, who may see what, and how it fails. */
@@ -66,6 +67,10 @@ export interface VCenterModel {
   tagsHidden: boolean
   /** Tags that people have detached: the object's reference, a space, and the tag's ID. */
   readonly untagged: Set<string>
+  /**
+   * What of custom attributes the account may not read, their names or their values; or that somebody has removed them all.
+   */
+  attributesHidden: 'names' | 'values' | 'all' | undefined
   /** Share of updates that are not pushed. */
   pushLost: number
   /** Another vCenter that answers at the address. */
@@ -101,9 +106,9 @@ export interface VCenterModel {
   search(uuid: string, kind: 'bios' | 'instance'): readonly VM[]
 }
 
-export type NewVM = Omit<VM, 'moref' | 'vCenter' | 'registeredAt' | 'leftAt' | 'tenant'> & {
-  readonly tenant?: VM['tenant']
-}
+type Given = 'tenant' | 'pool' | 'attributes'
+export type NewVM = Omit<VM, 'moref' | 'vCenter' | 'registeredAt' | 'leftAt' | Given> &
+  Partial<Pick<VM, Given>>
 
 export interface VCenterModelOptions {
   readonly name: string
@@ -187,6 +192,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       registeredAt: timeline.now,
       leftAt: undefined,
       tenant: given.tenant,
+      pool: given.pool ?? DEFAULT_POOL,
+      attributes: given.attributes ?? {},
     }
     vms.set(vm.moref, vm)
     known.set(vm.moref, vm)
@@ -234,6 +241,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     tagsDenied: new Set(),
     tagsHidden: false,
     untagged: new Set(),
+    attributesHidden: undefined,
     pushLost: 0,
     impostor: undefined,
     loaded: undefined,
@@ -336,8 +344,11 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
 }
 
 /** Remembers where the machine of a VM has stood. */
-function stand({ machine, host, folder }: VM): void {
-  machine?.places.add(zoneOf(host)).add(regionOf(folder.datacenter)).add(rackOf(host)).add(host)
+function stand(vm: VM): void {
+  const { machine, host, folder } = vm
+  if (machine === undefined) return
+  for (const place of [zoneOf(host), regionOf(folder.datacenter), ...sourceKeys(vm)])
+    machine.places.add(place)
 }
 
 /** One that was back for less than this, milliseconds, may have come and gone between two probes. */

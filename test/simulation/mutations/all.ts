@@ -3,6 +3,7 @@ import { CERTIFICATE_MUTATIONS } from './certificates.ts'
 import { CONFIGURATION_MUTATIONS } from './configuration.ts'
 import { EFFECT_MUTATIONS } from './effects.ts'
 import { IDENTITY_MUTATIONS } from './identity.ts'
+import { LABEL_MUTATIONS } from './labels.ts'
 import { MACHINE_MUTATIONS } from './machines.ts'
 import type { Mutation } from './mutation.ts'
 import { NODE_MUTATIONS } from './nodes.ts'
@@ -15,6 +16,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...MACHINE_MUTATIONS,
   ...IDENTITY_MUTATIONS,
   ...NODE_MUTATIONS,
+  ...LABEL_MUTATIONS,
   ...CERTIFICATE_MUTATIONS,
   ...EFFECT_MUTATIONS,
   ...CONFIGURATION_MUTATIONS,

@@ -97,27 +97,6 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'labels by rule: who has lost the right to read tags has not seen that there is none',
-    about: ['tags-hidden'],
-    edits: [
-      edit(
-        `${DECIDE}/labels/source-value.ts`,
-        'if (tag === undefined && lack !== undefined)',
-        'if (lack === null)',
-      ),
-    ],
-  },
-  {
-    name: 'labels by rule: a tag that could not be read is not absent',
-    about: ['host-tags-denied'],
-    edits: [edit(`${DECIDE}/labels/source-value.ts`, 'if (unread.length > 0)', 'if (unread.length < 0)')],
-  },
-  {
-    name: 'labels by rule: an absence counts only after all was read twice',
-    inSceneAlone: true,
-    edits: [edit(`${DECIDE}/labels/judge-rules.ts`, 'reads - since >= READS', 'reads - since >= 0')],
-  },
-  {
     name: 'provider ID: one that names no VM lets nothing be initialized',
     about: ['provider-id-malformed'],
     edits: [

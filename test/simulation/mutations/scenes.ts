@@ -137,6 +137,27 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'a tag is detached, and attached again': [
       'labels by rule: an absence counts only after all was read twice',
     ],
+    'a VM moves, and all that is known of it is another: one write': [
+      'labels by rule: one write follows a move',
+      'labels by rule: a label for the initialization stays',
+      'labels by rule: a value with an entry in the map is that',
+      'labels by rule: what the map makes of something else is ambiguous',
+    ],
+    'a custom attribute is changed, and removed': ['labels by rule: what is no label value is not written'],
+    'the names of custom attributes may not be read': [
+      'labels by rule: an attribute that could not be read is not absent',
+      'labels by rule: an attribute whose names may not be read is not absent',
+    ],
+    'the values of custom attributes may not be read': [
+      'labels by rule: an attribute whose values may not be read is not absent',
+    ],
+    'the definitions of custom attributes are removed': [
+      'labels by rule: an attribute that is not defined is not absent',
+    ],
+    'what stands above a VM may not be read': [
+      'labels by rule: a place that could not be read is not absent',
+    ],
+    'a person writes a label': ['labels by rule: what others wrote stays'],
   },
   possible: {
     'a VM that is destroyed keeps its Node until the account may read the root of every vCenter': [

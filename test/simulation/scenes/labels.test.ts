@@ -1,9 +1,11 @@
 // Labels by rule: what vCenter no longer shows, does not let anybody read, or moves.
 import type { Test } from 'tap'
+import { OWNER } from '../model/label-sources.ts'
+import type { VM } from '../model/machine.ts'
 import { rackOf } from '../model/rest.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
-import { LABEL_RULES } from '../settings.ts'
+import { ALL_LABEL_RULES, LABEL_RULES } from '../settings.ts'
 
 const [RACK, BEYOND, HOST] = LABEL_RULES.map(({ label }) => label)
 /** Longer than until all is read twice; milliseconds. */
@@ -80,4 +82,122 @@ scenario('a VM moves to another host: one write', setting, async (scene, t) => {
   await scene.pass(60_000)
   t.same(labelsOf(scene), [rackOf(vm.host), rackOf(vm.host), vm.host])
   t.equal(scene.nodeWrites('worker') - before, 1)
+})
+
+const all = { nodes: ['worker', 'canary'], labelRules: ALL_LABEL_RULES } as const
+/** In the rules' order, without those of tags and the host. */
+const sourcesOf = (scene: FixedScene<string>) => {
+  const { labels = {} } = scene.node('worker')?.metadata ?? {}
+  return ALL_LABEL_RULES.slice(LABEL_RULES.length).map(({ label }) => labels[label])
+}
+
+/** Puts the VM of "worker" somewhere, with these custom attributes. */
+function place(
+  scene: FixedScene<string>,
+  to: Partial<Pick<VM, 'host' | 'pool' | 'folder' | 'attributes'>>,
+  vm = vmOf(scene),
+) {
+  Object.assign(vm, to)
+  scene.vCenter.changed(vm)
+}
+
+const FIRST = ['cluster-of-dc-1', 'Resources', 'first', 'dc-1', 'team-a', 'team-a']
+
+/** Where the scenes with all rules begin. */
+async function settle(scene: FixedScene<string>, t: Test): Promise<void> {
+  const [folder] = scene.vCenter.folders
+  if (folder === undefined) throw new Error('every vCenter has folders')
+  place(scene, { host: 'host-0', folder, pool: 'resgroup-8', attributes: { [OWNER]: 'team-a' } })
+  // The folder alone is not pushed.
+  await scene.pass(READ_TWICE)
+  t.same(sourcesOf(scene), FIRST)
+}
+
+scenario('a VM moves, and all that is known of it is another: one write', all, async (scene, t) => {
+  const { folders } = scene.vCenter
+  const folder = folders.at(-1)
+  if (folder === undefined) throw new Error('every vCenter has folders')
+  // The host is known before the VM is there.
+  place(scene, { host: 'host-2', folder }, scene.members[1]?.vm)
+  await settle(scene, t)
+  const before = scene.nodeWrites('worker')
+  place(scene, { host: 'host-2', folder, pool: 'resgroup-9' })
+  await scene.until('the labels follow', () => sourcesOf(scene)[1] === 'reserved')
+  await scene.pass(60_000)
+  t.same(
+    sourcesOf(scene),
+    ['cluster-of-dc-2', 'reserved', folder.name, 'dc-1', 'team-a', 'team-a'],
+    'the datacenter is that of its initialization',
+  )
+  t.same(labelsOf(scene), ['rack-of-host-2', 'rack-of-host-2', 'host-2'])
+  t.equal(scene.nodeWrites('worker') - before, 1)
+
+  const second = folders[1]
+  if (second === undefined) throw new Error('every vCenter has folders')
+  place(scene, { folder: second, host: 'host-3' })
+  await scene.said('worker', { status: 'False', reason: 'LabelAmbiguous' }, 'LabelsResolved')
+  t.equal(sourcesOf(scene)[2], folder.name, 'what may be two things is not guessed')
+  t.equal(sourcesOf(scene)[0], 'cluster-of-dc-2', 'once is not enough')
+  await scene.until('it is in no cluster', () => sourcesOf(scene)[0] === undefined)
+})
+
+scenario('a custom attribute is changed, and removed', all, async (scene, t) => {
+  await settle(scene, t)
+  const owners = () => sourcesOf(scene).slice(4)
+  place(scene, { attributes: { [OWNER]: 'team-b' } })
+  await scene.until('the labels follow', () => owners().join() === 'team-b,team-b')
+  place(scene, { attributes: { [OWNER]: 'Team C!' } })
+  await scene.until('the one with a map follows', () => owners().join() === 'team-b,team-c')
+  await scene.said('worker', { status: 'False', reason: 'LabelInvalid' }, 'LabelsResolved')
+  place(scene, { attributes: {} })
+  await scene.said('worker', { message: /owner stays .* until all was read again/ }, 'LabelsResolved')
+  t.same(owners(), ['team-b', 'team-c'], 'once is not enough')
+  await scene.until('they are removed', () => owners().join('') === '')
+  place(scene, { attributes: { [OWNER]: 'team-a' } })
+  await scene.until('they are back', () => owners().join() === 'team-a,team-a')
+})
+
+for (const [what, hidden] of [
+  ['the names of custom attributes may not be read', 'names'],
+  ['the values of custom attributes may not be read', 'values'],
+  ['the definitions of custom attributes are removed', 'all'],
+] as const)
+  scenario(what, all, async (scene, t) => {
+    await settle(scene, t)
+    scene.vCenter.attributesHidden = hidden
+    scene.vCenter.changedAll()
+    await scene.pass(READ_TWICE)
+    await scene.nextLeader()
+    await scene.pass(READ_TWICE)
+    t.same(sourcesOf(scene), FIRST)
+    await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
+  })
+
+scenario('what stands above a VM may not be read', all, async (scene, t) => {
+  await settle(scene, t)
+  for (const hidden of ['host-0.dc-1', 'cluster-of-dc-1', 'resgroup-8']) scene.vCenter.denied.add(hidden)
+  await scene.pass(READ_TWICE)
+  await scene.nextLeader()
+  await scene.pass(READ_TWICE)
+  t.same(sourcesOf(scene), FIRST)
+  await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
+})
+
+scenario('a person writes a label', setting, async (scene, t) => {
+  const { api } = scene.world
+  const [label = ''] = LABEL_RULES.map((rule) => rule.label)
+  const write = (value: string | undefined): void => {
+    const node = scene.node('worker')
+    if (node === undefined) throw new Error('it has a Node')
+    const { [label]: _, ...others } = node.metadata.labels
+    const labels = value === undefined ? others : { ...others, [label]: value }
+    api.putNode('worker', { ...node, metadata: { ...node.metadata, labels } })
+  }
+  write('mine')
+  await scene.said('worker', { status: 'False', reason: 'LabelNotOurs' }, 'LabelsResolved')
+  await scene.nextLeader()
+  await scene.pass(READ_TWICE)
+  t.equal(labelsOf(scene)[0], 'mine')
+  write(undefined)
+  await scene.until('it is back', () => labelsOf(scene)[0] === rackOf(vmOf(scene).host))
 })
