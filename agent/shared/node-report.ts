@@ -224,7 +224,10 @@ export interface NodeReportStatus {
   /** The value of the annotation `rollcall.dev/vm` that was last obeyed: each is obeyed once. */
   readonly obeyedAnnotation?: string
   readonly identityLevel?: IdentityLevel
-  /** RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot. */
+  /**
+   * RFC 3339, seconds: until when `proven` holds although the VM's claim no longer stands, as after a reboot; without a level, until when
+   * it may come back after the MAC addresses were contradicted.
+   */
   readonly provenUntil?: string
   /** RFC 3339, seconds: since when no search finds the VM; it outlives a change of leaders. */
   readonly absentSince?: string

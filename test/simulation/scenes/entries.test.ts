@@ -32,8 +32,8 @@ scenario(
 for (const [what, tenant, level] of [
   ['nobody copies it', undefined, 'proven'],
   ['a tenant copies what is public', { reads: false }, 'proven'],
-  // Two show the claim now: what was proven would have stayed so, but nothing proves it again until one is gone.
-  ['a tenant copies its claim as well', { reads: true }, 'reported'],
+  // Two show the claim now: what was proven is so again.
+  ['a tenant copies its claim as well', { reads: true }, 'proven'],
 ] as const)
   scenario(
     `a NIC is replaced, vCenter says so before its agent reports that, and ${what}`,

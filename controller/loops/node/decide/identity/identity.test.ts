@@ -480,3 +480,46 @@ t.test('a Node with the provider ID of a verified one, and no report, is told of
   t.match(decision.events, [{ type: 'Warning', message: /victim/ }])
   t.equal(decide(facts({ node: silent, report: undefined, lookups: [] })).state, 'unmanaged')
 })
+
+t.test('a vNIC that is replaced does not make the claim of a proven Node one of two', async (t) => {
+  const copy = vm({ moref: 'vm-43', name: 'copy', instanceUUID: '511e3f74-ea84-f9a2-7736-6106bb5dbf6b' })
+  const replaced = { nics: [{ mac: '00:50:56:cc:00:01' }] }
+  const withVMs = (facts: NodeFacts, ...vms: readonly ReturnType<typeof vm>[]): NodeFacts => ({
+    ...facts,
+    lookups: claiming(undefined, { vms }).lookups,
+  })
+  const later = (facts: NodeFacts, minutes: number): NodeFacts => ({
+    ...facts,
+    now: facts.now + minutes * MINUTE,
+  })
+  const shown = withVMs(settled(), vm(replaced), copy)
+  const contradicted = decide(shown)
+  t.equal(contradicted.level, undefined)
+  t.equal(condition(contradicted)?.reason, 'MACsContradict')
+  t.equal(Date.parse(contradicted.status?.provenUntil ?? ''), shown.now + 15 * MINUTE)
+  const ended = after(shown, contradicted)
+  t.equal(decide(later(ended, 5)).status?.provenUntil, contradicted.status?.provenUntil, 'once')
+  t.equal(decide(later(ended, 16)).status?.provenUntil, undefined)
+  const both = withVMs(ended, vm(), copy)
+  t.match(decide(later(both, 5)), { level: 'proven', status: { vm: { moref: 'vm-42' } } })
+  t.match(condition(decide(later(both, 5))), { reason: 'Proven' })
+  t.match(condition(decide(later(both, 16))), {
+    reason: 'Reported',
+    message: /remove that copy, then restart/,
+  })
+  const unseen = decide(later(withVMs(ended, vm({ claim: undefined }), copy), 5))
+  t.match(condition(unseen), { reason: 'ProvenBefore' })
+  t.equal(unseen.status?.provenUntil, contradicted.status?.provenUntil)
+  // Another contradiction is none that passes, and whoever was reported gains nothing.
+  const machine = { ...spec().machine, productUUID: SWAPPED_UUID.replace('1', '2') }
+  const other = {
+    ...shown,
+    report: report({ ...shown.report, spec: { ok: true, value: spec({ machine }) } }),
+  }
+  t.equal(decide(other).status?.provenUntil, undefined)
+  const weak = facts({ vms: [vm({ claim: undefined })] })
+  const first = after(weak, decide(weak))
+  const gained = after(first, decide(withVMs(first, vm(replaced), copy)))
+  t.equal(gained.report?.status.provenUntil, undefined)
+  t.match(decide(withVMs(gained, vm(), copy)), { level: 'reported' })
+})

@@ -1,11 +1,11 @@
 import {
   type IdentityLevel,
   type NodeReportSpec,
-  type NodeReportStatus,
   timestamp,
 } from '../../../../../agent/shared/node-report.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { judgeProviderID } from '../../facts/provider-id.ts'
+import { isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -16,7 +16,7 @@ import { objectionsOf } from './rival.ts'
 export interface Identity {
   /** Undefined where the identity is refused. */
   readonly level: IdentityLevel | undefined
-  /** RFC 3339: the level falls at this time unless a claim comes first. */
+  /** RFC 3339: the level falls at this time unless a claim comes first; where it is refused, until then it may come back. */
   readonly provenUntil?: string
   readonly condition: ConditionValue
   /** Whether a refusal ends what was verified before. */
@@ -44,8 +44,18 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
   const { spec, vm, holds, rival } = query
   const { previous, rivals } = facts
   const { witness } = facts.machineUUID
+  const until = provenUntil(query, facts)
   const contradiction = contradictionOf(query, facts)
-  if (contradiction !== undefined) return { level: undefined, ends: true, condition: contradiction }
+  if (contradiction !== undefined) {
+    // vCenter may show a vNIC that was replaced before the guest reports it. That does not make its claim one of two.
+    const lasts = contradiction.reason === 'MACsContradict' && until !== undefined
+    return {
+      level: undefined,
+      ends: true,
+      condition: contradiction,
+      ...(lasts ? { provenUntil: until } : {}),
+    }
+  }
 
   if (!holds && machineState(vm) === 'off')
     return { level: undefined, ends: true, condition: notRunning(vm, facts.node) }
@@ -64,7 +74,7 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
       ),
     }
   }
-  const wasProven = previous.identityLevel === 'proven' && holds
+  const wasProven = holds ? previous.identityLevel === 'proven' : until !== undefined
   const believed =
     claim.kind === 'proves' ? wasProven || rival === undefined : claim.kind === 'vouches' && wasProven
   if (believed && witness !== 'asserted') {
@@ -79,16 +89,23 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     claim.kind === 'proves'
       ? `${rival === undefined ? 'another VM' : describeVM(rival)} shows the same claim (ClaimShownTwice); remove that copy, then restart the agent, which writes a new claim`
       : `${claim.message} (${claim.reason})`
-  return withoutClaim(query, { why, objection: objections.withoutClaim }, facts)
+  return withoutClaim(query, { why, objection: objections.withoutClaim, until }, facts)
 }
 
 /** @param why there is no usable claim, for the message */
 function withoutClaim(
-  { vm, holds }: IdentityQuery,
-  { why, objection }: { readonly why: string; readonly objection: ConditionValue | undefined },
-  { previous, machineUUID, now }: NodeFacts,
+  { vm }: IdentityQuery,
+  {
+    why,
+    objection,
+    until,
+  }: {
+    readonly why: string
+    readonly objection: ConditionValue | undefined
+    readonly until: string | undefined
+  },
+  { machineUUID }: NodeFacts,
 ): Identity {
-  const until = holds ? provenUntil(previous, now) : undefined
   if (until !== undefined) {
     return {
       level: 'proven',
@@ -119,14 +136,17 @@ function withoutClaim(
 }
 
 /**
- * Until when, RFC 3339, a Node that was proven to be this VM stays proven without a claim. Undefined where it was not
- * proven, or that time is over.
+ * Until when, RFC 3339, a Node that was proven to be this VM stays proven without a claim, or may be so again after its MAC
+ * addresses were contradicted. Undefined where it was not proven, or that time is over.
  */
-function provenUntil(previous: NodeReportStatus, now: number): string | undefined {
-  if (previous.identityLevel !== 'proven') return undefined
+function provenUntil({ vm, holds }: IdentityQuery, { previous, now }: NodeFacts): string | undefined {
   const latest = now + CLAIM_GRACE_MS
+  const recorded = previous.provenUntil === undefined ? undefined : Date.parse(previous.provenUntil)
+  const proven = holds && previous.identityLevel === 'proven'
+  const wasProven = previous.identityLevel === undefined && isBoundTo(previous.vm, vm)
+  if (!proven && !wasProven) return undefined
   // A clock that was ahead may have written a time much later.
-  const until = Math.min(Date.parse(previous.provenUntil ?? timestamp(latest)), latest)
+  const until = Math.min(recorded ?? (proven ? latest : now), latest)
   return until > now ? timestamp(until) : undefined
 }
 

@@ -136,7 +136,10 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
   const { vm: before } = facts.previous
   if (level !== undefined && before !== undefined && move === undefined && !isBoundTo(before, vm))
     return refused('VMFound', rebuiltAsOneOf(before, vm, node), { ends: false })
-  if (level === undefined) return refused('IdentityVerified', condition, { ends, passed })
+  if (level === undefined) {
+    const fields = provenUntil === undefined ? {} : { provenUntil }
+    return refused('IdentityVerified', condition, { ends, passed, fields })
+  }
   const required = requiredLevel(node, settings.identity)
   if (!reaches(level, required)) {
     return refused('IdentityVerified', levelTooLow(level, required, condition), {
