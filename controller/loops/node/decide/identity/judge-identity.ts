@@ -15,6 +15,7 @@ import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refuse.ts'
 import { outOfScope } from '../topology/scope.ts'
+import { withUnobeyed } from './annotation.ts'
 import { type Binding, bindingTo } from './binding.ts'
 import { commonMACs } from './contradiction.ts'
 import { type Copies, copiesOf, judgeUniqueness } from './copies.ts'
@@ -85,7 +86,8 @@ export function judgeIdentity(
     return initialized ? PENDING : refused('IdentityVerified', policyNotInForce(policy), { ends: false })
   }
 
-  const search = findVM({ machine, spec, bound: facts.previous.vm }, facts)
+  const word = { machine, spec }
+  const search = findVM({ ...word, bound: facts.previous.vm }, facts)
   switch (search.outcome) {
     case 'pending':
       return PENDING
@@ -96,9 +98,15 @@ export function judgeIdentity(
         ? PENDING
         : refused('VMFound', search.condition, { ends: false, state: 'waiting' })
     case 'not-found':
-      return refused('VMFound', vmState ?? search.condition, { ends: false, recheck: machine.uuids })
+      return refused('VMFound', withUnobeyed(vmState ?? search.condition, word, facts), {
+        ends: false,
+        recheck: machine.uuids,
+      })
     case 'refused':
-      return refused('VMFound', search.condition, { ends: true, recheck: machine.uuids })
+      return refused('VMFound', withUnobeyed(search.condition, word, facts), {
+        ends: true,
+        recheck: machine.uuids,
+      })
     case 'found':
       return judgeVM({ ...search, spec, vmState }, facts)
   }
@@ -121,7 +129,12 @@ function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
   const itself = isBoundTo(boundTo, vm)
   const unique = judgeUniqueness(candidate, { spec, facts })
   const passed = {
-    VMFound: itself ? (vmState ?? found) : found,
+    VMFound: withUnobeyed(
+      itself ? (vmState ?? found) : found,
+      { machine: facts.machineUUID, spec },
+      facts,
+      vm,
+    ),
     ...(unique === undefined ? {} : { VMUnique: unique }),
   }
   const copies = copiesAmong(candidate)

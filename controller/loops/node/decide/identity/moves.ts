@@ -181,7 +181,8 @@ export function formerVMsBeside(
   )
 }
 
-function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
+/** Whether another VM may be remembered that the Node was, besides this one that it would be. */
+export function hasRoomBeside(vm: VirtualMachine, facts: NodeFacts): boolean {
   return formerVMsBeside(vm, facts).length < MAX_FORMER_VMS
 }
 
