@@ -113,7 +113,7 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
 }
 
 /** Whether a vCenter lists a VM that the machine of this Node has left. */
-function hasLeft({ vCenters }: World, nodeUID: string): boolean {
+export function hasLeft({ vCenters }: World, nodeUID: string): boolean {
   const listed = vCenters.flatMap(({ vms }) => [...vms.values()])
   return listed.some(({ machine, leftAt }) => leftAt !== undefined && machine?.nodeUID === nodeUID)
 }

@@ -262,9 +262,11 @@ export function judgeBound(
     return
   }
   const right = status.vm?.moref === vm.moref && status.vm.vCenter === vm.vCenter.name
-  // Two show the claim, or nobody can show any: what was verified stands, and a person says which it is.
+  // Two show the claim, nobody can show any, or one has the instance UUID of the VM before, so that it is not proven gone:
+  // what was verified stands, and a person says which it is.
   const undecided =
     copies.some(isReader) ||
+    copies.some((copy) => copy.tenant !== undefined && hasPlaceOf(copy, status.vm)) ||
     (machine.claims !== 'with-nonce' && (copies.length > 0 || !isListed(world, status.vm)))
   if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
   if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
@@ -274,6 +276,11 @@ export function judgeBound(
 function isListed(world: World, vm: Bound | undefined): boolean {
   const entry = vm && entryOf(world, vm)
   return entry !== undefined && entry.vCenter.vms.get(entry.moref) === entry
+}
+
+/** Whether an entry has the instance UUID of the VM that a Node is bound to, in its vCenter. */
+function hasPlaceOf({ vCenter, instanceUUID }: VM, bound: StoredStatus['vm']): boolean {
+  return instanceUUID === bound?.instanceUUID && vCenter.instanceUUID === bound.vCenterInstanceUUID
 }
 
 function isReader({ tenant }: VM): boolean {

@@ -1,6 +1,8 @@
 import { TAINT_OUT_OF_SERVICE, TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
+import type { Machine } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
+import { hasLeft } from './addresses.ts'
 import { isLeftBehind } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
@@ -84,8 +86,21 @@ function judgeShutdown(world: World, by: string, before: StoredNode, after: Stor
   const { name, uid } = before.metadata
   // The taint follows the VM that the Node is bound to.
   if (judge.taken.has(uid) || isLeftBehind(world, name)) return
-  for (const { power, powerSince } of machinesOf(world, uid)) {
+  for (const machine of machinesOf(world, uid)) {
+    const { power, powerSince } = machine
+    if (isTakenForLeft(world, by, before, machine)) continue
     if (power === 'poweredOn' && timeline.now - powerSince > LATELY)
       judge.violate('a machine that runs is not shut down', `${by} taints ${name}`)
   }
+}
+
+/**
+ * Whether nobody knows any more which VM a silent Node was verified to be, since its report was deleted, and nothing is shown
+ * under its UUID but the VM that its machine has left.
+ */
+function isTakenForLeft(world: World, by: string, { metadata }: StoredNode, { vm }: Machine): boolean {
+  const { nodeUID, vm: bound } = world.api.reports.get(metadata.name)?.status ?? {}
+  const isVerified = nodeUID === metadata.uid && bound !== undefined
+  const isShown = vm !== undefined && world.judge.knowsToRun(by, vm)
+  return !isVerified && !isShown && hasLeft(world, metadata.uid)
 }

@@ -98,18 +98,27 @@ export function heldBy(
   facts: Pick<NodeFacts, 'node' | 'vCenterState'>,
 ): ConditionValue {
   const removed = facts.vCenterState(bound.vCenterInstanceUUID) === 'unconfigured'
-  const have = others.length === 1 ? 'has its BIOS UUID' : 'have its BIOS UUID'
+  const shown = likely.length > 0 ? likely : others
+  const have = shown.length === 1 ? 'has its BIOS UUID' : 'have its BIOS UUID'
   const byItself =
     claim.digest !== undefined || (likely.length === 1 && likely[0]?.instanceUUID === bound.instanceUUID)
   const until = removed
     ? `; vCenter ${bound.vCenter} (instance UUID ${bound.vCenterInstanceUUID}), which had it, is not configured any more, so nobody can prove it gone, and the Node stays what it was until one VM alone shows the claim of its agent`
     : '; the Node stays what it was until its VM is proven gone and its agent reports again'
+  // Until then none of the others is taken for the same VM under another reference.
+  const inItsPlace = others.find(
+    (vm) => vm.instanceUUID === bound.instanceUUID && vm.vCenter.instanceUUID === bound.vCenterInstanceUUID,
+  )
+  const first =
+    inItsPlace === undefined || likely.includes(inItsPlace)
+      ? ''
+      : `, for which ${describeVM(inItsPlace)}, which has its instance UUID, must be removed`
   const without = byItself
     ? ''
     : '. The agent writes no claim with a nonce, by which its VM would be known: install one of this release, and let it write guestinfo'
   return no(
     'UUIDOfAnotherVM',
-    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${listed(likely.length > 0 ? likely : others)} ${have}${until}${without}${orName(likely, { bound, removed }, facts.node)}`,
+    `${describeBound(bound)}, which this Node was verified to be, is not found, and ${listed(shown)} ${have}${until}${first}${without}${orName(likely, { bound, removed }, facts.node)}`,
   )
 }
 

@@ -345,6 +345,11 @@ t.test('it is said what makes a Node another VM, and what a person can do', asyn
   t.notMatch(said(its('answers', same)), /annotate/, 'which may be of the VM itself')
   t.match(said(old(its(gone, same, { ...twin, instanceUUID: copy.instanceUUID }))), annotate('INSTANCE-UUID'))
   t.match(said(old(its(gone, same, twin))), /no claim with a nonce/)
+  const squatter = vm({ moref: 'vm-45', name: 'squatter', nics: [{ mac: '00:50:56:8e:00:02' }] })
+  t.match(
+    said(its('answers', there, squatter)),
+    /"copy" \(vm-43\) in vCenter vc2 has its BIOS UUID.*for which VM "squatter".*instance UUID, must be removed\. Only if/,
+  )
   const obeyed = its(gone, same)
   const word = known({ ...obeyed, node: { ...obeyed.node, vmAnnotation: OWN } })
   t.equal(movedTo(word), 'vm-43', 'and a person may say so')
