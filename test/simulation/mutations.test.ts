@@ -13,8 +13,8 @@ const QUICK: Readonly<Record<string, number>> = {
   'precondition DeletionOn': 13,
   'precondition BrakeReleased': 20,
   'precondition Confirmed': 2,
-  'precondition ConfirmedJustNow': 2,
-  'precondition RateAllows': 11,
+  'precondition ConfirmedJustNow': 9,
+  'precondition RateAllows': 19,
   'precondition NotDryRun': 4,
 }
 const STEPS = 600_000
