@@ -3,6 +3,7 @@ import type { Condition } from '../../../agent/shared/node-report.ts'
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import { PROOFS } from '../../loops/node/decide/lifecycle/absence-proofs.ts'
 import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/lifecycle/deletion-rules.ts'
+import { isShutdownTaint } from '../../loops/node/decide/lifecycle/shutdown-taint.ts'
 import { addAgent, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { ANNOTATION_DELETION, type Node, type NodeReport } from '../../types/node.ts'
 import { type LeaderTroubles, troubleLines, unsaid } from '../status/leader.ts'
@@ -160,9 +161,7 @@ function changesOf(
           ? []
           : ['what is missing for the next level of identity is said above, under identity']),
         ...byLeader(
-          pending?.reason === 'NodePatchRefused'
-            ? 'the API server takes the write: until then the Node may not get the taint either, should its VM be powered off'
-            : 'its VM is powered off: the Node is tainted, unless lifecycle.shutdownTaint is false',
+          ofShutdown(node, pending?.reason),
           'no vCenter knows its VM any more, and its kubelet and its agent are silent: the Node is deleted, if lifecycle.deletion is on (docs/lifecycle.md)',
         ),
       ]
@@ -184,6 +183,14 @@ function changesOf(
     case 'unknown':
       return []
   }
+}
+
+function ofShutdown({ taints }: Node, reason: string | undefined): string {
+  if (reason === 'NodePatchRefused')
+    return 'the API server takes the write: until then the Node may not get the taint either, should its VM be powered off'
+  return taints.some(isShutdownTaint)
+    ? 'the leader sees that its VM runs: the taint is taken away, unless lifecycle.shutdownTaint is false'
+    : 'its VM is powered off: the Node is tainted, unless lifecycle.shutdownTaint is false'
 }
 
 function reportOfAgent(node: Node): string {

@@ -15,7 +15,7 @@ import {
 } from '../../../test/fixtures/facts.ts'
 import type { NodeFacts } from '../../loops/node/decide/node-facts.ts'
 import { decideOnRejectedWrite } from '../../loops/node/decide/rejected-write.ts'
-import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
+import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../types/well-known.ts'
 import { statusOf } from './node-status.ts'
 
 const of = ({ node, report }: Pick<NodeFacts, 'node' | 'report'>) => statusOf(node, report)
@@ -46,6 +46,16 @@ t.test('a verified Node has nothing pending', async (t) => {
     ready: 'True',
     agentVersion: '0.1.0',
     brakeEngagedFor: undefined,
+  })
+})
+
+t.test('a report that says that a VM runs is not believed beside the taint that it is off', async (t) => {
+  const { node, report } = initialized()
+  const tainted = { ...node, taints: [{ key: TAINT_SHUTDOWN, effect: 'NoSchedule' }] }
+  t.match(of({ node: tainted, report }), {
+    state: 'initialized',
+    power: undefined,
+    pending: { condition: undefined, reason: 'NotDecidedYet', message: /the report is old, or the taint is/ },
   })
 })
 

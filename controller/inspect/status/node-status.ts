@@ -1,5 +1,6 @@
 /** What the cluster itself says of one Node, without a question to vCenter. Pure. */
 import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
+import { isShutdownTaint } from '../../loops/node/decide/lifecycle/shutdown-taint.ts'
 import { hasUninitializedTaint, needsInitialization } from '../../loops/node/facts/needs-initialization.ts'
 import {
   addAgent,
@@ -13,7 +14,7 @@ import { judgeProviderID } from '../../loops/node/facts/provider-id.ts'
 import { deletionHangs } from '../../loops/node/facts/removal.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
-import { LABEL_REGION, LABEL_ZONE } from '../../types/well-known.ts'
+import { LABEL_REGION, LABEL_ZONE, TAINT_SHUTDOWN } from '../../types/well-known.ts'
 
 export const STATES = [
   /** It waits for a cloud provider. */
@@ -78,7 +79,8 @@ export function statusOf(node: Node, read: NodeReport | undefined | 'unread'): N
     host: vm?.host,
     vm: vm?.name,
     // Of a VM that the Node was never verified to be, nothing is followed.
-    power: identityLevel === undefined ? undefined : powerOf(conditions),
+    power:
+      identityLevel === undefined || contradictsTaint(node, conditions) ? undefined : powerOf(conditions),
     zone: node.labels[LABEL_ZONE] ?? topology?.zone,
     region: node.labels[LABEL_REGION] ?? topology?.region,
     ready: node.ready?.status ?? 'Unknown',
@@ -112,6 +114,15 @@ function judge(
     const refused = initialized?.status !== 'True' ? initialized : undefined
     return { state: 'VM off', pending: pendingOf(refused ?? found) }
   }
+  if (contradictsTaint(node, conditions))
+    return {
+      state: 'initialized',
+      pending: {
+        condition: undefined,
+        reason: 'NotDecidedYet' satisfies Reason,
+        message: `the Node has the taint ${TAINT_SHUTDOWN}, and its report says that its VM runs: the report is old, or the taint is somebody else's`,
+      },
+    }
   // It runs, and something is to be told all the same.
   const told = (
     [
@@ -151,6 +162,11 @@ function withoutReport(node: Node): Pick<NodeStatus, 'state' | 'pending'> {
     ? `there is no NodeReport with its name: ${addAgent(node)}`
     : `there is no NodeReport with its name: check its agent, or ${addAgent(node)}`
   return { state: 'waiting', pending: { condition: undefined, reason: 'NoReport', message } }
+}
+
+/** The Node is written before its report, and the report may be refused. */
+function contradictsTaint(node: Node, conditions: readonly Condition[]): boolean {
+  return node.taints.some(isShutdownTaint) && powerOf(conditions) === 'on'
 }
 
 /** Why a report has no conditions that are about this Node. */

@@ -109,7 +109,7 @@ const CONDITIONS: Readonly<Record<RejectedWrite['write'], (message: string) => C
   status: (message) =>
     no(
       'StatusRefused',
-      `the API server refuses the status of this Node's NodeReport: ${message}; apply the CRD and the RBAC of this controller's release`,
+      `the API server refuses the status of this Node's NodeReport: ${message}; look for an admission webhook or policy, and apply the CRD and the RBAC of this controller's release`,
     ),
   report: (message) =>
     no(
