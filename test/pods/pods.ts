@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { connect, type PeerCertificate } from 'node:tls'
 import t, { type Test } from 'tap'
+import { root } from '../../build/programs.ts'
 import { LABEL_REGION, LABEL_ZONE } from '../../controller/types/well-known.ts'
 import { until } from '../fixtures/until.ts'
 import { address, hasTaint, isInitialized, level, ready } from '../world/objects.ts'
@@ -206,6 +207,22 @@ async function commandsOfTheDocs(t: Test): Promise<void> {
     t.match(await system(...controller, 'status'), /^2 Nodes: 2 initialized$/m)
   }
   await Promise.all([...(await podsOf('rollcall-agent')).map(onMachines), inController()])
+  await bundled(t)
+}
+
+/** Writes the file for a bug report, and a recording of the vCenter, by the controller's own account. */
+async function bundled(t: Test): Promise<void> {
+  const page = await readFile(`${root}/docs/bundle.md`, 'utf8')
+  const [, inPod = ''] = /^ {4}kubectl (.* exec .*) > rollcall-bundle\.txt$/m.exec(page) ?? []
+  const text = await kubectl(...inPod.split(' '))
+  for (const title of ['versions', 'configuration', 'doctor', 'status', 'reports'])
+    t.match(text, `===== ${title} =====`)
+  t.match(text, / 0 fail/)
+  t.match(text, /^2 Nodes: 2 initialized$/m)
+  t.notOk(text.includes(stage.vcsim.password))
+  const recording = await kubectl(...inPod.split(' '), '--vcenter', 'main')
+  t.match(JSON.parse(recording), { recording: 1 })
+  t.notOk(recording.includes(stage.vcsim.password))
 }
 
 /** What a cluster's user would look at, for a failure of the test. */
