@@ -8,6 +8,7 @@ import { vsphereConf } from '../world/controller.ts'
 import { startCPI } from '../world/cpi.ts'
 import { countRequests, metric } from '../world/meters.ts'
 import { isInitialized, level } from '../world/objects.ts'
+import { runProgram } from '../world/program.ts'
 import { LABELS, openStage } from '../world/stage.ts'
 
 const stage = await openStage(t, { vms: 3 })
@@ -42,6 +43,27 @@ t.test('while the CPI leads, Rollcall changes no Node, and says so', async (t) =
   t.equal(await metric(controller, 'rollcall_cpi_runs'), 1)
 })
 
+const LEFT =
+  /^! Nodes are left to the unknown holder of the Lease kube-system\/cloud-controller-manager, .* \(since /m
+const said = async (...args: string[]) =>
+  (await runProgram('rollcall-controller', ...args, `--kubeconfig=${cluster.adminKubeconfig}`)).text
+const told = () => [
+  ...new Set(
+    stage.events.versions.flatMap(({ object: { metadata, reason, message } }) =>
+      reason === 'LeaderTroubled' && message.includes('Nodes are left to') ? [metadata.name] : [],
+    ),
+  ),
+]
+
+t.test('status and explain say so too, and one Event', async (t) => {
+  await until('status says it', async () => LEFT.test(await said('status')))
+  const explained = await said('explain', ofCPI.name)
+  t.match(explained, LEFT)
+  t.match(explained, /no other controller handles Nodes any more: until then this one changes nothing of the/)
+  t.notMatch(explained, /the Node is tainted|the Node is deleted/)
+  await stage.events.until('there is an Event', () => told().length > 0)
+})
+
 t.test('the reports still say whether VMs run', async () => {
   const { vm } = ofCPI
   await vcsim.govc('vm.power', '-off', vm.name)
@@ -61,6 +83,8 @@ t.test('when the CPI has stopped, Rollcall takes over by itself', async (t) => {
   t.same(after?.metadata.labels, { ...before?.metadata.labels, [LABEL_IDENTITY_LEVEL]: 'asserted' })
   await until('it is ready', () => controller.isReady())
   t.equal(await metric(controller, 'rollcall_cpi_runs'), 0)
+  await until('status does not say it any more', async () => !LEFT.test(await said('status')))
+  t.equal(told().length, 1)
 })
 
 t.test('a CPI that leaves Nodes alone is a neighbor', async (t) => {

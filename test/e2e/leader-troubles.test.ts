@@ -1,10 +1,12 @@
 /** What the leader itself lacks, as `status` and `explain` read it with a kubeconfig alone, by the real binaries. */
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { createKubeClient } from '../../controller/kubernetes/client.ts'
 import { compareClocks } from '../../controller/leader/troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
+import { createCertificateAuthority } from '../servers/pki.ts'
 import { vsphereConf } from '../world/controller.ts'
 import { runProgram } from '../world/program.ts'
 import { LABELS, openStage } from '../world/stage.ts'
@@ -90,6 +92,24 @@ t.test('a vCenter that answers with 503, and one that refuses the login', async 
   )
 })
 
+t.test('a vCenter with a certificate of another CA', async (t) => {
+  const { caFile } = await createCertificateAuthority(stage.dir)
+  await write(good.replace(/caFile: .*/, 'caFile: other.pem'), {
+    'other.pem': await readFile(caFile, 'utf8'),
+  })
+  await status(/^! vCenter main: CertificateNotTrusted: .* is not trusted by the configured CA .* \(since /m)
+  t.match(
+    await said('explain', 'worker-1'),
+    /the leader can ask vCenter main again: until then it does not see what happens to the VM/,
+  )
+  // It is told once it has lasted.
+  await events.until('there is an Event', () =>
+    [...told().values()].some(({ message }) => message.includes('NotTrusted')),
+  )
+  await write(good.replace(/user: .*/, 'user: nobody').replace(/password: .*/, 'password: wrong-7f3a'))
+  await status(/^! vCenter main: InvalidLogin: /m)
+})
+
 t.test('a clock that is off, by the account of the controller', async (t) => {
   const clock = { ...systemClock, now: () => Date.now() - 180_000 }
   const credentials = { kind: 'kubeconfig', path: controller.kubeconfig } as const
@@ -106,7 +126,13 @@ t.test('a clock that is off, by the account of the controller', async (t) => {
 
 t.test('each was told once', async (t) => {
   const all = [...told().values()]
-  for (const pattern of [/configuration is refused/, /may be forged/, /Unavailable/, /InvalidLogin/]) {
+  for (const pattern of [
+    /configuration is refused/,
+    /may be forged/,
+    /Unavailable/,
+    /NotTrusted/,
+    /InvalidLogin/,
+  ]) {
     await events.until(`there is an Event ${pattern}`, () =>
       [...told().values()].some(({ message }) => pattern.test(message)),
     )
