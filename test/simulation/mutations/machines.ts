@@ -80,8 +80,19 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/loops/node/vm-probes/inhabitants.ts',
-        'name !== except && runs(name) && !runsElsewhere(name)',
-        'runs(name) && name === except',
+        'name !== except && isAlive(name) && !runsElsewhere(name)',
+        'isAlive(name) && name === except',
+      ),
+    ],
+  },
+  {
+    name: 'machines: an entry that one has left is not where it runs',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/loops/node/vm-probes/inhabitants.ts',
+        "finding?.state === 'found' && runs(finding.vm)",
+        'isFound(finding)',
       ),
     ],
   },

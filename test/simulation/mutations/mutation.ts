@@ -4,7 +4,7 @@ export interface Mutation {
   readonly edits: readonly Edit[]
   /** Kinds of faults: scenes with one of these show it soonest. All scenes where it is left out. */
   readonly about?: readonly string[]
-  /** It costs calls and breaks no promise: its fixed scene alone notices it. */
+  /** It breaks no promise, or chance hardly brings that about: its fixed scene alone notices it. */
   readonly inSceneAlone?: true
 }
 

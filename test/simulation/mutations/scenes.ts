@@ -67,6 +67,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'the password is refused': ['logins: a refused credential rests'],
     'privileges on one folder are lost, and the VM in it is gone': ['proof PrivilegesProven'],
     'a storage outage, in which the controller restarts': ['proof ReferenceNotFound'],
+    'a vCenter has loaded no VM yet, and the only Node that runs there has left an entry in another one': [
+      'machines: an entry that one has left is not where it runs',
+    ],
   },
   entries: {
     'a NIC is replaced, and its agent reports that before vCenter says so': [

@@ -163,3 +163,42 @@ scenario(
     t.equal(scene.condition('other'), undefined)
   },
 )
+
+scenario(
+  'a vCenter has loaded no VM yet, and the only Node that runs there has left an entry in another one',
+  { nodes: ['moved', 'canary'], lifecycle: NO_BRAKE, second: 'empty' },
+  async (scene, t) => {
+    const { moved } = scene.cast
+    const { machines, vCenters } = scene.world
+    const [, other] = vCenters
+    const [folder] = other?.folders ?? []
+    if (other === undefined || folder === undefined) throw new Error('there is a second vCenter')
+    const silent = machines.create('silent', other, folder)
+    silent.claims = 'with-nonce'
+    await scene.settled('silent')
+
+    // It fails over, and keeps its instance UUID.
+    machines.halt(moved, 'poweredOff')
+    await scene.said('moved', { reason: 'VMPoweredOff' }, 'VMFound')
+    machines.leave(moved)
+    machines.register(moved, other)
+    machines.boot(moved)
+    await scene.until('it is bound there', () => scene.status('moved')?.vm?.vCenter === other.name)
+
+    scene.silence(silent)
+    await scene.until('it is silent', () => scene.ready('silent') === 'Unknown')
+    other.loaded = new Set()
+    other.endSessions()
+    const message = /vCenter vc-2 shows no VM at all, .* Node moved is Ready and had its VM there/
+    await scene.said('silent', { status: 'Unknown', reason: 'CanaryNotFound', message })
+    await scene.probed(1, 'moved')
+    await scene.pass(2 * absentFor)
+    t.ok(scene.node('silent'), 'its VM exists')
+    await scene.said('silent', { status: 'Unknown', reason: 'CanaryNotFound', message })
+
+    other.loaded = undefined
+    other.changedAll()
+    await scene.said('silent', { status: 'False', reason: 'VMExists' })
+    t.equal(scene.condition('moved', 'VMFound')?.status, 'True')
+  },
+)

@@ -14,6 +14,7 @@ import {
 import { absence, probe, seenVM } from '../../../../test/fixtures/probes.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { Node } from '../../../types/node.ts'
+import type { SeenVM, VCenterProbe } from '../../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createInhabitantsOf } from './inhabitants.ts'
@@ -36,7 +37,11 @@ interface World {
   readonly there?: Lookup
   /** Where the last probe found the VM. */
   readonly foundBy?: string
-  readonly foundAs?: 'instanceUUID' | 'biosUUID'
+  readonly foundAs?: 'instanceUUID' | 'biosUUID' | 'moref'
+  /** What was found there. */
+  readonly seen?: Partial<SeenVM>
+  /** Whether that was the VM that the Node was before. */
+  readonly former?: boolean
   readonly other?: Partial<Node>
   /** What its agent reports. */
   readonly says?: Partial<NodeReportSpec>
@@ -45,8 +50,8 @@ interface World {
 
 /** Two Nodes of this vCenter, the other one in this state. */
 function setUp(world: World) {
-  const { missingFor = 0, here = NONE, there = NONE, foundBy, foundAs = 'instanceUUID' } = world
-  const { other = { ready }, says = {}, reports = true } = world
+  const { missingFor = 0, here = NONE, there = NONE, foundBy, foundAs = 'instanceUUID', seen } = world
+  const { other = { ready }, says = {}, reports = true, former = false } = world
   const said = spec(says)
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), identityLevel: 'proven' as const }
@@ -57,16 +62,17 @@ function setUp(world: World) {
     index.node(name, each)
     index.report(name, report({ name, status }))
   }
-  const finding = { state: 'found', vm: seenVM() } as const
-  const probes = ['vc1', 'vc2'].map((vCenter) =>
-    probe({ vCenter, ...(vCenter === foundBy ? { [foundAs]: finding } : {}) }),
-  )
+  const finding = { state: 'found', vm: seenVM(seen) } as const
+  const nowhere = ['vc1', 'vc2'].map((vCenter) => probe({ vCenter }))
+  const somewhere = nowhere.map((each) => (each.vCenter === foundBy ? { ...each, [foundAs]: finding } : each))
+  const evidence = former
+    ? absence(facts(), { probes: nowhere, others: [boundVM()], othersProbes: somewhere })
+    : absence(facts(), { probes: somewhere })
   const inhabitantsOf = createInhabitantsOf({
     index,
     tracker: {
       missingFor: (name) => (name === 'worker-2' ? missingFor : 0),
-      evidence: (name) =>
-        name === 'worker-2' && foundBy !== undefined ? absence(facts(), { probes }) : undefined,
+      evidence: (name) => (name === 'worker-2' && foundBy !== undefined ? evidence : undefined),
     },
     inventories: [
       { vCenter: 'vc1', lookup: (uuid) => (uuid === BIOS_UUID ? here : NONE) },
@@ -81,6 +87,9 @@ function setUp(world: World) {
 
 const unclaimed = { claim: { written: false, reason: 'ReadOnly', message: '' } } as const
 const copy = inTwo({ claim: undefined, instanceUUID: 'another' })
+const off = { powerState: 'poweredOff' } as const
+const left = inTwo(off)
+const lost = inTwo({ connectionState: 'disconnected' })
 const LISTED = { kind: 'listed' }
 const UNLISTED = { kind: 'unlisted', names: ['worker-2'] }
 
@@ -101,6 +110,16 @@ t.test(
       ['it has no report, and its instance UUID is there', { there: inTwo(), reports: false }, undefined],
       ['a copy is there without its claim', { there: copy }, UNLISTED],
       ['a copy is there that is off', { there: inTwo({ powerState: 'poweredOff' }) }, UNLISTED],
+      ['what it has left is there, off', { there: left, says: unclaimed }, UNLISTED],
+      ['the same, on a host that is away', { there: lost, says: unclaimed }, UNLISTED],
+      ['its last probe found there what it has left', { foundBy: 'vc2', seen: off }, UNLISTED],
+      ['the same, by its reference', { foundBy: 'vc2', foundAs: 'moref', former: true, seen: off }, UNLISTED],
+      ['it is back there', { foundBy: 'vc2', foundAs: 'moref', former: true }, undefined],
+      [
+        'what it has left is there, and it does not run',
+        { there: left, other: { ready: silent } },
+        undefined,
+      ],
       ['a copy is there, and it has no claim', { there: copy, says: unclaimed }, UNLISTED],
       ['a copy was found there, and is not shown', { foundBy: 'vc2', foundAs: 'biosUUID' }, UNLISTED],
       ['a copy is there, and it does not run', { there: copy, other: { ready: silent } }, undefined],
@@ -126,20 +145,20 @@ t.test(
 function setUpBeside(
   other: Node,
   status: NodeReportStatus | undefined,
-  { there = NONE, foundThere = false }: { readonly there?: Lookup; readonly foundThere?: boolean },
+  { there = NONE, found }: { readonly there?: Lookup; readonly found?: Partial<VCenterProbe> | undefined },
 ) {
   const index = createNodeIndex(SETTINGS.identity)
   index.node('worker-1', node({ name: 'worker-1' }))
   index.report('worker-1', report({ name: 'worker-1', status: { nodeUID: NODE_UID, vm: boundVM() } }))
   index.node(other.name, other)
   if (status !== undefined) index.report(other.name, report({ name: other.name, status }))
-  const finding = { state: 'found', vm: seenVM() } as const
-  const probes = [probe({ vCenter: 'vc2', ...(foundThere ? { instanceUUID: finding } : {}) })]
+  const probes = [probe({ vCenter: 'vc2', ...found })]
   const inhabitantsOf = createInhabitantsOf({
     index,
     tracker: {
       missingFor: (name) => (name === 'worker-1' ? 1000 : 0),
-      evidence: (name) => (name === other.name && foundThere ? absence(facts(), { probes }) : undefined),
+      evidence: (name) =>
+        name === other.name && found !== undefined ? absence(facts(), { probes }) : undefined,
     },
     inventories: [
       { vCenter: 'vc1', lookup: () => NONE },
@@ -187,15 +206,24 @@ t.test(
   'a Ready Node of another vCenter tells it while none shows its VM, which may have moved',
   async (t) => {
     const UNSHOWN = { kind: 'unshown', names: ['moved'] }
-    for (const [what, condition, there, foundThere, expected] of [
-      ['it is shown nowhere', ready, NONE, false, UNSHOWN],
-      ['its vCenter shows it', ready, found, false, undefined],
-      ['its last probe found it in its vCenter', ready, NONE, true, undefined],
-      ['it is not Ready', silent, NONE, false, undefined],
+    const disconnected = { connectionState: 'disconnected' } as const
+    const away: Lookup = {
+      state: 'answered',
+      vms: [vm({ ...disconnected, vCenter: { name: 'vc2', instanceUUID: 'two' } })],
+    }
+    const seen = { state: 'found', vm: seenVM() } as const
+    const seenAway = { state: 'found', vm: seenVM(disconnected) } as const
+    for (const [what, condition, there, foundAs, expected] of [
+      ['it is shown nowhere', ready, NONE, undefined, UNSHOWN],
+      ['its vCenter shows it', ready, found, undefined, undefined],
+      ['its vCenter shows it, on a host that is away', ready, away, undefined, undefined],
+      ['its last probe found it in its vCenter', ready, NONE, { instanceUUID: seen }, undefined],
+      ['the same, on a host that is away', ready, NONE, { moref: seenAway }, undefined],
+      ['it is not Ready', silent, NONE, undefined, undefined],
     ] as const) {
       const moved = node({ name: 'moved', uid: 'other', ready: condition })
-      const vm = { ...boundVM(), vCenter: 'vc2', vCenterInstanceUUID: 'two' }
-      const { inhabitantsOf } = setUpBeside(moved, { nodeUID: 'other', vm }, { there, foundThere })
+      const its = { ...boundVM(), vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+      const { inhabitantsOf } = setUpBeside(moved, { nodeUID: 'other', vm: its }, { there, found: foundAs })
       t.same(inhabitantsOf(HERE, 'worker-1'), expected, what)
     }
   },

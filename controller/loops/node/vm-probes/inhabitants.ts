@@ -1,10 +1,11 @@
 import { type Inventory, type Lookup, vmsOf } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { VCenterProbe, VMExistence } from '../../../types/vcenter-probe.ts'
-import type { VirtualMachine } from '../../../types/virtual-machine.ts'
+import { machineState, type VirtualMachine } from '../../../types/virtual-machine.ts'
+import { isBoundTo } from '../decide/bound-vm.ts'
 import { isMachineOf } from '../decide/identity/candidates.ts'
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
-import { type Probed, probedOf } from '../decide/lifecycle/evidence.ts'
+import { type Evidence, type Probed, probedOf } from '../decide/lifecycle/evidence.ts'
 import { speaksByKubeletAlone } from '../decide/lifecycle/living-machines.ts'
 import { previousStatus, specOf } from '../facts/previous-status.ts'
 import { isRemovalMeant } from '../facts/removal.ts'
@@ -18,7 +19,8 @@ import type { ProbeTracker } from './probe-tracker.ts'
  * Every other Node that is bound to a VM there says so. Ignores Nodes that do not run and whose VM has been missing for
  * long: while an inventory loads all VMs are missing for a short time, and the machine of a Ready Node runs but is hidden.
  * Ignores Nodes too whose VM is seen in another vCenter; that nobody misses one that is not shown is not enough, for its
- * last probe may have found it here. Of a Node that runs, it must be its own machine that is seen there, and no copy.
+ * last probe may have found it here. Of a Node that runs, it must be its own machine that is seen there: no copy, nor the entry
+ * that a failover has left behind.
  *
  * A Ready Node whose machine no vCenter shows may have it there too, for it runs somewhere: another provider may have
  * initialized that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
@@ -39,7 +41,7 @@ export function createInhabitantsOf(options: {
 }) {
   const { index, tracker, inventories, node, report, absentFor } = options
 
-  function runs(name: string): boolean {
+  function isAlive(name: string): boolean {
     const known = node(name)
     if (known?.ready?.status !== 'True' || known.deleting || isRemovalMeant(known)) return false
     return !speaksByKubeletAlone(tracker.evidence(name), { absentFor })
@@ -58,20 +60,26 @@ export function createInhabitantsOf(options: {
         (lookup) => lookup.state === 'answered' && lookup.vms.length === 0 && lookup.incomplete === undefined,
       )
     const shownElsewhere = (name: string): readonly VirtualMachine[] => lookups(name, false).flatMap(vmsOf)
-    const isFoundElsewhere = (name: string, by: typeof findingsOf): boolean => {
+    const isFoundElsewhere = (
+      name: string,
+      findersIn: (evidence: Evidence) => readonly string[],
+    ): boolean => {
       const evidence = tracker.evidence(name)
-      const finders = evidence === undefined ? [] : probedOf(evidence).flatMap((each) => findersOf(each, by))
+      const finders = evidence === undefined ? [] : findersIn(evidence)
       return finders.length > 0 && !finders.includes(vCenter)
     }
-    /** Whether the machine of a Node that runs is elsewhere: a VM that has its BIOS UUID there may be anybody's copy. */
+    /**
+     * Whether the machine of a Node that runs is elsewhere: a VM that has its BIOS UUID there may be anybody's copy, and one that
+     * the Node is not bound to and that is not known to run may be what the machine has left.
+     */
     const runsElsewhere = (name: string): boolean => {
       const known = node(name)
       if (known === undefined) return false
       const { vm: bound, namedVM } = previousStatus(report(name), known)
       const machine = { bound: bound ?? namedVM, spec: specOf(report(name), known) }
-      return (
-        shownElsewhere(name).some((vm) => isMachineOf(machine, vm)) || isFoundElsewhere(name, keptFindingsOf)
-      )
+      const isItself = (vm: VirtualMachine): boolean =>
+        isMachineOf(machine, vm) && (runs(vm) || isBoundTo(machine.bound, vm))
+      return shownElsewhere(name).some(isItself) || isFoundElsewhere(name, findersOfItself)
     }
     /** Whether it says nothing of this vCenter, or only that it runs while its VM has been missing for long. */
     const isAway = (name: string): boolean => {
@@ -80,7 +88,9 @@ export function createInhabitantsOf(options: {
       if (!isNotShown(name)) return false
       // One that is being deleted is probed, but not missed.
       return (
-        shownElsewhere(name).length > 0 || isFoundElsewhere(name, findingsOf) || node(name)?.deleting === true
+        shownElsewhere(name).length > 0 ||
+        isFoundElsewhere(name, findersOfAny) ||
+        node(name)?.deleting === true
       )
     }
     const names = [...index.namesIn(vCenterInstanceUUID)]
@@ -88,28 +98,51 @@ export function createInhabitantsOf(options: {
     for (const name of names) {
       if (name === except) continue
       if (!isAway(name)) return { kind: 'listed' }
-      if (runs(name) && !runsElsewhere(name)) unlisted.push(name)
+      if (isAlive(name) && !runsElsewhere(name)) unlisted.push(name)
     }
     if (unlisted.length > 0) return { kind: 'unlisted', names: unlisted.sort() }
     const unseen = [...index.namesIn('')]
     if (!names.includes(except) && !unseen.includes(except)) return undefined
-    const unshown = [...index.names()].filter((name) => name !== except && runs(name) && !runsElsewhere(name))
+    const unshown = [...index.names()].filter(
+      (name) => name !== except && isAlive(name) && !runsElsewhere(name),
+    )
     return unshown.length > 0 ? { kind: 'unshown', names: unshown.sort() } : undefined
   }
 }
 
-/** The vCenters, by their names in the configuration, that found a machine in its last probe. */
-function findersOf({ probes }: Pick<Probed, 'probes'>, by: typeof findingsOf): readonly string[] {
-  return probes.flatMap((probe) =>
-    by(probe).some((finding) => finding?.state === 'found') ? [probe.vCenter] : [],
+/** The vCenters, by their names in the configuration, that found anything of a Node's machines in its last probe. */
+function findersOfAny(evidence: Evidence): readonly string[] {
+  return probedOf(evidence).flatMap((each) =>
+    findersOf(each, ({ moref, instanceUUID, biosUUID }) => [moref, instanceUUID, biosUUID].some(isFound)),
   )
 }
 
-function findingsOf({ moref, instanceUUID, biosUUID }: VCenterProbe): readonly (VMExistence | undefined)[] {
-  return [moref, instanceUUID, biosUUID]
+/**
+ * The same of what a machine keeps wherever it moves, and a copy does not have by itself: the VM that the Node is bound to, in
+ * whatever state, and others that run.
+ */
+function findersOfItself(evidence: Evidence): readonly string[] {
+  const isRunning = (finding: VMExistence | undefined): boolean =>
+    finding?.state === 'found' && runs(finding.vm)
+  return [
+    ...findersOf(evidence, ({ moref }) => isFound(moref)),
+    ...probedOf(evidence).flatMap((each) =>
+      findersOf(each, ({ moref, instanceUUID }) => isRunning(moref) || isRunning(instanceUUID)),
+    ),
+  ]
 }
 
-/** What a machine keeps wherever it moves, and a copy does not have by itself. */
-function keptFindingsOf({ moref, instanceUUID }: VCenterProbe): readonly (VMExistence | undefined)[] {
-  return [moref, instanceUUID]
+function findersOf(
+  { probes }: Pick<Probed, 'probes'>,
+  hasFound: (probe: VCenterProbe) => boolean,
+): readonly string[] {
+  return probes.filter(hasFound).map(({ vCenter }) => vCenter)
+}
+
+function isFound(finding: VMExistence | undefined): boolean {
+  return finding?.state === 'found'
+}
+
+function runs(vm: Parameters<typeof machineState>[0]): boolean {
+  return machineState(vm) === 'runs'
 }
