@@ -99,7 +99,7 @@ export async function proveCanary(
   const tried = Math.min(TRIES, canaries.length)
   return unproven(
     tried === 0
-      ? 'vCenter shows no connected VM, so its search cannot be tried: bring its hosts back'
+      ? 'vCenter shows no connected VM, so its search cannot be tried: bring its hosts and datastores back, or remove the entries of VMs that are lost'
       : `vCenter's search finds none of ${tried} other VM(s) that exist, so not finding one proves nothing` +
           `${refusal === undefined ? '' : ` (${refusal.message})`}: check the account's role and vCenter's services`,
   )

@@ -91,7 +91,8 @@ function waitsInVain(world: World): readonly string[] {
 
 /**
  * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, and nobody
- * has deleted the Node, or one lists a VM that its machine has left. Or that Node's VM has had a copy, which may have its instance UUID as well.
+ * has deleted the Node, or one lists a VM that its machine has left; or the search of some vCenter cannot be tried. Or that Node's VM has
+ * had a copy, which may have its instance UUID as well.
  */
 export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
   const { api, vCenters } = world
@@ -104,12 +105,21 @@ export function isHeldForGood(world: World, node: StoredNode, { address }: Machi
       other !== node &&
       ((vm !== undefined && gone && !isDeparting(other)) ||
         isUnreported ||
+        isSearchUntried(world) ||
         isLeftBehind(world, other.metadata.name) ||
         hasLeft(world, other.metadata.uid) ||
         hasCopy(world, other.metadata.uid)) &&
       machinesOf(world, other.metadata.uid).some((machine) => machine.address === address)
     )
   })
+}
+
+/** Whether some vCenter shows VMs, none of them on a host that answers: it is not known to find what it has. */
+export function isSearchUntried({ vCenters }: World): boolean {
+  return vCenters.some(
+    ({ vms }) =>
+      vms.size > 0 && [...vms.values()].every(({ connectionState }) => connectionState !== 'connected'),
+  )
 }
 
 /** Whether a vCenter lists a VM that the machine of this Node has left. */

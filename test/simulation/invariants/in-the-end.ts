@@ -1,10 +1,10 @@
 /** What must hold some time after all faults are over. */
 import { TAINT_SHUTDOWN, TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
-import type { Machine, VM } from '../model/machine.ts'
+import type { Machine } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
-import { isHeldForGood } from './addresses.ts'
+import { isHeldForGood, isSearchUntried } from './addresses.ts'
 import { isLeftBehind, judgeBound } from './binding.ts'
 import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
@@ -160,8 +160,7 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
  */
 function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
-  // The search of each is tried on what it shows.
-  if (vCenters.some(({ vms }) => vms.size > 0 && [...vms.values()].every(isLost))) return true
+  if (isSearchUntried(world)) return true
   const empty = vCenters.filter(({ vms }) => vms.size === 0).map(({ instanceUUID }) => instanceUUID)
   const mayHave = had === undefined ? empty.length > 0 : empty.includes(had)
   return [...api.nodes.values()].some((other) => {
@@ -174,10 +173,6 @@ function isInDoubt(world: World, node: StoredNode, had: string | undefined): boo
     const others = shown.filter(({ instanceUUID }) => vm === undefined && instanceUUID !== seen?.instanceUUID)
     return empty.includes(seen?.vCenterInstanceUUID ?? '') && others.length === shown.length
   })
-}
-
-function isLost({ connectionState }: VM): boolean {
-  return connectionState !== 'connected'
 }
 
 /** Whether more machines run than may vanish at once that their vCenter lists no more, or by other UUIDs: it is in doubt. */

@@ -1,6 +1,7 @@
 // A new VM takes the static address of one that was just destroyed, under another name. No Node is deleted here, so a Node
 // that is initialized did not wait for a deletion.
 import { installAnew } from '../faults/moves.ts'
+import { judgeTheEnd } from '../invariants/in-the-end.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 import { NO_BRAKE } from './common.ts'
@@ -157,5 +158,43 @@ scenario(
     await scene.settled('next')
     t.equal(addressOf(scene, 'next'), leaving.address)
     t.ok(scene.node('leaving'), 'it is still there')
+  },
+)
+
+scenario(
+  'the only VM of another vCenter is inaccessible, so nothing is proven by its search: it is said, until that VM is removed',
+  { nodes: ['gone', 'canary'], lifecycle, second: 'empty' },
+  async (scene, t) => {
+    const { gone, canary } = scene.cast
+    const [, other] = scene.world.vCenters
+    if (other === undefined || canary.vm === undefined)
+      throw new Error('there are a second vCenter, and a VM')
+    for (const vm of [...other.vms.values()]) other.unregister(vm)
+    const [folder = canary.vm.folder] = other.folders
+    const lost = other.register({
+      ...canary.vm,
+      name: 'of-a-tenant',
+      biosUUID: scene.world.random.uuid(),
+      instanceUUID: scene.world.random.uuid(),
+      folder,
+      connectionState: 'inaccessible',
+      shownPower: 'poweredOn',
+      claim: undefined,
+      machine: undefined,
+      tenant: { reads: false },
+    })
+    scene.destroy(gone)
+    scene.joins('next', { address: gone.address })
+    await refused(scene, 'next', 'gone')
+    const message = /vCenter vc-2: vCenter shows no connected VM, .* remove the entries of VMs that are lost/
+    await scene.said('gone', { status: 'Unknown', reason: 'CanaryNotFound', message })
+    await scene.until('it is silent', () => scene.ready('gone') === 'Unknown')
+    await scene.probed(5, 'gone')
+    t.notOk(scene.isInitialized('next'))
+    judgeTheEnd(scene.world)
+
+    other.unregister(lost)
+    await scene.settled('next')
+    t.equal(addressOf(scene, 'next'), gone.address)
   },
 )
