@@ -109,3 +109,37 @@ for (const [state, as] of [
       t.equal(scene.status('new')?.vm?.moref, vm.moref)
     },
   )
+
+scenario(
+  'a VM is registered again while a tenant has its instance UUID, until that is removed',
+  { nodes: ['worker', 'canary'] },
+  async (scene, t) => {
+    const { worker } = scene.cast
+    const before = vmOf(scene, 'worker')
+    const { vCenter } = before
+    scene.hide(worker)
+    const tenants = vCenter.register({
+      ...before,
+      name: 'of-a-tenant',
+      shownPower: 'poweredOff',
+      claim: undefined,
+      mac: '00:50:56:bb:00:02',
+      machine: undefined,
+      tenant: { reads: false },
+    })
+    scene.show(worker)
+    const vm = vmOf(scene, 'worker')
+    t.equal(tenants.instanceUUID, before.instanceUUID)
+    t.not(vm.instanceUUID, before.instanceUUID)
+    const named = new RegExp(
+      `of-a-tenant".*must be removed.* kubectl annotate node worker rollcall.dev/vm=${vm.instanceUUID}$`,
+    )
+    await scene.said('worker', { reason: 'UUIDOfAnotherVM', message: named }, 'VMFound')
+    await scene.probed(5, 'worker')
+    t.equal(scene.status('worker')?.vm?.moref, before.moref)
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+    vCenter.unregister(tenants)
+    await scene.until('it is bound to the new entry', () => scene.status('worker')?.vm?.moref === vm.moref)
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+  },
+)
