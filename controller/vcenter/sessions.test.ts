@@ -80,7 +80,9 @@ t.test('a wrong password is tried once, and then rests', async (t) => {
   t.ok(lab.changes.some((uuids) => uuids.has(uuid)))
   lab.inventory.recheck(uuid)
   for (let i = 0; i < 3; i++) await wake(lab)
-  t.same((await lab.vCenter.calls()).operations, { RetrieveServiceContent: 1, Login: 1 })
+  // On a busy machine vCenter is also asked whether it lives.
+  const { CurrentTime: _, ...calls } = (await lab.vCenter.calls()).operations
+  t.same(calls, { RetrieveServiceContent: 1, Login: 1 })
   t.notMatch(lab.log.join(''), /wr<o>/)
   await lab.stop()
 })

@@ -8,8 +8,8 @@ const MADE = ['CreateListView', 'CreatePropertyCollector', 'CreateContainerView'
 t.test('each call of the set-up may take longer than a small one', async (t) => {
   for (const operation of ['RetrieveServiceContent', ...MADE, 'CreateFilter', 'FindAllByUuid']) {
     const lab = await openLab(t, {
-      timings: { ...QUICK, callDeadline: 1_000 },
-      before: (vCenter) => vCenter.fault({ operation, kind: 'late', milliseconds: 2_000 }),
+      timings: { ...QUICK, callDeadline: 3_000 },
+      before: (vCenter) => vCenter.fault({ operation, kind: 'late', milliseconds: 5_000 }),
     })
     const { uuid } = await vmAt(lab, 0)
     lab.inventory.follow(uuid)
