@@ -143,10 +143,16 @@ t.test('a process that may not try takes a changed password at once', async (t) 
 
 t.test('a crash between attempt and answer does not lose the attempt', async (t) => {
   const { attempts, start, vCenter } = setUp()
-  vCenter.fails = 'Unreachable'
-  await t.rejects(start().login(), { reason: 'Unreachable', message: 'fails' })
-  t.match([...attempts.accounts.values()], [[{ refused: false }]], 'nor does an answer that was lost')
-  for (let process = 0; process < 3; process++) await t.rejects(start().login(), { message: 'fails' })
+  for (const reason of ['Unreachable', 'TimedOut', 'MalformedAnswer', 'TimedOut'] as const) {
+    vCenter.fails = reason
+    await t.rejects(start().login(), { reason, message: 'fails' })
+    t.match(
+      [...attempts.accounts.values()][0]?.at(-1),
+      { refused: false },
+      'nor does an answer that was lost',
+    )
+  }
+  t.equal([...attempts.accounts.values()][0]?.length, 4)
   await t.rejects(start().login(), {
     reason: 'TimedOut',
     message:

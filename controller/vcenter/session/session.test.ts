@@ -8,7 +8,14 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import type { PropertyReader } from '../collect/retrieve-properties.ts'
-import { type FakeAnswer, fakeConnection, fault, operationOf, soap } from '../testing/fake-connection.ts'
+import {
+  FAKE_VCENTER,
+  type FakeAnswer,
+  fakeConnection,
+  fault,
+  operationOf,
+  soap,
+} from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
@@ -16,6 +23,7 @@ import { createSoapClient } from '../wire/soap.ts'
 import { readXML } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
 import type { LoginLimiter } from './login-limiter.ts'
+import { openClients } from './open-clients.ts'
 import { createSession } from './session.ts'
 
 const REFERENCES = [
@@ -404,4 +412,32 @@ t.test('requests say what they accept', async (t) => {
   const { session, connection, signal } = setUp()
   await session.ensure(signal)
   for (const { headers } of connection.requests) t.equal(headers.accept, 'text/xml')
+})
+
+t.test('a ticket may take as long as a login', async (t) => {
+  const connection = fakeConnection((request) =>
+    request.method === 'GET'
+      ? { body: '{"token":"ticket"}' }
+      : operationOf(request) === 'CloneSession'
+        ? CLONED
+        : content(),
+  )
+  const { signal } = new AbortController()
+  const { session } = openClients({
+    config: { ...FAKE_VCENTER, ...BY_MANAGER },
+    logins: testLogins(),
+    loginSignal: signal,
+    userAgent: 'rollcall-controller/test',
+    metrics: { call() {}, reconnect() {}, resynced() {}, unwatched() {} },
+    timings: TIMINGS,
+    clock: systemClock,
+    random: () => 0.5,
+    logger: pino({ level: 'silent' }),
+    openConnection: () => connection,
+  })
+  await session.ensure(signal)
+  t.match(
+    connection.requests.find(({ method }) => method === 'GET'),
+    { deadline: TIMINGS.loginDeadline },
+  )
 })
