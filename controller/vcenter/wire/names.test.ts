@@ -1,9 +1,12 @@
+import type { LookupAddress } from 'node:dns'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import t from 'tap'
 import { systemClock } from '../../../agent/shared/clock.ts'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { type NameAnswer, startNameServer, type Zone } from '../../../test/fixtures/name-server.ts'
-import { createNames } from './names.ts'
+import { until } from '../../../test/fixtures/until.ts'
+import { createNames, NameError } from './names.ts'
 
 async function world(t: Test, { hosts = '', resolver = '' } = {}, zone: Zone = new Map()) {
   const folder = t.testdir({ hosts, resolver })
@@ -85,4 +88,73 @@ t.test('where DNS no longer answers, the last addresses count until it does', as
     return found.includes('127.0.0.1') ? renewed() : found
   }
   t.same(await renewed(), ['127.0.0.2'])
+})
+
+/** Names that are found as the test says, by a clock that stands still. */
+function found(t: Test, ...answers: readonly (() => Promise<readonly LookupAddress[]>)[]) {
+  const clock = createHandClock()
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  let searches = 0
+  const find = () => answers[searches++]?.() ?? Promise.reject(new Error('one search too many'))
+  const names = createNames({ clock, signal: ending.signal, find })
+  return { clock, searches: () => searches, ask: () => names.addressesOf('vc.example') }
+}
+
+const ONE = [{ address: '10.0.0.1', family: 4 }]
+const NEVER_ANSWERED = () => new Promise<never>(() => undefined)
+
+t.test('all who ask at one time wait for one search', async (t) => {
+  const { searches, ask } = found(t, async () => ONE)
+  t.same(await Promise.all([ask(), ask(), ask()]), [ONE, ONE, ONE])
+  t.equal(searches(), 1)
+})
+
+t.test(
+  'a name is waited for as long as a connection may take, and for a second once it was known',
+  async (t) => {
+    const first = found(t, NEVER_ANSWERED)
+    const refused = t.rejects(first.ask(), { code: 'EAI_AGAIN' })
+    await first.clock.turn(7_999)
+    t.ok(first.clock.sleepers > 0, 'it is waited for')
+    await first.clock.turn(1)
+    await refused
+
+    const { clock, ask } = found(t, async () => ONE, NEVER_ANSWERED)
+    await ask()
+    let answer: unknown
+    const asked = ask().then((addresses) => {
+      answer = addresses
+    })
+    await clock.turn(999)
+    t.equal(answer, undefined)
+    await clock.turn(1)
+    t.same(answer, ONE)
+    await asked
+  },
+)
+
+t.test('a name that does not exist any more has no last address', async (t) => {
+  const { ask } = found(
+    t,
+    async () => ONE,
+    () => Promise.reject(new NameError('ENOTFOUND', 'vc.example')),
+  )
+  await ask()
+  await t.rejects(ask(), { code: 'ENOTFOUND' })
+})
+
+t.test('the family that is not answered is waited for by half a second', async (t) => {
+  const zone: Zone = new Map<string, NameAnswer>([['half.example', 'silent for IPv6']])
+  const server = await startNameServer(zone)
+  t.teardown(() => server.close())
+  const clock = createHandClock()
+  const sources = { hostsFile: '/nowhere', resolverFile: '/nowhere', servers: [server.address] }
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const searching = createNames({ clock, signal: ending.signal, sources }).addressesOf('half.example')
+  await until('one family is answered, and the time for the other one runs', () => clock.sleepers === 3)
+  await clock.turn(500)
+  t.same(await searching, [{ address: '127.0.0.1', family: 4 }])
+  t.equal(server.asked.length, 2, 'nobody was asked a second time')
 })
