@@ -119,7 +119,7 @@ t.test('with a session manager the SOAP session is sent, and neither logged in n
 })
 
 /** A vCenter with a category that may not be read, and one that is gone; its sessions end when told so. */
-function sharedVCenter(lookAnswers: (live: boolean) => number, clock: Clock = systemClock) {
+function sharedVCenter(lookAnswers: (live: boolean) => number | 'null', clock: Clock = systemClock) {
   const live = new Set<string>()
   let sessions = 0
   const connection = fakeConnection(({ method, path, headers }) => {
@@ -134,7 +134,10 @@ function sharedVCenter(lookAnswers: (live: boolean) => number, clock: Clock = sy
       live.delete(key)
       return value(null)
     }
-    if (resource === 'session') return { ...value({ user: 'u' }), status: lookAnswers(live.has(key)) }
+    if (resource === 'session') {
+      const status = lookAnswers(live.has(key))
+      return status === 'null' ? value(null) : { ...value({ user: 'u' }), status }
+    }
     if (!live.has(key)) return { status: 403, body: '' }
     if (resource === 'tagging/category') return value(['gone', 'foreign', 'own'])
     if (resource.endsWith('gone')) return { status: 404, body: '' }
@@ -213,6 +216,7 @@ for (const [version, lookAnswers] of [
   ['7.0', (live: boolean) => (live ? 200 : 401)],
   ['6.7, which has no such look', () => 404],
   ['one behind a proxy that says 403 of each look', () => 403],
+  ['that answers null without a session', (live: boolean) => (live ? 200 : 'null')],
 ] as const) {
   t.test(`objects that are refused cost no logins, in a vCenter ${version}`, async (t) => {
     const { live, count, read } = sharedVCenter(lookAnswers)
