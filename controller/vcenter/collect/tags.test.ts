@@ -349,3 +349,61 @@ t.test('a tag of another category, or one that has another name by now, gives no
   reader.refreshNames()
   t.same(await named(), [region, { category: 'zone', name: 'z 1' }])
 })
+
+t.test(
+  'while a category may not be read, it is looked for once a read, however many objects there are',
+  async (t) => {
+    const many = Array.from({ length: 4_001 }, (_, i) => object(`vm-${i}`))
+    const attached = Object.fromEntries(many.map(({ value }) => [value, ['bad/x']]))
+    const { read: readTags, calls } = setUp(attached, (call) => (call.id === BAD ? 403 : undefined))
+    await readTags(many)
+    const asked = (what: string) => calls.filter((call) => call.startsWith(what)).length
+    t.equal(asked('tagging/tag-association'), 3)
+    t.equal(asked(`tagging/category ${BAD}`), 1)
+  },
+)
+
+t.test('a category that goes while it is read is looked for by its name in the next read', async (t) => {
+  let [ids, gone] = [['c1', 'region'], false]
+  const rest: RESTClient = {
+    async call({ resource, method, id }) {
+      if (resource === 'tagging/tag-association')
+        return [{ object_id: { type: 'Folder', id: 'a' }, tag_ids: [gone ? 't2' : 't1'] }]
+      if (resource === 'tagging/category')
+        return id === undefined ? ids : { name: id === 'region' ? id : 'zone' }
+      if (id === 'region') return []
+      if (method === 'GET') return { name: id }
+      if (id === 'c1' && gone) throw new RESTError('vc', resource, 404)
+      return id === 'c1' ? ['t1'] : ['t2']
+    },
+    logout: () => Promise.resolve(),
+  }
+  const { read } = readerOf(rest)
+  const zones = async () => (await read([object('a')])).get(keyOf(object('a')))
+  t.match(await zones(), { tags: [{ name: 't1' }], problems: [] })
+  gone = true
+  t.match(await zones(), { tags: [], problems: [{ category: 'zone' }] })
+  ids = ['c2', 'region']
+  t.match(await zones(), { tags: [{ name: 't2' }], problems: [] })
+})
+
+t.test('a category that gets its first tag is not said to have none, attached or not', async (t) => {
+  const tags: Record<string, string[]> = { zone: [], region: [] }
+  const rest: RESTClient = {
+    async call({ resource, id = '' }) {
+      if (resource === 'tagging/tag') return tags[id]
+      if (resource === 'tagging/category') return id === '' ? Object.keys(tags) : { name: id }
+      return []
+    },
+    logout: () => Promise.resolve(),
+  }
+  const { reader, read } = readerOf(rest)
+  const lacking = async () => {
+    reader.refreshNames()
+    await read([object('a')])
+    return Object.fromEntries(reader.lacking())
+  }
+  t.same(await lacking(), { zone: 'tags', region: 'tags' })
+  tags.zone = ['t1']
+  t.same(await lacking(), { region: 'tags' })
+})
