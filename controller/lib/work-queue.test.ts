@@ -345,6 +345,26 @@ t.test('slow keys wait for each other and hold up no other', async (t) => {
   await done
 })
 
+t.test('urgent keys go before those that came first', async (t) => {
+  const urgent = new Set<string>()
+  const process: Process = async (_, clock) => {
+    await clock.sleep(10, never)
+    return 'done'
+  }
+  const changes = { concurrency: 1, isUrgent: (key: string) => urgent.has(key) }
+  const { clock, queue, begun, end } = withSlowLane(['slow1', 'slow2', 'a', 'b', 'c'], process, {
+    ...changes,
+    slowLane: { concurrency: 1, has: (key: string) => key.startsWith('slow') },
+  })
+  urgent.add('b').add('c')
+  await clock.turn(5)
+  queue.add('d')
+  urgent.add('d')
+  await clock.turn(60)
+  t.same(begun, ['0 slow1', '10 b', '20 c', '30 d', '40 slow2', '50 a'], 'the others in their order')
+  await end()
+})
+
 t.test('a key that turns slow while it waits, or is slow no more, is taken as it is then', async (t) => {
   const slow = new Set(['a', 'b', 'c', 'd'])
   const process: Process = async (_, clock) => {

@@ -90,6 +90,8 @@ export function createWorkQueue(options: {
     /** How many of them are handled at once, of the queue's concurrency. */
     readonly concurrency: number
   }
+  /** Keys that go before the others, however late they were added; by default there are none. */
+  readonly isUrgent?: (key: string) => boolean
   /** Whether there is news of a key since it was processed last; by default there always is. */
   readonly isNews?: (key: string) => boolean
   /** Told of what happens to keys. */
@@ -157,11 +159,15 @@ export function createWorkQueue(options: {
     if (active.size >= options.concurrency) return undefined
     const slowOnes = [...active.values()].filter(({ slow }) => slow).length
     const laneIsFull = slowOnes >= (options.slowLane?.concurrency ?? 0)
+    let first: ReturnType<typeof next>
     for (const [key, addedAt] of ready) {
       const slow = isSlow(key)
-      if (!slow || !laneIsFull) return { key, slow, addedAt }
+      if (slow && laneIsFull) continue
+      first ??= { key, slow, addedAt }
+      if (options.isUrgent === undefined) break
+      if (options.isUrgent(key)) return { key, slow, addedAt }
     }
-    return undefined
+    return first
   }
 
   async function work(key: string, process: Process, signal: AbortSignal): Promise<void> {

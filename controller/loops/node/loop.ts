@@ -25,6 +25,7 @@ import { createLastingFailures } from './apply/lasting-failures.ts'
 import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
 import type { ConditionValues } from './decide/condition-value.ts'
 import type { Decision } from './decide/decision.ts'
+import { isPartlyConfirmed } from './decide/lifecycle/deletion-rules.ts'
 import { NEVER_SEEN } from './facts/machines.ts'
 import type { NodeIndex } from './gather/node-index.ts'
 import { createReconciler } from './reconcile.ts'
@@ -132,6 +133,8 @@ export function startNodeLoop(ports: NodeLoopPorts) {
   const probeQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'probe failed'),
     concurrency: PROBES,
+    // Where many are missing, some are through before the next session or leader starts over.
+    isUrgent: (name) => isPartlyConfirmed(tracker.evidence(name), lifecycle),
     // A node that reports another machine every second must not cost vCenter a search every second.
     rate: { ...DEFAULT_RATE, interval: Math.min(PROBE_INTERVAL, lifecycle.absentFor / 60) },
     clock,

@@ -85,7 +85,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
       const { confirmations } = lifecycle
       const absentFor = absenceOf(request, lifecycle)
       if (absent === undefined) return { reason: 'NotConfirmed', message: 'it is not confirmed yet' }
-      if (absent.times >= confirmations && absent.last - absent.since >= absentFor) return undefined
+      if (isConfirmed({ absent, request }, lifecycle)) return undefined
       return {
         reason: 'NotConfirmed',
         message: `${confirmations} such answers in a row over ${duration(absentFor)} are needed`,
@@ -180,6 +180,24 @@ export function absenceOf(
   { absentFor }: Pick<LifecycleConfig, 'absentFor'>,
 ): number {
   return [vm, ...others].some(isUnseen) ? UNSEEN_FACTOR * absentFor : absentFor
+}
+
+function isConfirmed(
+  { absent, request }: Pick<Evidence, 'absent' | 'request'>,
+  lifecycle: Pick<LifecycleConfig, 'absentFor' | 'confirmations'>,
+): boolean {
+  if (absent === undefined) return false
+  return (
+    absent.times >= lifecycle.confirmations && absent.last - absent.since >= absenceOf(request, lifecycle)
+  )
+}
+
+/** Whether some of the answers have come that a deletion takes, and not yet all. */
+export function isPartlyConfirmed(
+  evidence: Pick<Evidence, 'absent' | 'request'> | undefined,
+  lifecycle: Pick<LifecycleConfig, 'absentFor' | 'confirmations'>,
+): boolean {
+  return evidence?.absent !== undefined && !isConfirmed(evidence, lifecycle)
 }
 
 /** The preconditions that do not hold; if there are none and the proofs are complete, the Node is deleted. */

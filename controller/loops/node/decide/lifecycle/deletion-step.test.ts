@@ -32,7 +32,7 @@ import { agentlessReport } from '../../facts/previous-status.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'
-import { PRECONDITIONS } from './deletion-rules.ts'
+import { isPartlyConfirmed, PRECONDITIONS } from './deletion-rules.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { SHUTDOWN } from './shutdown-taint.ts'
 
@@ -869,3 +869,17 @@ t.test('whose VM it is, does not rest on what the report says now', async (t) =>
   t.equal(decide(gone({ evidence: absence(gone(), { vm: boundVM({ moref: 'vm-1' }) }) })).deletion, undefined)
   t.equal(facts().report?.status.vm, undefined)
 })
+
+t.test(
+  'while some answers are missing a Node goes before those that have none, and those that have all',
+  async (t) => {
+    const { confirmations, absentFor } = lifecycle
+    const evidence = (times: number, over = absentFor) => absence(gone(), { times, absentFor: over })
+    t.equal(isPartlyConfirmed(undefined, lifecycle), false)
+    t.equal(isPartlyConfirmed({ ...evidence(1), absent: undefined }, lifecycle), false)
+    t.equal(isPartlyConfirmed(evidence(1, 0), lifecycle), true)
+    t.equal(isPartlyConfirmed(evidence(confirmations - 1), lifecycle), true)
+    t.equal(isPartlyConfirmed(evidence(confirmations, absentFor - 1), lifecycle), true)
+    t.equal(isPartlyConfirmed(evidence(confirmations), lifecycle), false)
+  },
+)
