@@ -192,6 +192,26 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
   }
 })
 
+t.test('what was made before a call that fails is destroyed in the session, which goes on', async (t) => {
+  for (const [operation, views] of [
+    ['CreateListView', 0],
+    ['CreatePropertyCollector', 1],
+    ['WaitForUpdatesEx', 2],
+  ] as const) {
+    const lab = await openLab(t, {
+      before: (vCenter) => vCenter.fault({ operation, kind: 'fault', fault: 'SystemError', times: 1 }),
+    })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await until('a new list', async () => (await lab.vCenter.calls()).operations.CreateListView === 2)
+    await answered(lab, uuid)
+    const { operations } = await lab.vCenter.calls()
+    t.equal(operations.Login, 1, operation)
+    t.equal(operations.DestroyView ?? 0, views, operation)
+    await lab.stop()
+  }
+})
+
 t.test('a login that succeeds while we stop is ended too', async (t) => {
   const lab = await openLab(t, {
     before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'delay', milliseconds: 700 }),
