@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SoapFault } from '../wire/errors.ts'
 import { child, childrenOf, readXML, textOf, type XMLElement } from '../wire/xml.ts'
-import { readMachines } from './read-machines.ts'
+import { createSuspects, readMachines } from './read-machines.ts'
 import type { PropertyReader } from './retrieve-properties.ts'
 
 const { signal } = new AbortController()
@@ -190,4 +190,29 @@ t.test('of more refused VMs than one attempt can find, the rest is neither refus
   t.equal(result.denied.size + result.left.size, 200)
   t.ok(result.denied.size > 10, `${result.denied.size} found`)
   t.same([result.machines.size, result.gone.size], [0, 0])
+})
+
+t.test('those that were refused the last time are read after the others', async (t) => {
+  const reads: string[][] = []
+  let refuses = true
+  const suspects = createSuspects({
+    async read([spec = '']) {
+      const asked = [...spec.matchAll(/<obj type="VirtualMachine">([^<]+)</g)].map(([, vm = '']) => vm)
+      reads.push(asked)
+      const vm = asked.includes('vm-1') && refuses ? 'vm-1' : undefined
+      if (vm !== undefined) throw new SoapFault('NoPermission', '', { type: 'VirtualMachine', value: vm })
+    },
+  })
+  const read = async () => {
+    reads.length = 0
+    await suspects.read(['vm-1', 'vm-2'], () => undefined, signal)
+    return reads
+  }
+  t.same(await read(), [['vm-1', 'vm-2'], ['vm-2']])
+  t.match(suspects.refusalOf('vm-1'), { reason: 'NoPermission' })
+  t.same(await read(), [['vm-2'], ['vm-1']])
+  refuses = false
+  await read()
+  t.equal(suspects.refusalOf('vm-1'), undefined)
+  t.same(await read(), [['vm-1', 'vm-2']], 'like all others again')
 })

@@ -50,6 +50,29 @@ t.test('one refused object of a thousand costs few calls, whatever the fault nam
   }
 })
 
+t.test('an object is refused by the second answer, unless the first will come again', async (t) => {
+  const refusedBy = async (...faults: readonly string[]) => {
+    const answers = [...faults]
+    const found: string[] = []
+    let calls = 0
+    await callWithoutRefused({
+      groups: [['vm-1']],
+      objectOf: toVM,
+      async call() {
+        calls++
+        const next = answers.shift()
+        if (next !== undefined) throw new SoapFault(next, '')
+      },
+      onRefused: (_, { fault }) => void found.push(fault),
+    })
+    return { calls, found }
+  }
+  t.same(await refusedBy('SystemError'), { calls: 2, found: [] })
+  t.same(await refusedBy('SystemError', 'HostConnectFault'), { calls: 2, found: ['HostConnectFault'] })
+  t.same(await refusedBy('NoPermission'), { calls: 1, found: ['NoPermission'] })
+  t.same(await refusedBy('ManagedObjectNotFound'), { calls: 1, found: ['ManagedObjectNotFound'] })
+})
+
 t.test('all of twenty can be refused', async (t) => {
   const vms = names(0, 20)
   const { calls, done, found, left } = await attempt({ groups: [vms], refused: vms })

@@ -221,6 +221,9 @@ t.test('one that may be the missing category leaves in doubt what could be its t
   t.match(read.get(keyOf(object('a'))), { tags: [{ name: 'r1' }], problems })
   for (const other of ['b', 'c']) t.same(read.get(keyOf(object(other)))?.problems, [])
   t.same(reader.lacking(), new Map(), 'nobody knows whether there is one')
+  const gone = setUp({ a: ['bad/x', 'region/r1'] }, (call) => (call.id === BAD ? 404 : undefined))
+  t.same((await gone.read([object('a')])).get(keyOf(object('a')))?.problems, [], 'one that is gone is none')
+  t.same([...gone.reader.lacking()], [['zone', 'category']])
 })
 
 t.test('what was read once stays when it may not be read again, unless it is gone', async (t) => {

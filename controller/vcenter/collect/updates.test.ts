@@ -253,6 +253,22 @@ t.test('changes in all the forms in which vCenter tells of them', async (t) => {
       change('config.uuid', '<op>indirectRemove</op><val>u</val>'),
       {},
     ],
+    [
+      'the whole list of an entry, as where paths with keys are not known',
+      'modify',
+      change(
+        'config.extraConfig',
+        '<op>assign</op><val><OptionValue><key>a</key><value>b</value></OptionValue>' +
+          '<OptionValue><key>guestinfo.x</key><value>c</value></OptionValue></val>',
+      ),
+      { [CLAIM]: '' },
+    ],
+    [
+      'the whole list, which has no such entry',
+      'modify',
+      change('config.extraConfig', '<op>assign</op><val/>'),
+      { [CLAIM]: undefined },
+    ],
     ['a part of a list', 'modify', change('guest.net', '<op>add</op><val/>'), 'unclear'],
     ['an entry of a list', 'modify', change('guest.net[4000]', '<op>assign</op><val/>'), 'unclear'],
     ['what holds it', 'modify', change('config', '<op>assign</op>'), 'unclear'],
@@ -455,4 +471,28 @@ t.test('where vCenter refuses to watch all VMs, it watches the members', async (
     return false
   })
   t.equal(error, gone, 'a view that is gone is to be made anew')
+})
+
+t.test('the poll after one that was cut off goes on from the version of the last answer', async (t) => {
+  const clock = createHandClock()
+  const end = new AbortController()
+  const calls: string[] = []
+  const soap = fakeSoap(({ operation, parameters = '' }) => {
+    if (operation === 'CancelWaitForUpdates') calls.push('ended')
+    if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
+    calls.push(/<version>(.*)<\/version>/.exec(parameters)?.[1] ?? '')
+    if (calls.length === 2) throw new VCenterError('Unreachable', 'cut off')
+    return calls.length === 1 ? '<returnval><version>0_1</version></returnval>' : ''
+  })
+  const updates = await updatesOf(soap, clock).open(end.signal)
+  const running = updates.run(() => undefined, end.signal).catch((error: unknown) => error)
+  await clock.turn(5_000)
+  end.abort()
+  await running
+  t.same(calls.slice(0, 4), ['', '0_1', 'ended', '0_1'])
+  t.equal(
+    soap.calls.filter(({ operation }) => operation === 'CreateFilter').length,
+    2,
+    'nothing is made anew',
+  )
 })
