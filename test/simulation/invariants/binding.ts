@@ -68,7 +68,9 @@ export function judgeLevel(world: World, by: string, before: StoredReport, after
   const changed = its.some(
     ({ biosUUID, template, mac }) => template || biosUUID !== machine.biosUUID || mac !== machine.mac,
   )
-  if (changed || forged || outdated || !hasCopy(world, nodeUID)) return
+  // It has booted with another UUID than the Node was initialized with, which no copy has brought about.
+  const rebooted = verdict === 'ProviderIDOfAnotherVM' && machine.biosUUID !== vm.biosUUID
+  if (changed || forged || outdated || rebooted || !hasCopy(world, nodeUID)) return
   judge.violate(
     'what was verified ends for no copy',
     `${by} at ${after.metadata.name}: ${after.status.conditions.map(({ type, reason }) => `${type} ${reason}`).join(', ')}`,
@@ -273,7 +275,7 @@ export function judgeBound(
     says(`is ${status.identityLevel}`)
 }
 
-function isListed(world: World, vm: Bound | undefined): boolean {
+export function isListed(world: World, vm: Bound | undefined): boolean {
   const entry = vm && entryOf(world, vm)
   return entry !== undefined && entry.vCenter.vms.get(entry.moref) === entry
 }

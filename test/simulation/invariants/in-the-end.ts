@@ -5,7 +5,7 @@ import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../mod
 import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood, isSearchUntried } from './addresses.ts'
-import { isLeftBehind, judgeBound } from './binding.ts'
+import { isLeftBehind, isListed, judgeBound } from './binding.ts'
 import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 import { judgeToldTopology } from './topology.ts'
@@ -156,7 +156,8 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
 /**
  * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
  * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty. Nor is one that had the VM
- * of a Node which runs, until that VM is shown elsewhere; where no claim was ever read, by its instance UUID.
+ * of a Node which runs, until that VM is shown elsewhere; where no claim was ever read, by its instance UUID. The VM of a Node
+ * that shows no claim, and was restored as another, is shown nowhere until a person says which it is.
  */
 function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
@@ -169,7 +170,9 @@ function isInDoubt(world: World, node: StoredNode, had: string | undefined): boo
     const { nodeUID, vm, namedVM } = api.reports.get(name)?.status ?? {}
     const seen = nodeUID === uid ? (vm ?? namedVM) : undefined
     const shown = machinesOf(world, uid).flatMap((machine) => machine.vm ?? [])
-    if (mayHave && (seen === undefined || shown.length === 0)) return true
+    const isRestored =
+      !isListed(world, seen) && machinesOf(world, uid).some(({ claims }) => claims !== 'with-nonce')
+    if (mayHave && (seen === undefined || shown.length === 0 || isRestored)) return true
     const others = shown.filter(({ instanceUUID }) => vm === undefined && instanceUUID !== seen?.instanceUUID)
     return empty.includes(seen?.vCenterInstanceUUID ?? '') && others.length === shown.length
   })
