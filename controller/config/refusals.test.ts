@@ -397,9 +397,11 @@ t.test('where the source of a credential is refused, user and password are not c
 })
 
 t.test("settings of the in-tree provider's section Workspace under Global have no effect", async (t) => {
-  const text = '[Global]\nuser = u\npassword = p\ndefault-datastore = ds\nfolder = f\nresourcepool-path = r\n'
+  const text =
+    '[Global]\nuser = u\npassword = p\ndatastore = ds\ndefault-datastore = ds\nfolder = f\nresourcepool-path = r\n'
   const { warnings } = await loaded(`${text}[VirtualCenter "vc.example.com"]`)
   t.match(warnings, [
+    /global\.datastore: has no effect because it is for the former in-tree provider/,
     /global\.defaultDatastore: has no effect because it is for the former in-tree provider/,
     /folder/,
     /resourcepoolPath/,

@@ -201,3 +201,7 @@ t.test('why a category has no tag is said of each VM', async (t) => {
   t.same(ancestry('vm-0')?.lacking, lacking)
   await end()
 })
+
+t.test('tags are read as often as messages and docs say', async (t) => {
+  t.equal(TIMINGS.resync, 5 * 60_000)
+})

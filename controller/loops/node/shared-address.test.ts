@@ -2,12 +2,14 @@
 
 import type { Test } from 'tap'
 import t from 'tap'
-import { MAC, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
+import { MAC, NOW, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import { absence } from '../../../test/fixtures/probes.ts'
 import { inventory, sourcesOf } from '../../../test/fixtures/sources.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Writer } from './apply/apply.ts'
+import type { Evidence } from './decide/lifecycle/evidence.ts'
 import { createNodeIndex } from './gather/node-index.ts'
 import { createReconciler } from './reconcile.ts'
 import { createProbeTracker } from './vm-probes/probe-tracker.ts'
@@ -63,6 +65,8 @@ function setUp(t: Test, names: readonly string[]) {
     recordEvent: () => undefined,
   }
   const tracker = createProbeTracker(clock.monotonic)
+  /** What vCenter has said of the machine of a Node. */
+  const proofs = new Map<string, Evidence>()
   const { reconcile, run } = createReconciler({
     sources: sourcesOf({
       node: (name) => nodes.get(name),
@@ -76,7 +80,7 @@ function setUp(t: Test, names: readonly string[]) {
           }),
         }),
       ],
-      tracker,
+      tracker: { ...tracker, evidence: (name) => proofs.get(name) ?? tracker.evidence(name) },
     }),
     tracker,
     enqueueProbe: () => undefined,
@@ -113,6 +117,7 @@ function setUp(t: Test, names: readonly string[]) {
     nodes,
     reports,
     vms,
+    proofs,
     reconcile,
     show,
     forget,
@@ -169,6 +174,29 @@ t.test('a Node that goes before its status is written leaves nothing reserved', 
   await reconcile('b')
   await clock.turn(100)
   t.same([showing(), said('b')], [['b'], 'Resolved'])
+})
+
+t.test('a Node whose machine is proven gone keeps no address reserved', async (t) => {
+  const { clock, nodes, reports, vms, proofs, reconcile, show, said } = setUp(t, ['a', 'b'])
+  for (const name of ['a', 'b', 'a']) {
+    await reconcile(name)
+    await clock.turn(100)
+    show()
+  }
+  t.equal(said('b'), 'AddressOfAnotherNode')
+  const [uuid = ''] = vms.keys()
+  vms.delete(uuid)
+  const [own, its] = [nodes.get('a'), reports.get('a')]
+  if (own === undefined || its?.status.vm === undefined) throw new Error('it is bound')
+  const silent = { ...own, ready: { status: 'Unknown', lastHeartbeatTime: '' } }
+  nodes.set('a', silent)
+  show()
+  const about = { node: silent, report: its, settings: SETTINGS, now: NOW, monotonic: 0 }
+  proofs.set('a', absence(about, { vm: its.status.vm, times: 1 }))
+  await reconcile('a')
+  await reconcile('b')
+  await clock.turn(100)
+  t.equal(said('b'), 'Resolved')
 })
 
 t.test('who waits for an address that was only reserved is told when it is given up', async (t) => {
