@@ -129,7 +129,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     about: ['address-squatted'],
     edits: [
       edit(
-        'controller/loops/node/decide/addresses/address-witness.ts',
+        'controller/loops/node/decide/addresses/usable-addresses.ts',
         "const byTools = decided(witness.tools, holder.witness.tools, { pro: 'shown', con: 'denied' })",
         'const byTools = undefined',
       ),

@@ -36,7 +36,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'topology: a farther tag does not count where a nearer one may be unread',
     edits: [
-      edit('controller/loops/node/decide/topology/nearest-tag.ts', 'unread.push(each.why)', 'continue'),
+      edit('controller/loops/node/decide/topology/zone-from-tags.ts', 'unread.push(each.why)', 'continue'),
     ],
     about: ['host-tags-denied'],
   },
@@ -47,7 +47,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
       // Either of the two is enough.
       edit('controller/loops/node/reconcile.ts', 'reservations.set(name, reserved)', 'void reserved'),
       edit(
-        'controller/loops/node/decide/addresses/address-witness.ts',
+        'controller/loops/node/decide/addresses/usable-addresses.ts',
         '(hadIt && (!holder.verified || isOlder(node, holder)))',
         'hadIt',
       ),

@@ -1,10 +1,10 @@
+import { duration } from '../../../lib/format-time.ts'
 import type { Node } from '../../../types/node.ts'
 import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
-import { agentlessReport } from '../facts/previous-status.ts'
-import { judgeAgent } from './agent-silence.ts'
+import { agentlessReport, isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'
+import { describeVM } from './bound-vm.ts'
 import { type ConditionValue, no, yes } from './condition-value.ts'
 import type { Decision } from './decision.ts'
-import { describeVM } from './describe-vm.ts'
 import { begin, type Draft, finish, recordIdentity, requeuedAfter, say } from './draft.ts'
 import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './identity/judge-identity.ts'
 import { judgeInstanceMetadata } from './instance-metadata.ts'
@@ -210,4 +210,33 @@ function equip(
   const { absentLabels } = metadata.ruled ?? {}
   if (absentLabels === undefined) return leveled
   return requeuedAfter({ ...leveled, absentLabels }, ABSENT_LABELS_AGAIN)
+}
+
+/**
+ * The draft that says whether the agent of an initialized Node still reports. Written only when it has fallen silent, and once
+ * more when it reports again. A machine that is off, or whose kubelet is silent as well, is not the agent's fault.
+ */
+function judgeAgent(
+  draft: Draft,
+  { node, report, previous, agentContact }: Pick<NodeFacts, 'node' | 'report' | 'previous' | 'agentContact'>,
+): Draft {
+  const spec = specOf(report, node)
+  if (agentContact === undefined || spec === undefined || isAgentless(spec) || needsInitialization(node))
+    return draft
+  const patience = silentAfter(spec)
+  if (agentContact.silentFor >= patience)
+    return node.ready?.status === 'True'
+      ? say(draft, {
+          AgentReports: no(
+            'AgentSilent',
+            `its agent has not reported since ${report?.reportedAt}, although the Node is Ready and three reports were due within ${duration(patience)}; look at its Pod or unit, and run "rollcall-agent doctor" there`,
+          ),
+        })
+      : draft
+  const wasSilent = previous.conditions?.some(
+    ({ type, status }) => type === 'AgentReports' && status !== 'True',
+  )
+  return wasSilent === true && agentContact.isHeard
+    ? say(draft, { AgentReports: yes('AgentReports', 'its agent reports again') })
+    : draft
 }

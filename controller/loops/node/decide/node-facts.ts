@@ -5,7 +5,7 @@ import type { InterlockState, PolicyState } from '../../../types/cluster-state.t
 import type { Lookup } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { Proof } from '../../../types/vcenter-probe.ts'
-import type { KnownNode } from '../facts/known-node.ts'
+import type { KnownNode } from '../facts/machines.ts'
 import type { ConditionValues } from './condition-value.ts'
 import type { Unmet } from './lifecycle/absence-proofs.ts'
 import type { Fleet } from './lifecycle/disruption-limit.ts'

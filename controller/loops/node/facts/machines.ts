@@ -1,9 +1,9 @@
-import type { BoundVM, IdentityLevel } from '../../../../agent/shared/node-report.ts'
+import type { BoundVM, IdentityLevel, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import { type DecisionConfig, requiredLevel } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { canonicalUUID, swapUUID } from '../../../types/virtual-machine.ts'
 import { hasUninitializedTaint } from './needs-initialization.ts'
-import { previousStatus, specOf } from './previous-status.ts'
+import { previousStatus, specOf, verifiedVM } from './previous-status.ts'
 import { judgeProviderID, providerUUIDs } from './provider-id.ts'
 
 /**
@@ -130,4 +130,30 @@ export function machineUUID(
 /** What firmware reports if it was given no UUID. */
 function isBlankUUID(uuid: string): boolean {
   return /^([0-]+|[f-]+)$/.test(uuid)
+}
+
+/** What follows from a Node and its report alone. */
+export interface KnownNode {
+  /** What the report's status says about this very Node. */
+  readonly previous: NodeReportStatus
+  /** The VM that it is verified to be. */
+  readonly boundTo: BoundVM | undefined
+  /** The BIOS UUIDs by which its VM is searched for. */
+  readonly machineUUID: MachineUUID
+  /** The machines that must be gone before it may be deleted; undefined where nothing says that it ever had one. */
+  readonly machines: NodeMachines | undefined
+}
+
+export function knownNode(
+  node: Node,
+  report: NodeReport | undefined,
+  identity: DecisionConfig['identity'],
+): KnownNode {
+  const previous = previousStatus(report, node)
+  return {
+    previous,
+    boundTo: verifiedVM(previous),
+    machineUUID: machineUUID(node, report, identity),
+    machines: machinesOf(node, report),
+  }
 }

@@ -2,7 +2,7 @@ import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
-import { knownNode } from '../facts/known-node.ts'
+import { knownNode } from '../facts/machines.ts'
 import { createMultimap } from './multimap.ts'
 import {
   KEY_KINDS,

@@ -6,9 +6,9 @@ import type { Node } from '../../../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { commonMACs } from '../identity/contradiction.ts'
 import type { AddressHolder } from '../node-facts.ts'
-import { NO_WITNESS } from './address-witness.ts'
 import type { Family } from './candidate-addresses.ts'
 import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
+import { NO_WITNESS } from './usable-addresses.ts'
 
 type Interfaces = NodeReportSpec['interfaces']
 type Entry = Interfaces[number]['addresses'][number]

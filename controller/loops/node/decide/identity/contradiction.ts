@@ -3,8 +3,8 @@ import { printable } from '../../../../../agent/shared/printable.ts'
 import type { Node } from '../../../../types/node.ts'
 import { sameMachineUUID, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { judgeProviderID } from '../../facts/provider-id.ts'
+import { describeVM } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
-import { describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 /** Why this Node cannot be this VM; undefined where nothing contradicts it. A kubelet alone knows no MACs. */

@@ -9,8 +9,8 @@ import { ANNOTATION_VM } from '../../../../types/node.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { MachineUUID } from '../../facts/machines.ts'
 import { addAgent, isAgentless } from '../../facts/previous-status.ts'
+import { describeBound, describeVM } from '../bound-vm.ts'
 import { type ConditionValue, no, unknown } from '../condition-value.ts'
-import { describeBound, describeVM } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 export function noSystemUUID(): ConditionValue {

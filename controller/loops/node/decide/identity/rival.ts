@@ -1,8 +1,7 @@
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { deletionHangs } from '../../facts/removal.ts'
-import { mayBeBoundTo } from '../bound-vm.ts'
+import { describeVM, mayBeBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
-import { describeVM } from '../describe-vm.ts'
 import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './contradiction.ts'
 

@@ -2,9 +2,8 @@ import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
 import { requiredLevel } from '../../../../config/config.ts'
 import { failureOf, type Lookup, vmsOf } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
-import { isBoundTo } from '../bound-vm.ts'
+import { describeVM, isBoundTo, secondaryOnly } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
-import { describeVM, secondaryOnly } from '../describe-vm.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import {
   fittingOf,

@@ -1,7 +1,7 @@
 import type { LabelRule, LabelSource } from '../../../../config/config.ts'
 import { isLabelValue } from '../../../../types/labels.ts'
 import type { Ancestor, Ancestry, TagLack, VirtualMachine, Way } from '../../../../types/virtual-machine.ts'
-import { nearestTag } from '../topology/nearest-tag.ts'
+import { nearestTag } from '../topology/zone-from-tags.ts'
 
 /** What vCenter says of a rule's source, and what label value that is. */
 export type SourceValue =

@@ -2,8 +2,7 @@ import { failureOf } from '../../../../types/inventory.ts'
 import type { VCenterFailure } from '../../../../types/vcenter-probe.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
-import { isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
-import { secondaryOnly } from '../describe-vm.ts'
+import { isBoundTo, mayBeBoundTo, secondaryOnly } from '../bound-vm.ts'
 import type { NodeLookup } from '../node-facts.ts'
 
 /** What the inventories show of a Node's machines. */

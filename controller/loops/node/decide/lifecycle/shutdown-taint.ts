@@ -1,8 +1,8 @@
 import type { Node, Taint } from '../../../../types/node.ts'
 import { machineState, type PowerState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { TAINT_SHUTDOWN } from '../../../../types/well-known.ts'
+import { describeVM } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
-import { describeVM } from '../describe-vm.ts'
 import type { NodeEvent } from '../node-events.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 

@@ -5,8 +5,8 @@ import {
   pathOf,
 } from '../../../../config/datacenter-pattern.ts'
 import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { describeVM } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
-import { describeVM } from '../describe-vm.ts'
 
 /**
  * The condition for a VM whose datacenter is not configured. Undefined where the VM is in scope; an empty list means every

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAddressWaits } from './address-waits.ts'
+import { createAddressWaits } from './address-holders.ts'
 
 function scene() {
   const woken: string[] = []

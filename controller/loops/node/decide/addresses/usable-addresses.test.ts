@@ -3,7 +3,7 @@ import { MAC, SETTINGS, spec, vm } from '../../../../../test/fixtures/facts.ts'
 import type { NodesConfig } from '../../../../config/config.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { AddressHolder, AddressWitness } from '../node-facts.ts'
-import { NO_WITNESS, outranks, witnessOf } from './address-witness.ts'
+import { NO_WITNESS, outranks, witnessOf } from './usable-addresses.ts'
 
 const OTHER = '00:50:56:8e:00:02'
 const NETWORKS: NodesConfig = { ...SETTINGS.nodes, internalVmNetworkName: 'nodes' }

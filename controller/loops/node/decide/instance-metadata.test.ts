@@ -1,5 +1,5 @@
 import t from 'tap'
-import { guestOSName } from './instance-type.ts'
+import { guestOSName } from './instance-metadata.ts'
 
 /** Every identifier that the CPI names, with its name: one a line, as they stand in existing Nodes' labels. */
 const PAIRS = `
