@@ -1,7 +1,8 @@
 /** The page of `status` in a real browser, as people see it: in the light and in the dark, on a screen and on a telephone. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
+import t from 'tap'
 import { statusPage } from '../../controller/inspect/status/status-page.ts'
 import { type Browser, findChromium, startChromium } from './chromium.ts'
 import { sampleCluster } from './sample-cluster.ts'

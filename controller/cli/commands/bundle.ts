@@ -8,7 +8,7 @@ import { connect, findConfiguration, nodesAndReports, prepareToAsk } from '../..
 import { ALL_NODES, printStatus } from '../../inspect/status/print-status.ts'
 import { listed } from '../../lib/listed.ts'
 import { command, type Surroundings } from './command.ts'
-import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './inspection.ts'
+import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './doctor.ts'
 import { look } from './status.ts'
 
 /** The file name that means standard output; nobody is asked then. */

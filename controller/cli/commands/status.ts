@@ -24,7 +24,7 @@ import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { nodeName } from '../command-line/options.ts'
 import { command, partsOf, withClient } from './command.ts'
-import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './inspection.ts'
+import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './doctor.ts'
 
 const NODES = { what: 'Nodes', path: '/api/v1/nodes' }
 const REPORTS = { what: 'NodeReports', path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` }

@@ -17,9 +17,8 @@ import { visitVCenter } from '../../vcenter/session/open-clients.ts'
 import type { openConnection } from '../../vcenter/wire/connection.ts'
 import type { nodesAndReports, prepareToAsk } from '../doctor/prepare.ts'
 import { judgeVCenter, lookAtVCenter, NO_METRICS } from '../doctor/vcenter.ts'
-import { cleanExchange, type Exchange, operationOf } from './clean-exchange.ts'
+import { cleanExchange, createRecorder, type Exchange, operationOf } from './clean-exchange.ts'
 import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts'
-import { createRecorder } from './recorder.ts'
 
 /** What a file of a recording has. */
 export interface VCenterRecording {

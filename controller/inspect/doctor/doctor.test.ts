@@ -12,9 +12,9 @@ import { accountsIn } from '../../kubernetes/access-review.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../types/well-known.ts'
 import type { Looked } from './check.ts'
+import { REPORT_FIELDS } from './cluster.ts'
 import { type ClusterFacts, type DoctorFacts, judge } from './doctor.ts'
 import { POLICIES } from './policies.ts'
-import { REPORT_FIELDS } from './report-fields.ts'
 import type { VCenterFacts } from './vcenter.ts'
 
 const NOW = Date.parse('2026-11-23T12:00:00Z')

@@ -5,8 +5,8 @@ import { rbacObjects, rightsOf, sentences } from '../../../manifests/testing/rig
 import { nodeReportSchema } from '../../../manifests/testing/schema.ts'
 import { manifestFiles, readManifests } from '../../../test/servers/manifests.ts'
 import { accountsIn } from '../../kubernetes/access-review.ts'
+import { fieldsOf, REPORT_FIELDS } from './cluster.ts'
 import { bindingSpec, digests, POLICIES } from './policies.ts'
-import { fieldsOf, REPORT_FIELDS } from './report-fields.ts'
 import { AGENT_RIGHTS, CERTIFICATE_RIGHTS, controllerRights, type Right } from './rights.ts'
 
 t.test('rights', async (t) => {

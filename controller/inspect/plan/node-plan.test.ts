@@ -3,8 +3,7 @@ import type { IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { boundVM, NODE_UID, node, report, SETTINGS } from '../../../test/fixtures/facts.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import type { Node } from '../../types/node.ts'
-import { planOf } from './node-plan.ts'
-import { changesSomething, isWhole, printPlan } from './print-plan.ts'
+import { changesSomething, isWhole, planOf, printPlan } from './node-plan.ts'
 
 const LIFECYCLE = { deletion: 'on', unbound: 'report' } as const
 const notReady = { status: 'Unknown', lastHeartbeatTime: '' }

@@ -1,6 +1,6 @@
 /** `status` as one page for people who have no kubectl: it loads nothing, runs no script, and needs no color. Pure. */
 import type { Line } from '../../../agent/shared/diagnosis.ts'
-import { html, Markup } from '../../lib/html.ts'
+import { printable } from '../../../agent/shared/printable.ts'
 import { count } from '../../lib/listed.ts'
 import { troubleLines, unsaid } from './leader.ts'
 import type { NodeStatus } from './node-status.ts'
@@ -253,4 +253,37 @@ function tally(values: readonly string[]): readonly string[] {
   return [...Map.groupBy(values, (value) => value)]
     .sort(([, a], [, b]) => b.length - a.length)
     .map(([value, { length }]) => `${length} ${value}`)
+}
+
+/** Longest text that is put into a page at once: strangers give names and messages. */
+const MAX_TEXT = 1_000
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** HTML that {@link html} has made: everything else that is put into a page is escaped. */
+class Markup {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Part = Markup | string | number | undefined | readonly Part[]
+
+/** A piece of a page; what is put between its own words is escaped, and made printable, unless it is a piece itself. */
+export function html(words: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return new Markup(words.map((word, index) => `${word}${escaped(parts[index])}`).join(''))
+}
+
+function escaped(part: Part): string {
+  if (part === undefined) return ''
+  if (part instanceof Markup) return part.text
+  if (Array.isArray(part)) return part.map(escaped).join('')
+  return printable(String(part), MAX_TEXT).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 }
