@@ -3,11 +3,10 @@
 import { createHash } from 'node:crypto'
 import { access, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bundle } from './bundle.ts'
+import { bundle, goNotices, notices } from './bundle.ts'
 import { runAsProgram, showProgress, withLock } from './entry.ts'
 import { makeExecutable } from './executable.ts'
 import { goBinary } from './go-command.ts'
-import { goNotices, notices } from './licenses/notices.ts'
 import { type Architecture, dist, hostArchitecture, type ProgramName, programs, root } from './programs.ts'
 import { nodePackage, strippedNode } from './stripped-node.ts'
 

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { bundle } from '../bundle.ts'
+import { bundle, goNotices, notices } from '../bundle.ts'
 import { programs, root } from '../programs.ts'
 import { nodePackage } from '../stripped-node.ts'
-import { goNotices, notices } from './notices.ts'
 
 const dir = await mkdtemp(join(tmpdir(), 'rollcall-notices-'))
 t.teardown(() => rm(dir, { recursive: true }))
