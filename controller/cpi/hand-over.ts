@@ -8,16 +8,16 @@ import { ANNOTATION_HANDLES_NODES, isUnseen } from './interlock/judge-interlock.
 const NOT_SERVED =
   'runs with --cloud-provider=vsphere-paravirtual, which Rollcall does not support: the Nodes are VMs of a Supervisor, so keep it and do not hand over'
 
-/** What the steps depend on besides: what the configuration says of vCenter's user and password, and whose file that is. */
-interface PlannedBy {
-  readonly credentials: Config['credentials']
-  readonly ownFile: boolean
-}
-
 /** What was found, and then the steps of the hand-over in this cluster, one line each. */
 export function handOver(
   findings: CPIFindings,
-  { credentials, ownFile }: PlannedBy = { credentials: {}, ownFile: false },
+  {
+    credentials,
+    ownFile,
+  }: {
+    readonly credentials: Config['credentials']
+    readonly ownFile: boolean
+  } = { credentials: {}, ownFile: false },
 ): readonly string[] {
   const supervised = findings.cpi.find(({ flags }) => flags.cloudProvider === 'vsphere-paravirtual')
   if (supervised !== undefined)

@@ -9,16 +9,6 @@ export const MAX_SKEW = 60_000
 /** How long to look at a Lease at most, milliseconds. */
 const LONGEST_LOOK = 20_000
 
-/** What was seen of the holder of a Lease. */
-interface HolderSeen {
-  /** Undefined where there is none. */
-  readonly lease: Lease | undefined
-  /** Whether it renews its Lease; false also where there is none. */
-  readonly alive: boolean
-  /** Its clock minus that of the API server where that is more than a minute, milliseconds. */
-  readonly skew?: number
-}
-
 /**
  * Finds out whether the holder of a Lease lives. The times in it are by its clock: where they do not fit, the Lease is read
  * again after it should have been renewed.
@@ -30,7 +20,14 @@ export async function lookAtHolder(
   store: Pick<LeaseStore, 'get'>,
   clock: Pick<Clock, 'now' | 'sleep'>,
   signal: AbortSignal,
-): Promise<HolderSeen> {
+): Promise<{
+  /** Undefined where there is none. */
+  readonly lease: Lease | undefined
+  /** Whether it renews its Lease; false also where there is none. */
+  readonly alive: boolean
+  /** Its clock minus that of the API server where that is more than a minute, milliseconds. */
+  readonly skew?: number
+}> {
   const lease = await store.get(signal)
   if (lease === undefined || lease.record.holder === '') return { lease, alive: false }
   const lasts = believedFor(lease.record)

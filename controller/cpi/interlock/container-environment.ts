@@ -23,7 +23,6 @@ export const ENVIRONMENT = {
   ),
 }
 const Environment = v.object(ENVIRONMENT)
-type GivenEnvironment = v.InferOutput<typeof Environment>
 
 /** A ConfigMap or a Secret of the Pod's namespace. */
 export interface VariableSource {
@@ -52,7 +51,7 @@ export interface ContainerEnvironment {
 
 /** Of equal names the last counts, and `env` more than `envFrom`. */
 export function containerEnvironment(
-  { env, envFrom }: GivenEnvironment,
+  { env, envFrom }: v.InferOutput<typeof Environment>,
   read: ReadSources,
 ): ContainerEnvironment {
   const variables = new Map<string, Secret | undefined>()

@@ -7,17 +7,6 @@ import type { NodeStatus } from './node-status.ts'
 import { agents, brakes, type ClusterStatus } from './print-status.ts'
 import { STYLE } from './status-page-style.ts'
 
-interface PageFacts {
-  readonly status: ClusterStatus
-  /** What `doctor` says. */
-  readonly checks: readonly Line[]
-  /** When all of this was read. */
-  readonly at: string
-  readonly version: string
-  /** The context of the kubeconfig, where one was named. */
-  readonly context?: string | undefined
-}
-
 type Tone = 'good' | 'note' | 'warn' | 'bad'
 
 /** The states in the order in which a person should look at them. */
@@ -76,7 +65,22 @@ const MOST_NAMES = 200
 const MOST_ZONES = 3
 
 /** The whole page. */
-export function statusPage({ status, checks, at, version, context }: PageFacts): string {
+export function statusPage({
+  status,
+  checks,
+  at,
+  version,
+  context,
+}: {
+  readonly status: ClusterStatus
+  /** What `doctor` says. */
+  readonly checks: readonly Line[]
+  /** When all of this was read. */
+  readonly at: string
+  readonly version: string
+  /** The context of the kubeconfig, where one was named. */
+  readonly context?: string | undefined
+}): string {
   const { nodes, of, leader } = status
   const shown = nodes.length === of ? count(of, 'Node') : `${nodes.length} of ${count(of, 'Node')}`
   const where = context === undefined ? '' : `${context}, `

@@ -3,12 +3,6 @@ import type { VCenterError } from '../wire/errors.ts'
 /** Most doubts that are remembered. One that is forgotten counts as new. */
 const MOST = 10_000
 
-interface Reread {
-  readonly vm: string
-  readonly doubt: string
-  state: 'due' | 'read' | VCenterError
-}
-
 /** VMs that have to be read again, because something contradicts what is known of them. No I/O. */
 export interface Rereads {
   /**
@@ -28,7 +22,14 @@ export interface Rereads {
 }
 
 export function createRereads(): Rereads {
-  const asked = new Map<string, Reread>()
+  const asked = new Map<
+    string,
+    {
+      readonly vm: string
+      readonly doubt: string
+      state: 'due' | 'read' | VCenterError
+    }
+  >()
   return {
     readSince(vm, doubt, node) {
       const key = `${vm} ${node}`

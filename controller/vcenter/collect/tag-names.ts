@@ -21,19 +21,20 @@ const Named = v.object({ name: v.string() })
 /** Some servers write null for an empty list. */
 const IDs = v.nullish(v.array(v.string()))
 
-interface TagNamesOptions {
-  readonly rest: RESTClient
-  /** The names of those of interest. */
-  readonly categories: ReadonlySet<string>
-}
-
 /** Why it is unknown which tags a category has. */
 interface Doubt {
   readonly why: string
   readonly error: RESTError
 }
 
-export function createTagNames({ rest, categories }: TagNamesOptions) {
+export function createTagNames({
+  rest,
+  categories,
+}: {
+  readonly rest: RESTClient
+  /** The names of those of interest. */
+  readonly categories: ReadonlySet<string>
+}) {
   /** Names of all categories seen, and the tags of those of interest, by ID. */
   const categoryNames = new Map<string, string>()
   const members = new Map<string, string>()

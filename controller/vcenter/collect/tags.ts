@@ -38,14 +38,6 @@ export interface TagReader {
   lacking(): ReadonlyMap<string, TagLack>
 }
 
-/** What reads tags: `categories` are the names of those of interest. */
-interface TagReaderOptions {
-  readonly rest: RESTClient
-  readonly categories: ReadonlySet<string>
-  readonly timings: Timings
-  readonly clock: Clock
-}
-
 /** `nullish`, because some servers write null for an empty list. */
 const Attached = v.array(
   v.object({
@@ -54,7 +46,17 @@ const Attached = v.array(
   }),
 )
 
-export function createTagReader({ categories, timings, clock, ...options }: TagReaderOptions): TagReader {
+export function createTagReader({
+  categories,
+  timings,
+  clock,
+  ...options
+}: {
+  readonly rest: RESTClient
+  readonly categories: ReadonlySet<string>
+  readonly timings: Timings
+  readonly clock: Clock
+}): TagReader {
   let lastAnswer = clock.monotonic()
   const rest = noteAnswers(options.rest, () => {
     lastAnswer = clock.monotonic()

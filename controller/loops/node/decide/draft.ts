@@ -90,22 +90,25 @@ export function recordAbsence(draft: Draft, record: AbsenceRecord): Draft {
   return stands ? draft : { ...draft, status: { ...others, ...record } }
 }
 
-/** What was found out about which VM a Node is. */
-export interface IdentityRecord {
-  readonly conditions: ConditionValues
-  /** Those of them that are worth an Event if they have changed; undefined where there is nothing to tell. */
-  readonly told?: ConditionValues | undefined
-  /** The parts of the status other than conditions and the binding. Without a level here the Node loses its level. */
-  readonly fields: Partial<NodeReportStatus>
-  /** Which VM the Node is, and was; undefined where that stays as it is. */
-  readonly binding?: Binding | undefined
-  readonly events?: readonly NodeEvent[]
-}
-
 /** The draft whose status says this. It says of the VM what identity found, and no longer what the machine's state did. */
 export function recordIdentity(
   draft: Draft,
-  { conditions, told, fields, binding, events = [] }: IdentityRecord,
+  {
+    conditions,
+    told,
+    fields,
+    binding,
+    events = [],
+  }: {
+    readonly conditions: ConditionValues
+    /** Those of them that are worth an Event if they have changed; undefined where there is nothing to tell. */
+    readonly told?: ConditionValues | undefined
+    /** The parts of the status other than conditions and the binding. Without a level here the Node loses its level. */
+    readonly fields: Partial<NodeReportStatus>
+    /** Which VM the Node is, and was; undefined where that stays as it is. */
+    readonly binding?: Binding | undefined
+    readonly events?: readonly NodeEvent[]
+  },
   facts: Pick<NodeFacts, 'node' | 'previous' | 'now'>,
 ): Draft {
   const { identityLevel: _, provenUntil: __, ...status } = draft.status

@@ -2,25 +2,26 @@ import type { Node, NodeReport } from '../../../types/node.ts'
 import type { AgentContact } from '../decide/node-facts.ts'
 import { silentAfter, specOf } from '../facts/previous-status.ts'
 
-interface Contact {
-  /** Which report it is. */
-  readonly written: string
-  /** Whether its Node was Ready. */
-  readonly isReady: boolean
-  /** From when silence counts, monotonic. */
-  readonly at: number
-  readonly isHeard: boolean
-  /** When it counts as silent, monotonic. */
-  readonly silentAt: number
-}
-
 /**
  * Remembers when each agent last reported, by this process's monotonic clock: an agent's own may be wrong. A report that is new to
  * this process counts from now on, since nobody here knows how old it is. When a Node becomes Ready, silence counts from then on:
  * its machine was off, and its agent starts after its kubelet.
  */
 export function createAgentContacts() {
-  const last = new Map<string, Contact>()
+  const last = new Map<
+    string,
+    {
+      /** Which report it is. */
+      readonly written: string
+      /** Whether its Node was Ready. */
+      readonly isReady: boolean
+      /** From when silence counts, monotonic. */
+      readonly at: number
+      readonly isHeard: boolean
+      /** When it counts as silent, monotonic. */
+      readonly silentAt: number
+    }
+  >()
   let looked = Number.NEGATIVE_INFINITY
   return {
     /** The Nodes whose agents have come to count as silent since this was last asked: a timer for each would be much for many. */

@@ -176,20 +176,24 @@ export function witnessOf(
   }
 }
 
-/** A Node that wants an address which another one holds. */
-interface AddressClaimant {
-  readonly node: Pick<Node, 'name' | 'creationTimestamp'>
-  readonly witness: AddressWitness
-  /** Whether it was verified with that address before. */
-  readonly hadIt: boolean
-}
-
 /**
  * Whether an address goes to this Node rather than to the one that holds it. vCenter decides if it supports one of them and
  * contradicts the other; otherwise the Node that had the address first keeps it. If both were verified with it, that is the
  * older Node.
  */
-export function outranks({ node, witness, hadIt }: AddressClaimant, holder: AddressHolder): boolean {
+export function outranks(
+  {
+    node,
+    witness,
+    hadIt,
+  }: {
+    readonly node: Pick<Node, 'name' | 'creationTimestamp'>
+    readonly witness: AddressWitness
+    /** Whether it was verified with that address before. */
+    readonly hadIt: boolean
+  },
+  holder: AddressHolder,
+): boolean {
   const byTools = decided(witness.tools, holder.witness.tools, { pro: 'shown', con: 'denied' })
   const byNetwork = decided(witness.network, holder.witness.network, { pro: 'named', con: 'other' })
   return byTools ?? byNetwork ?? (hadIt && (!holder.verified || isOlder(node, holder)))

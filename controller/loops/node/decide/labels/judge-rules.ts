@@ -30,8 +30,6 @@ export interface RuledLabels {
 /** How many reads of all must have ended since a value was first missed: one may have been under way. */
 const READS = 2
 
-type RuleFacts = Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'fullReads' | 'absentLabels'>
-
 /** What a rule comes to. */
 interface Outcome {
   /** What the label is to be; null removes it. Undefined where it stays as it is. */
@@ -50,7 +48,7 @@ type Problem = (typeof PROBLEMS)[number]
 export function judgeRules(
   vm: Pick<VirtualMachine, 'vCenter' | 'attributes' | 'moving'>,
   ancestry: Ancestry,
-  facts: RuleFacts,
+  facts: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'fullReads' | 'absentLabels'>,
 ): RuledLabels {
   const { node, settings, previous } = facts
   const { labelRules: rules } = settings

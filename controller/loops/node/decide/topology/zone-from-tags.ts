@@ -167,18 +167,18 @@ function describeWay({ compute }: Ancestry): string {
   return names.length > 0 ? names.join(', ') : 'any readable ancestor'
 }
 
-/** The tags of a category on the nearest object that has any. */
-interface NearestTag {
+/** Looks for the tag of a category: first upwards from the host, then from the resource pool, then from the VM itself. */
+export function nearestTag(
+  ancestry: Ancestry,
+  category: string,
+): {
   /** In the order of their names. */
   readonly tags: readonly Tag[]
   /** Undefined where no object has one. */
   readonly on: Ancestor | undefined
   /** What could not be read on the way there, so that a nearer tag may exist. */
   readonly unread: readonly string[]
-}
-
-/** Looks for the tag of a category: first upwards from the host, then from the resource pool, then from the VM itself. */
-export function nearestTag(ancestry: Ancestry, category: string): NearestTag {
+} {
   const unread: string[] = []
   const take = (more: readonly UnreadTags[] = []) => {
     for (const each of more) if ((each.category ?? category) === category) unread.push(each.why)
