@@ -2,14 +2,13 @@ import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { InterfaceAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import { failed, ok, type Result } from '../../../../../agent/shared/result.ts'
+import type { IPFamily } from '../../../../config/config.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
-
-export type Family = 'ipv4' | 'ipv6'
 
 export interface CandidateAddress {
   /** Canonical text. */
   readonly address: string
-  readonly family: Family
+  readonly family: IPFamily
   /** Where it was seen, for the message. */
   readonly source: string
   /** The name of its network in vSphere, empty where it is in none; undefined where nobody knows it. */
@@ -125,12 +124,12 @@ function byRank(found: readonly Ranked[]): CandidateAddress[] {
   return found.toSorted((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
 }
 
-function looksVirtual(entry: InterfaceAddress, family: Family): boolean {
+function looksVirtual(entry: InterfaceAddress, family: IPFamily): boolean {
   return entry.secondary === true || entry.prefixLength === (family === 'ipv4' ? 32 : 128)
 }
 
 /** Canonical text and family; undefined for anything that is not an address that other machines could reach. */
-export function parseAddress(text: string): { address: string; family: Family } | undefined {
+export function parseAddress(text: string): { address: string; family: IPFamily } | undefined {
   // Neither octal nor decimal spellings, which programs read differently, nor zones, which mean nothing elsewhere.
   if (!isIPv4(text) && (!isIPv6(text) || text.includes('%'))) return undefined
   const parsed = ipaddr.process(text)
@@ -149,9 +148,9 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
 /** What the kubelet's `--node-ip` asks for. */
 export interface NodeIPs {
   /** At most one per family, in the kubelet's order. */
-  readonly addresses: readonly { readonly address: string; readonly family: Family }[]
+  readonly addresses: readonly { readonly address: string; readonly family: IPFamily }[]
   /** `0.0.0.0` or `::` names no address, only the family that comes first. */
-  readonly preferred: Family | undefined
+  readonly preferred: IPFamily | undefined
 }
 
 /**
@@ -160,8 +159,8 @@ export interface NodeIPs {
  */
 export function parseProvidedNodeIP(text: string | undefined): Result<NodeIPs> {
   if (text === undefined || text.trim() === '') return ok({ addresses: [], preferred: undefined })
-  const addresses: { address: string; family: Family }[] = []
-  let preferred: Family | undefined
+  const addresses: { address: string; family: IPFamily }[] = []
+  let preferred: IPFamily | undefined
   for (const part of text.split(',').map((item) => item.trim())) {
     if (ipaddr.isValid(part) && ipaddr.process(part).range() === 'unspecified') {
       preferred = ipaddr.process(part).kind()

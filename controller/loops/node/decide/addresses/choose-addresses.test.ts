@@ -1,12 +1,11 @@
 import t from 'tap'
 import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../../../test/fixtures/facts.ts'
-import type { NodesConfig } from '../../../../config/config.ts'
+import type { IPFamily, NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { commonMACs } from '../identity/contradiction.ts'
 import type { AddressHolder } from '../node-facts.ts'
-import type { Family } from './candidate-addresses.ts'
 import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
 import { NO_WITNESS } from './usable-addresses.ts'
 
@@ -36,7 +35,7 @@ function guestNIC(addresses: string[], changes: Partial<GuestNIC> = {}): GuestNI
 const V4: Entry = { address: '10.0.0.5', prefixLength: 24 }
 const V6: Entry = { address: '2001:db8::5', prefixLength: 64 }
 const DHCPV6: Entry = { address: '2001:db8::dead', prefixLength: 128 }
-const BOTH: Family[] = ['ipv4', 'ipv6']
+const BOTH: IPFamily[] = ['ipv4', 'ipv6']
 
 const VIRTUAL: Entry = { address: '10.0.0.100', prefixLength: 32 }
 const STORAGE = nic([at('192.168.9.5')], { name: 'storage', mac: SECOND_MAC })
@@ -51,7 +50,7 @@ interface Row {
   readonly staticAddresses?: string[]
   readonly nics?: { mac: string }[]
   readonly running?: string[]
-  readonly families?: Family[]
+  readonly families?: IPFamily[]
 }
 
 /** Each with the addresses that are chosen. */
@@ -249,7 +248,7 @@ function chosen(spec: NodeReportSpec, vm: VirtualMachine, context: Context) {
   return chooseAddresses(spec, vm, { ...context, macs: commonMACs(spec, vm) })
 }
 
-function context(changes: Partial<Node>, families: readonly Family[] = ['ipv4']): Context {
+function context(changes: Partial<Node>, families: readonly IPFamily[] = ['ipv4']): Context {
   const settings = { ...SETTINGS, ipFamilies: { vc1: families } }
   return { node: node(changes), settings, before: [], holder: () => undefined, witness: () => NO_WITNESS }
 }
@@ -384,7 +383,7 @@ function resolve(changes: {
   readonly interfaces?: Interfaces
   readonly vm?: Partial<VirtualMachine>
   readonly node?: Partial<Node>
-  readonly families?: readonly Family[]
+  readonly families?: readonly IPFamily[]
   readonly nodes?: Partial<NodesConfig>
 }) {
   const { interfaces = [nic([V4, V6])], families, nodes, ...of } = changes

@@ -1,15 +1,10 @@
 import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
-import type { DecisionConfig } from '../../../../config/config.ts'
+import type { DecisionConfig, IPFamily } from '../../../../config/config.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
-import {
-  type CandidateAddress,
-  type Family,
-  type NodeIPs,
-  parseProvidedNodeIP,
-} from './candidate-addresses.ts'
+import { type CandidateAddress, type NodeIPs, parseProvidedNodeIP } from './candidate-addresses.ts'
 import {
   type AddressType,
   type Discovered,
@@ -74,7 +69,7 @@ export function chooseAddresses(
 
   const asked = free.filter(({ address }) => nodeIPs.addresses.some((each) => each.address === address))
   const decided = asked.some((candidate) => mayBecome('InternalIP', candidate, nodes))
-  const found: (Discovered & { readonly family: Family })[] = []
+  const found: (Discovered & { readonly family: IPFamily })[] = []
   for (const family of withPreferredFirst(configured, nodeIPs)) {
     const wanted = nodeIPs.addresses.find((each) => each.family === family)?.address
     const ofFamily = free.filter((candidate) => candidate.family === family)
@@ -135,7 +130,7 @@ export function chooseAddresses(
 }
 
 /** As in the CPI. The configuration has families for every vCenter. */
-const DEFAULT_FAMILIES: readonly Family[] = ['ipv4']
+const DEFAULT_FAMILIES: readonly IPFamily[] = ['ipv4']
 
 /** Why the kubelet's choice cannot be followed. The CPI fails a Node for the same, and keeps a running one as it is. */
 function refuseProvided(
@@ -149,7 +144,7 @@ function refuseProvided(
   }: {
     readonly free: readonly CandidateAddress[]
     readonly taken: readonly Taken[]
-    readonly configured: readonly Family[]
+    readonly configured: readonly IPFamily[]
     readonly nodes: DecisionConfig['nodes']
     readonly vm: VirtualMachine
   },
@@ -177,7 +172,10 @@ function isInOtherNetworks(
   )
 }
 
-function withPreferredFirst(configured: readonly Family[], { preferred: first }: NodeIPs): readonly Family[] {
+function withPreferredFirst(
+  configured: readonly IPFamily[],
+  { preferred: first }: NodeIPs,
+): readonly IPFamily[] {
   return first === undefined
     ? configured
     : configured.toSorted((a, b) => Number(b === first) - Number(a === first))

@@ -1,9 +1,11 @@
 /** What is said of a Node's addresses, and what to do about them. */
+
 import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import type { IPFamily } from '../../../../config/config.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { deletionHangs } from '../../facts/removal.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
-import type { CandidateAddress, Family } from './candidate-addresses.ts'
+import type { CandidateAddress } from './candidate-addresses.ts'
 import type { Discovered } from './internal-and-external.ts'
 import type { Taken } from './usable-addresses.ts'
 
@@ -53,7 +55,7 @@ export function providedNotOnVM(address: string, candidates: readonly CandidateA
 
 export function providedOfOtherFamily(
   address: string,
-  configured: readonly Family[],
+  configured: readonly IPFamily[],
   vm: VirtualMachine,
 ): ConditionValue {
   return no(
@@ -89,7 +91,7 @@ export function networkUnknown(candidates: readonly CandidateAddress[], vm: Virt
 
 /** @param waits whether the Node is not initialized without it */
 export function familyMissing(
-  missing: readonly Family[],
+  missing: readonly IPFamily[],
   found: readonly Discovered[],
   waits: boolean,
 ): ConditionValue {
@@ -109,7 +111,7 @@ export function noAddress(
   {
     free,
     configured,
-  }: { readonly free: readonly CandidateAddress[]; readonly configured: readonly Family[] },
+  }: { readonly free: readonly CandidateAddress[]; readonly configured: readonly IPFamily[] },
 ): ConditionValue {
   const [other] = free.filter(({ family }) => !configured.includes(family))
   const excluded = free.filter(({ family }) => configured.includes(family))
@@ -136,4 +138,4 @@ export function noAddress(
   )
 }
 
-const NAMES: Readonly<Record<Family, string>> = { ipv4: 'IPv4', ipv6: 'IPv6' }
+const NAMES: Readonly<Record<IPFamily, string>> = { ipv4: 'IPv4', ipv6: 'IPv6' }

@@ -1,5 +1,5 @@
 import type { NodeAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
-import type { NodesConfig } from '../../../../config/config.ts'
+import type { IPFamily, NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
@@ -7,7 +7,6 @@ import type { AddressHolder, AddressWitness } from '../node-facts.ts'
 import {
   type CandidateAddress,
   candidateAddresses,
-  type Family,
   fromGuestNet,
   networkOf,
   onVNICs,
@@ -30,7 +29,7 @@ export interface AddressHolders {
 
 export interface CurrentAddress {
   readonly kind: AddressType
-  readonly family: Family
+  readonly family: IPFamily
   /** Canonical text. */
   readonly address: string
 }
