@@ -338,6 +338,13 @@ const SHARED: readonly (readonly Ingredient[])[] = [
     (kind) => [[{ kind }], [{ kind }, { kind: 'replica-killed', at: 0.2 }]],
   ),
   [{ kind: 'attributes-hidden' }, { kind: 'attribute-changed', at: 0.2 }],
+  // Until all was read twice.
+  [{ kind: 'attributes-hidden', until: 5 }],
+  [
+    { kind: 'attributes-hidden', until: 5 },
+    { kind: 'replica-killed', at: 0.2 },
+  ],
+  [{ kind: 'tags-hidden', until: 5 }],
   [{ kind: 'vm-moved' }, { kind: 'folder-denied', at: 0.01 }],
   [{ kind: 'vm-moved' }, { kind: 'vcenter-down', at: 0.01, until: 0.6 }],
   [{ kind: 'beta-label-otherwise' }],
