@@ -203,6 +203,8 @@ export function judgeServing(
   if (machine.power !== 'poweredOn' || !machine.kubelet || !machine.linked) return
   const names = certificates.namesOf(machine)
   if (names === undefined || !names.addresses.every((each) => mayBeServed(each, world))) return
+  // Whoever has asked so often gets the next one when the rate allows, perhaps later than the end.
+  if (serving?.reason === 'TooManyRequests' && mine.length > AT_ONCE) return
   if (!certificates.serves(machine))
     judge.violate(
       'a right request is approved in the end',
