@@ -179,6 +179,30 @@ t.test('what is seen during a search is searched for again', async (t) => {
   t.same(vmsOf('u'), ['vm-1', 'vm-2'])
 })
 
+t.test('a UUID that is in doubt during a search is searched for again', async (t) => {
+  const { store, has, finds, scene, vmsOf, locate } = withSightings('u')
+  for (const vm of ['vm-1', 'vm-2']) has.set(vm, 'u')
+  finds.set('u', ['vm-1', 'vm-2'])
+  await locate()
+  // It had another UUID while it was read, and has its own again before the answer.
+  const [, known] = store.machines()
+  if (known === undefined) throw new Error('both are known')
+  has.set('vm-2', 'another')
+  finds.set('u', ['vm-1'])
+  scene.meanwhile = () => {
+    for (const biosUUID of ['another', 'u']) store.update([{ ...known, biosUUID }])
+    has.set('vm-2', 'u')
+    finds.set('u', ['vm-1', 'vm-2'])
+    scene.meanwhile = () => {}
+  }
+  store.want('u')
+  await locate()
+  t.same(store.wanted(), ['u'])
+  await locate()
+  t.same(vmsOf('u'), ['vm-1', 'vm-2'])
+  t.same(store.wanted(), [])
+})
+
 t.test('UUIDs that a VM takes one after the other keep no new Node waiting', async (t) => {
   const victims = Array.from({ length: 100 }, (_, i) => `u-${i}`)
   const { store, sightings, has, searches, reads, locate, vmsOf } = withSightings()

@@ -50,6 +50,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   // Those that were seen come last: a VM that keeps taking new UUIDs must not keep new Nodes waiting.
   const uuids = store.wanted().toSorted((a, b) => Number(seen.has(a)) - Number(seen.has(b)))
   if (uuids.length === 0) return
+  const asOf = store.wants()
   const located = await locator.locate(uuids, signal)
   const seenWith = (uuid: string) => [...(seen.get(uuid) ?? [])]
   // VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it,
@@ -85,7 +86,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
     } else if (verdict === 'unread') postponed.push(uuid)
     else answers.set(uuid, verdict)
   }
-  store.answer(answers)
+  store.answer(answers, asOf)
   store.postpone(postponed)
 }
 

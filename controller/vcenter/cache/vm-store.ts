@@ -36,7 +36,9 @@ export class VMStore {
     string,
     { readonly machine: VMProperties; readonly uuid: string; readonly view: VirtualMachine }
   >()
-  readonly #wanted = new Set<string>()
+  /** Each with the number of its last want. */
+  readonly #wanted = new Map<string, number>()
+  #wants = 0
   /** Reads of all VMs, by number. */
   #begun = 0
   #ended = 0
@@ -50,7 +52,7 @@ export class VMStore {
   follow(uuid: string): boolean {
     if (this.#entries.has(uuid)) return false
     this.#entries.set(uuid, new UUIDEntry())
-    this.#wanted.add(uuid)
+    this.#want(uuid)
     return true
   }
 
@@ -67,7 +69,7 @@ export class VMStore {
   want(uuid: string, doubted = false): void {
     const entry = this.#entries.get(uuid)
     if (entry === undefined) return
-    this.#wanted.add(uuid)
+    this.#want(uuid)
     if (!doubted) return
     entry.state = 'pending'
     entry.shownUntil ??= this.#options.monotonic()
@@ -76,7 +78,7 @@ export class VMStore {
   /** The same for all, after a time without word from vCenter: it is known to have shown them until `heardAt`, monotonic. */
   wantAll(heardAt: number): void {
     for (const [uuid, entry] of this.#entries) {
-      this.#wanted.add(uuid)
+      this.#want(uuid)
       entry.shownUntil ??= heardAt
     }
   }
@@ -99,12 +101,12 @@ export class VMStore {
    */
   wantFailed(): boolean {
     for (const [uuid, { state, incomplete }] of this.#entries)
-      if (typeof state === 'object' || incomplete !== undefined) this.#wanted.add(uuid)
+      if (typeof state === 'object' || incomplete !== undefined) this.#want(uuid)
     return this.#wanted.size > 0
   }
 
   wanted(): readonly string[] {
-    return [...this.#wanted]
+    return [...this.#wanted.keys()]
   }
 
   followed(): ReadonlySet<string> {
@@ -121,7 +123,7 @@ export class VMStore {
     const entry = this.#entries.get(uuid)
     if (entry === undefined || entry.vms.includes(vm)) return false
     const awaits = entry.expected.awaits(vm)
-    if (awaits) this.#wanted.add(uuid)
+    if (awaits) this.#want(uuid)
     return awaits
   }
 
@@ -185,13 +187,22 @@ export class VMStore {
     this.#notify(new Set(settled.map(([uuid]) => uuid)))
   }
 
-  /** Stores the answers for some UUIDs: their VMs, or an error. UUIDs that are no longer followed are ignored. */
-  answer(answers: ReadonlyMap<string, VMAnswer | VCenterError>): void {
+  /** The number of the last want, for {@link answer}. */
+  wants(): number {
+    return this.#wants
+  }
+
+  /**
+   * Stores the answers for some UUIDs: their VMs, or an error. UUIDs that are no longer followed are ignored.
+   *
+   * @param asOf `wants()` before vCenter was asked: what is wanted since then stays so, for the answer may be older
+   */
+  answer(answers: ReadonlyMap<string, VMAnswer | VCenterError>, asOf = this.#wants): void {
     const changed = new Set<string>()
     for (const [uuid, answer] of answers) {
       const entry = this.#entries.get(uuid)
       if (entry === undefined) continue
-      this.#wanted.delete(uuid)
+      if ((this.#wanted.get(uuid) ?? 0) <= asOf) this.#wanted.delete(uuid)
       const before = entry.state === 'answered' ? { vms: entry.vms, incomplete: entry.incomplete } : undefined
       entry.incomplete = answer instanceof VCenterError ? undefined : answer.incomplete
       if (answer instanceof VCenterError || answer.incomplete !== undefined) {
@@ -207,7 +218,7 @@ export class VMStore {
       const { incomplete } = answer
       if (entry.expected.settle()) changed.add(uuid)
       if (incomplete === undefined) entry.expected.forget()
-      else if (entry.expected.areWanted()) this.#wanted.add(uuid)
+      else if (entry.expected.areWanted()) this.#want(uuid)
       const vms = answer.vms.map((machine) => machine.moref).sort()
       const present = new Set(vms)
       for (const vm of entry.vms)
@@ -306,6 +317,10 @@ export class VMStore {
   #isHeld(uuid: string, except: string): boolean {
     const vms = this.#entries.get(uuid)?.vms ?? []
     return vms.some((vm) => vm !== except && this.#rows.get(vm)?.machine.biosUUID === uuid)
+  }
+
+  #want(uuid: string): void {
+    this.#wanted.set(uuid, ++this.#wants)
   }
 
   #doubt(uuid: string, doubted: Set<string>): void {
