@@ -13,7 +13,15 @@ for (const version of ['10', '11'])
     const clone = t.testdir()
     for (const file of FILES) await copyFile(join(root, file), join(clone, file))
     // What it would write there depends on the lockfile alone, and takes seconds without the packages themselves.
-    const args = ['--yes', `npm@${version}`, 'install', '--package-lock-only', '--ignore-scripts']
+    // Whoever runs the tests may have asked npm to be silent.
+    const args = [
+      '--yes',
+      `npm@${version}`,
+      'install',
+      '--package-lock-only',
+      '--ignore-scripts',
+      '--loglevel=notice',
+    ]
     const PATH = `${dirname(process.execPath)}:${process.env.PATH}`
     const { stdout } = await promisify(execFile)('npx', args, { cwd: clone, env: { ...process.env, PATH } })
     t.match(stdout, /up to date/)
