@@ -10,8 +10,14 @@ import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 import { judgeToldTopology } from './topology.ts'
 
+/**
+ * Milliseconds after which a session at the REST interface of a vCenter has expired. Whoever has lost two logins, each of which may
+ * have left one, sends no other before, and reads no tags.
+ */
+const REST_SESSION_EXPIRES = 1_800_000
+
 /** Milliseconds after which that is. */
-export function patience({ settings, machines, timeline, healing }: World): number {
+export function patience({ settings, machines, timeline, healing, vCenters }: World): number {
   const { absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } = settings.lifecycle
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
@@ -21,7 +27,8 @@ export function patience({ settings, machines, timeline, healing }: World): numb
   const releases = 6 * absentFor
   const unseen = 6 * absentFor
   const lasting = unseen + absentFor + (waitForVolumes ?? 0) + leaderAge + queue + (outOfServiceAfter ?? 0)
-  return heal + settle + releases + lasting
+  const logins = vCenters.map((each) => each.lostRESTLoginAt + REST_SESSION_EXPIRES - timeline.now)
+  return Math.max(heal + settle + releases + lasting, Math.max(...logins) + settle)
 }
 
 export function judgeTheEnd(world: World): void {

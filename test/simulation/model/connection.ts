@@ -188,6 +188,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     return exchange(request, request.path, (vCenter, reply) => {
       const { status, value } = answerREST(vCenter, request, client)
       if (status === 200 && isLogin(request) && configured.losesRESTLogins) {
+        configured.lostRESTLoginAt = timeline.now
         logins.lost(owner)
         reply(answered(504, ''))
         return undefined

@@ -33,6 +33,8 @@ export interface VCenterModel {
   slowSetUp: number
   /** Whether a proxy gives up logins by REST that vCenter has taken. */
   losesRESTLogins: boolean
+  /** When it was given up last. */
+  lostRESTLoginAt: number
   /** A proxy ends polls that are silent for so long, milliseconds; 0 for none. */
   silence: number
   /** Milliseconds after which a name server answers where it is; Infinity where none does. */
@@ -225,6 +227,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     slowLogin: 0,
     slowSetUp: 0,
     losesRESTLogins: false,
+    lostRESTLoginAt: Number.NEGATIVE_INFINITY,
     silence: 0,
     resolving: 0,
     brokeAt: Number.NEGATIVE_INFINITY,
