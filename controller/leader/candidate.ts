@@ -16,6 +16,7 @@ import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
 import { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
 import { runTogether, type Task } from '../lib/tasks.ts'
+import { createApprovalRates } from '../loops/certificates/loop.ts'
 import type { ProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import { ownControllers } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -89,6 +90,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
     logger,
   })
   const attempts = createLoginAttempts(election)
+  const approvals = createApprovalRates()
   let running: Engine | undefined
   const logins = createLoginLimiter({ attempts, timings, clock, random, logger })
 
@@ -135,6 +137,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
             return createInterlock({ ...common, own, onChange })
           },
           tracker,
+          approvals,
           term,
           events: options.events,
           onSynced: inventories.settle,

@@ -10,6 +10,7 @@ import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import { observed } from '../kubernetes/testing/cluster-client.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import { aborted } from '../lib/tasks.ts'
+import { createApprovalRates } from '../loops/certificates/loop.ts'
 import { createProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import { LOOPS } from '../loops/table.ts'
 import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts'
@@ -135,6 +136,7 @@ async function setUp(
         run: aborted,
       }),
       tracker: createProbeTracker(clock.monotonic),
+      approvals: createApprovalRates(),
       term: { confirm: async () => true, leadingFor: () => 0 },
       events: { event: () => undefined },
       onSynced: () => undefined,

@@ -25,7 +25,7 @@ import { createVCenterRemarks } from './vcenter-remarks.ts'
  * What an engine works with: real where a replica leads; where people ask what a leader would do, a client that keeps its
  * writes to itself; in the simulation models of the API server and the vCenters.
  */
-export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'events' | 'writing'>, Basics {
+export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'approvals' | 'events' | 'writing'>, Basics {
   readonly config: Config
   readonly client: KubeClient
   readonly openInventory: (

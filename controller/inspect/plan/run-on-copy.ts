@@ -14,7 +14,7 @@ import {
 } from '../../kubernetes/vcenter-login-attempts.ts'
 import { createEngine } from '../../leader/engine.ts'
 import { aborted, type Basics, runTogether } from '../../lib/tasks.ts'
-import { parseRequest, REQUESTS } from '../../loops/certificates/loop.ts'
+import { createApprovalRates, parseRequest, REQUESTS } from '../../loops/certificates/loop.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -111,6 +111,7 @@ export async function runOnCopy(
       run: aborted,
     }),
     tracker: { ...tracker, request: (name) => (mayProbe(name) ? tracker.request(name) : undefined) },
+    approvals: createApprovalRates(),
     term: { confirm: async () => true, leadingFor: () => Number.POSITIVE_INFINITY },
     events: { event: () => undefined },
     onSynced: () => undefined,

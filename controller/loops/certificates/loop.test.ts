@@ -8,7 +8,7 @@ import { copyCluster } from '../../inspect/plan/copied-cluster.ts'
 import type { KubeRequest } from '../../kubernetes/client.ts'
 import { observed } from '../../kubernetes/testing/cluster-client.ts'
 import { createLogLines } from '../../kubernetes/testing/log-lines.ts'
-import { startCertificateLoop } from './loop.ts'
+import { createApprovalRates, startCertificateLoop } from './loop.ts'
 import { dns, ip, makeRequest, subjectOf } from './testing/make-request.ts'
 
 const PATH = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
@@ -53,10 +53,13 @@ interface Given {
   /** How the API server answers an approval; as it should by default. */
   readonly answer?: (request: KubeRequest) => void
   readonly mayList?: boolean
+  /** For a loop that follows another one. */
+  readonly clock?: ReturnType<typeof createHandClock>
+  readonly approvals?: ReturnType<typeof createApprovalRates>
 }
 
-async function setUp(t: Test, { requests, nodes = ['worker-1'], answer, mayList = true }: Given) {
-  const clock = createHandClock()
+async function setUp(t: Test, { requests, nodes = ['worker-1'], answer, mayList = true, ...given }: Given) {
+  const { clock = createHandClock(), approvals = createApprovalRates() } = given
   const sent: KubeRequest[] = []
   const client = copyCluster({
     async request({ path }) {
@@ -76,6 +79,7 @@ async function setUp(t: Test, { requests, nodes = ['worker-1'], answer, mayList 
       if (request.method === 'PATCH') answer?.(request)
     }),
     nodes: known,
+    approvals,
     enqueue: (node) => enqueued.push(node),
     metrics: { certificateJudged: (reason) => judged.push(reason) },
     clock,
@@ -106,6 +110,7 @@ t.test('where it is off there is no loop', async (t) => {
       close: async () => undefined,
     }),
     nodes: new Map(),
+    approvals: createApprovalRates(),
     enqueue: () => undefined,
     metrics: { certificateJudged: () => undefined },
     ...basics,
@@ -285,6 +290,22 @@ t.test('a Node that asks again and again gets few certificates', async (t) => {
   t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'False', reason: 'TooManyRequests' } })
   await clock.turn(600_000)
   t.equal(written().length, 7, 'it is looked at again when it may')
+})
+
+t.test('a loop under another configuration counts on', async (t) => {
+  const requests = Array.from({ length: 20 }, (_, i) => requestOf(`csr-${i}`, 'worker-1'))
+  const shared = { clock: createHandClock(), approvals: createApprovalRates() }
+  const counts: number[] = []
+  for (let terms = 0; terms < 2; terms++) {
+    const { loop, clock, written } = await setUp(t, { requests, ...shared })
+    loop.onDecided('worker-1', statusWith('10.0.0.5'))
+    for (let i = 0; i < 30; i++) {
+      loop.add('worker-1')
+      await clock.turn(1_000)
+    }
+    counts.push(written().length)
+  }
+  t.same(counts, [6, 0])
 })
 
 t.test('all together get no more than the rate', async (t) => {

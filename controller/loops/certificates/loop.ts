@@ -28,6 +28,7 @@ export interface CertificateLoopPorts extends Basics {
   readonly config: Pick<Config, 'certificates'>
   readonly client: KubeClient
   readonly nodes: Pick<Informer<Node>, 'get'>
+  readonly approvals: ReturnType<typeof createApprovalRates>
   /** To be called with a Node of which the loop has something else to say. */
   readonly enqueue: (node: string) => void
   readonly metrics: {
@@ -45,6 +46,11 @@ const CONCURRENCY = 16
 const RATE = { burst: 1_000, interval: 20 }
 /** Of one Node. A kubelet asks when it starts, when its addresses change and a few times a year. */
 const RATE_OF_NODE = { burst: 6, interval: 600_000 }
+
+/** What has been approved lately, which outlives a loop: another configuration or term gives no Node more certificates. */
+export function createApprovalRates() {
+  return { everybody: createTokenBuckets(RATE), each: createTokenBuckets(RATE_OF_NODE) }
+}
 
 /** Until so much later nothing is said of a Node that is not decided on, milliseconds: most are, as soon as they have joined. */
 const UNDECIDED = 60_000
@@ -98,7 +104,7 @@ export function parseRequest(object: unknown): CertificateRequest | undefined {
  * condition ServingCertificate.
  */
 export function startCertificateLoop(ports: CertificateLoopPorts) {
-  const { client, nodes, metrics, clock, random, logger } = ports
+  const { client, nodes, approvals, metrics, clock, random, logger } = ports
   const settings = ports.config.certificates
   if (!settings.approve) return undefined
   const verified = new Map<string, VerifiedNode>()
@@ -111,8 +117,6 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
   const said = new Map<string, { readonly uid: string | undefined; readonly value: ConditionValue }>()
   /** The last request of each Node that was approved or denied: when it was made, and as which it was seen. */
   const decided = new Map<string, { readonly createdAt: string; readonly order: number }>()
-  const everybody = createTokenBuckets(RATE)
-  const each = createTokenBuckets(RATE_OF_NODE)
   let failure: unknown
   let lastInitialized = -Infinity
 
@@ -201,9 +205,9 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     }
     const busy = lastInitialized + QUIET - clock.monotonic()
     if (busy > 0 && age < PATIENCE) return { requeueAfter: busy }
-    const wait = everybody.take('', clock.monotonic())
+    const wait = approvals.everybody.take('', clock.monotonic())
     if (wait > 0) return { requeueAfter: wait }
-    const waitOfNode = each.take(name, clock.monotonic())
+    const waitOfNode = approvals.each.take(name, clock.monotonic())
     if (waitOfNode > 0) {
       const message = 'the Node got too many certificates lately; it is looked at again'
       say(request, { verdict: 'wait', reason: 'TooManyRequests', message })

@@ -107,6 +107,17 @@ export const CERTIFICATE_MUTATIONS: readonly Mutation[] = [
     edits: [edit(LOOP, 'if (waitOfNode > 0) {', 'if (waitOfNode < 0) {')],
   },
   {
+    name: 'certificates: a Node gets no more under another configuration',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/leader/candidate.ts',
+        '          approvals,\n',
+        '          approvals: createApprovalRates(),\n',
+      ),
+    ],
+  },
+  {
     name: 'certificates: of several requests of a Node the newest counts',
     inSceneAlone: true,
     edits: [edit(LOOP, 'one.createdAt >= (newest?.createdAt ??', 'one.createdAt <= (newest?.createdAt ??')],

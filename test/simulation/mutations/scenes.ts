@@ -48,6 +48,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
     'an address outside of the networks': ['certificates: an address is in the networks of Nodes'],
     'a flood of right requests': ['certificates: a Node gets few'],
+    'a flood of right requests goes on under another configuration': [
+      'certificates: a Node gets no more under another configuration',
+    ],
     'of several requests that wait the newest counts': [
       'certificates: of several requests of a Node the newest counts',
     ],

@@ -222,6 +222,20 @@ scenario('a flood of right requests', setting, async (scene, t) => {
   await scene.until('its turn comes', () => decisionOn(scene, flood.at(-1)?.[0] ?? '') === 'Approved')
 })
 
+scenario('a flood of right requests goes on under another configuration', setting, async (scene, t) => {
+  const { worker } = scene.cast
+  const { certificates, timeline, configFile } = scene.world
+  const flood: string[] = []
+  for (let index = 0; index < 40; index++)
+    timeline.after(index * 3_000, 'it asks again', () => flood.push(certificates.ask(worker)))
+  await scene.said('worker', { reason: 'TooManyRequests' }, 'ServingCertificate')
+  const approved = () => flood.filter((request) => decisionOn(scene, request) === 'Approved').length
+  const before = approved()
+  configFile.write({ waitForVolumes: 60_000 })
+  await scene.pass(60_000)
+  t.equal(approved(), before)
+})
+
 scenario(
   'of several requests that wait the newest counts',
   { nodes: ['canary'], certificates: APPROVING },
