@@ -76,7 +76,12 @@ export const CLONE_FAULTS: Faults = {
   },
 }
 
-/** Whether a copy of this vCenter is configured. */
-export function isCloned({ clones, configFile }: World, vCenter: VCenterModel): boolean {
-  return clones.some(({ name, cloneOf }) => cloneOf === vCenter && configFile.names(name))
+/** Whether a copy of this vCenter is configured, or was, and a replica that has not read the file since is logged in there. */
+export function isCloned({ clones, configFile, processes }: World, vCenter: VCenterModel): boolean {
+  const living = processes.filter(({ state }) => state !== 'dead')
+  const isFollowed = ({ sessions }: VCenterModel): boolean =>
+    [...sessions.values()].some(({ owner }) => living.some(({ name }) => owner.startsWith(`${name}/`)))
+  return clones.some(
+    (clone) => clone.cloneOf === vCenter && (configFile.names(clone.name) || isFollowed(clone)),
+  )
 }
