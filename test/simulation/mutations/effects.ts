@@ -23,6 +23,11 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'out of service: a VM that is off may run as another',
+    edits: [edit(`${LIFECYCLE}/follow-machine.ts`, ' && !mayRunElsewhere(bound, facts)', '')],
+    inSceneAlone: true,
+  },
+  {
     name: 'volumes: a Node is called out of service before it is deleted',
     edits: [edit(`${LIFECYCLE}/volumes.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
   },

@@ -232,5 +232,8 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'precondition VolumesDetached',
       'volumes: a Node is called out of service before it is deleted',
     ],
+    'a machine that goes on as another VM is not called out of service while that runs': [
+      'out of service: a VM that is off may run as another',
+    ],
   },
 }

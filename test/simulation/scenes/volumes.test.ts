@@ -5,6 +5,7 @@ import { scenario } from '../scenario.ts'
 import { NO_BRAKE } from './common.ts'
 
 const WAIT = 120_000
+const OUT_AFTER = 60_000
 
 scenario(
   'a Node with volumes is called out of service first, and held until they are detached, or for so long',
@@ -56,5 +57,40 @@ scenario(
     t.ok(waited >= WAIT, `${waited} ms`)
     t.ok(scene.node('canary'))
     t.equal(outOfService(canary.nodeName), undefined)
+  },
+)
+
+// A backup of it, or a replica: its agent, of an older release, can prove nothing there.
+scenario(
+  'a machine that goes on as another VM is not called out of service while that runs',
+  {
+    nodes: ['restored', 'canary'],
+    lifecycle: { outOfServiceAfter: OUT_AFTER },
+  },
+  async (scene, t) => {
+    const { restored } = scene.cast
+    const { machines, timeline, random } = scene.world
+    const isOut = () =>
+      scene.node('restored')?.spec.taints.some(({ key }) => key === TAINT_OUT_OF_SERVICE) === true
+    restored.claims = 'nothing'
+    machines.halt(restored, 'poweredOff')
+    await scene.said('restored', { reason: 'VMPoweredOff' }, 'VMFound')
+    machines.leave(restored)
+    machines.register(restored, scene.vCenter, { instanceUUID: random.uuid() })
+    machines.boot(restored)
+    await scene.said('restored', { reason: 'CopyFound' }, 'VMUnique')
+    await scene.until('it is Ready again', () => scene.ready('restored') === 'True')
+    await scene.pass(2 * OUT_AFTER)
+
+    scene.silence(restored)
+    await scene.until('it is seen to be silent', () => scene.ready('restored') === 'Unknown')
+    await scene.pass(3 * OUT_AFTER)
+    t.equal(isOut(), false)
+
+    machines.halt(restored, 'poweredOff')
+    const since = timeline.now
+    await scene.until('it is out of service', isOut)
+    const waited = timeline.now - since
+    t.ok(waited >= OUT_AFTER, `${waited} ms after that is off, too`)
   },
 )

@@ -1,5 +1,5 @@
 import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
-import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { describeVM, isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -25,9 +25,13 @@ export function judgeUniqueness(
   if (copies.length > 0) {
     const shared = copies.slice(0, 4).map((copy) => `${describeVM(copy)} has ${sharedBy(copy, spec, facts)}`)
     const was = copies.some((copy) => facts.previous.formerVMs?.some((each) => isBoundTo(each, copy)))
+    const keepsInService =
+      machineState(vm) === 'off' && facts.settings.lifecycle.outOfServiceAfter !== undefined
+        ? ', except that it is not called out of service beside a VM that may run'
+        : ''
     return no(
       'CopyFound',
-      `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node. ${was ? 'The Node was one of them before: switch it off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
+      `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${was ? 'The Node was one of them before: switch it off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
     )
   }
   const told = facts.previous.conditions?.some(({ type, status }) => type === 'VMUnique' && status !== 'True')

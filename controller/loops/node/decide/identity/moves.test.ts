@@ -13,6 +13,7 @@ import {
   known,
   NODE_UID,
   report,
+  SETTINGS,
   SWAPPED_UUID,
   settled,
   spec,
@@ -544,6 +545,16 @@ t.test('a copy is told at once, by name, and once more when it is gone', async (
   t.ok(
     shut.events.some(({ reason }) => reason === 'CopyFound'),
     'also while the VM is off',
+  )
+  t.notMatch(shut.events, [{ message: /out of service/ }])
+  const lifecycle = { ...SETTINGS.lifecycle, outOfServiceAfter: 600_000 }
+  const kept = decide({ ...before({ vms: [off, copy] }), settings: { ...SETTINGS, lifecycle } })
+  t.match(
+    kept.events.find(({ reason }) => reason === 'CopyFound'),
+    {
+      message:
+        /nothing for the Node, except that it is not called out of service beside a VM that may run\. Find/,
+    },
   )
   for (const harmless of [
     { powerState: 'poweredOff' },

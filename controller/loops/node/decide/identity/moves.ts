@@ -267,7 +267,8 @@ function isSameMachine(candidate: MoveCandidate, { report, evidence, previous }:
   return isOnly && vm.instanceUUID !== undefined && vm.instanceUUID === bound.instanceUUID
 }
 
-function hadCopy({ conditions = [] }: NodeFacts['previous']): boolean {
+/** Whether the status says that another VM passed for the Node's when all were last seen. */
+export function hadCopy({ conditions = [] }: NodeFacts['previous']): boolean {
   return conditions.some(({ type, status }) => type === 'VMUnique' && status === 'False')
 }
 

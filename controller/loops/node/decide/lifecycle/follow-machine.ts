@@ -13,7 +13,7 @@ import { mayReadAll, seenByReference } from './absence-proofs.ts'
 import { evidenceOn } from './evidence.ts'
 import { latchWhileThere } from './judge-disruption-limit.ts'
 import { existsThoughNotFound, followMissingVM } from './missing-vm.ts'
-import { backInService, judgeOutOfService } from './out-of-service.ts'
+import { backInService, judgeOutOfService, mayRunElsewhere } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { planProbe, probeDeparture } from './probe-plan.ts'
 import { judgeShutdown, stoppedVM } from './shutdown-taint.ts'
@@ -238,7 +238,7 @@ function followSeenVM(draft: Draft, vm: VirtualMachine, bound: BoundVM, facts: N
   const itself: NodeMachines = { machines: [bound], bound: true }
   // A suspended VM goes on writing when it resumes, so its Node is never out of service and needs no probe.
   const outOfService =
-    machineState(vm) === 'off' && vm.powerState === 'poweredOff'
+    machineState(vm) === 'off' && vm.powerState === 'poweredOff' && !mayRunElsewhere(bound, facts)
       ? judgeOutOfService({ ...facts, evidence: evidenceOn(itself, facts) })
       : undefined
   const { condition, taints, events } = judgeShutdown(vm, node, {

@@ -3,6 +3,7 @@ import { BIOS_UUID, boundVM, decide, SETTINGS, settled, vm } from '../../../../.
 import { answerAt, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
 import type { SeenVM } from '../../../../types/vcenter-probe.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { LABEL_CONTROL_PLANE } from '../../../../types/well-known.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, lifeSignOf, type ProbeRequest, weigh } from './evidence.ts'
@@ -51,9 +52,22 @@ function facts(changes: Partial<Facts> = {}): Facts {
     monotonic: MONOTONIC,
     now: MONOTONIC,
     settings,
+    lookups: shown(),
     ...changes,
   }
 }
+
+const shown = (...others: readonly VirtualMachine[]): NodeFacts['lookups'] => [
+  { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [vm(OFF), ...others] } },
+]
+const ELSEWHERE: Partial<VirtualMachine> = { moref: 'vm-99', instanceUUID: undefined }
+/** What a search by the UUID finds besides the VM. */
+const found = (...others: readonly string[]): Pick<Facts, 'evidence'> => ({
+  evidence: {
+    ...LONG_OFF,
+    probes: [probe({ ...LONG_OFF.probes[0], biosUUID: { state: 'found', vm: seenVM({ ...OFF }), others } })],
+  },
+})
 
 const given = (changes: Partial<Node>): Pick<Facts, 'node'> => ({ node: { ...NODE, ...changes } })
 const set = (changes: Partial<Facts['settings']['lifecycle']>): Pick<Facts, 'settings'> => ({
@@ -121,6 +135,12 @@ const ROWS: readonly [what: string, changes: Partial<Facts>, expected: Expected]
     { evidence: evidence([0, { ...OFF, mayRestart: ['HA'] }]), ...set({ outOfServiceAfter: 3_000 }) },
     3_000,
   ],
+  ['a search has found another that nobody shows yet', found('vm-99'), 30_000],
+  [
+    'a search has found another that is off',
+    { ...found('vm-99'), lookups: shown(vm({ ...ELSEWHERE, ...OFF })) },
+    'taint',
+  ],
 ]
 
 for (const [what, changes, expected] of ROWS) {
@@ -173,3 +193,56 @@ t.test('it is written with its word, and only by a leader that is sure', async (
   t.equal(unseen.patch, undefined)
   t.equal(unseen.probePlan, undefined, 'what was found out is forgotten')
 })
+
+t.test(
+  'while its machine may run as another VM it is not, and what was found out is forgotten',
+  async (t) => {
+    const away: NodeFacts['lookups'][number] = {
+      vCenter: 'vc2',
+      uuid: BIOS_UUID,
+      lookup: {
+        state: 'unknown',
+        failure: { vCenter: 'vc2', reason: 'TimedOut', message: 'it took too long' },
+      },
+    }
+    const hadCopy = {
+      type: 'VMUnique',
+      status: 'False',
+      reason: 'CopyFound',
+      message: '',
+      lastTransitionTime: '2026-03-01T09:00:00Z',
+    } as const
+    const rows: readonly [what: string, lookups: NodeFacts['lookups'], hadCopy: boolean, isOut: boolean][] = [
+      ['another runs', shown(vm(ELSEWHERE)), false, false],
+      [
+        'or may, on a host that is away',
+        shown(vm({ ...ELSEWHERE, connectionState: 'disconnected' })),
+        false,
+        false,
+      ],
+      ['in another vCenter', shown(vm({ vCenter: { name: 'vc2', instanceUUID: 'another' } })), false, false],
+      ['the other one is off, too', shown(vm({ ...ELSEWHERE, ...OFF })), false, true],
+      ['the other one is a template', shown(vm({ ...ELSEWHERE, template: true })), false, true],
+      ['another vCenter does not answer', [...shown(), away], false, true],
+      ['another vCenter does not answer, and there was a copy', [...shown(), away], true, false],
+      ['there was a copy, and all answer', shown(), true, true],
+    ]
+    for (const [what, lookups, copied, isOut] of rows) {
+      const { settings } = facts()
+      const before = settled({ settings, node: NODE })
+      const { report } = before
+      if (report === undefined) throw new Error('a Node that is settled has a report')
+      const conditions = [...(report.status.conditions ?? []), ...(copied ? [hadCopy] : [])]
+      const { patch, probePlan } = decide({
+        ...before,
+        report: { ...report, status: { ...report.status, conditions } },
+        lookups,
+        evidence: LONG_OFF,
+        monotonic: MONOTONIC,
+        now: MONOTONIC,
+      })
+      t.equal(patch?.taints?.some(({ key }) => key === OUT_OF_SERVICE.key) === true, isOut, what)
+      t.equal(probePlan !== undefined, isOut, what)
+    }
+  },
+)

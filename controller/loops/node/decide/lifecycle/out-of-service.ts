@@ -1,7 +1,12 @@
+import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
+import { failureOf, vmsOf } from '../../../../types/inventory.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../../../../types/well-known.ts'
+import { isBoundTo } from '../bound-vm.ts'
+import { passesForRunning } from '../identity/candidates.ts'
+import { hadCopy } from '../identity/moves.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { isFresh } from './evidence.ts'
+import { type Evidence, isFresh } from './evidence.ts'
 
 /** The value tells our taint from a person's, which only a person may remove. */
 export const OUT_OF_SERVICE: Taint = { key: TAINT_OUT_OF_SERVICE, value: 'rollcall', effect: 'NoExecute' }
@@ -13,7 +18,7 @@ export interface OutOfService {
 }
 
 const NOT_YET: OutOfService = { taint: false, probeDue: false, requeueAfter: undefined }
-/** Milliseconds after which to probe again a VM that vCenter itself may be about to start. */
+/** Milliseconds after which to probe again a VM that vCenter itself may be about to start, or that may run as another. */
 const PROBE_AGAIN = 30_000
 
 /**
@@ -22,21 +27,53 @@ const PROBE_AGAIN = 30_000
  * about to start it: KEP-2268 leaves it to its user to make sure of that. Undefined where the taint is not wanted at all.
  */
 export function judgeOutOfService(
-  facts: Pick<NodeFacts, 'node' | 'evidence' | 'leadingFor' | 'monotonic' | 'now' | 'settings'>,
+  facts: Pick<NodeFacts, 'node' | 'evidence' | 'leadingFor' | 'monotonic' | 'now' | 'settings' | 'lookups'>,
 ): OutOfService | undefined {
-  const { node, evidence, leadingFor, monotonic } = facts
+  const { node, evidence, leadingFor, monotonic, lookups } = facts
   const settings = facts.settings.lifecycle
   const { outOfServiceAfter: after } = settings
   if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
   if (isControlPlane(node) && !settings.outOfServiceControlPlane) return undefined
   if (evidence === undefined) return { ...NOT_YET, probeDue: true }
-  if (evidence.off === undefined) return probeAt(evidence.askedAt + Math.min(after, PROBE_AGAIN) - monotonic)
+  const again = evidence.askedAt + Math.min(after, PROBE_AGAIN) - monotonic
+  if (evidence.off === undefined) return probeAt(again)
   const left = Math.max(evidence.off.since + after - monotonic, settings.leaderAge - leadingFor)
   if (left > 0) return { ...NOT_YET, requeueAfter: left }
   // An event will come when the Node's condition changes.
   if (node.ready?.status === 'True') return NOT_YET
+  if (hasFoundMore(evidence, lookups)) return probeAt(again)
   if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, probeDue: true }
   return { ...NOT_YET, taint: true }
+}
+
+/**
+ * Whether the machine of a VM that is off may run as another one that has its UUID, failed over or restored from a backup, which
+ * an agent without a nonce cannot prove. There it writes to the Node's volumes: so here a copy counts as the machine. After a
+ * copy was seen every vCenter must say that there is none.
+ */
+export function mayRunElsewhere(
+  bound: BoundVM,
+  { lookups, previous }: Pick<NodeFacts, 'lookups' | 'previous'>,
+): boolean {
+  const isElsewhere = lookups
+    .flatMap(({ lookup }) => vmsOf(lookup))
+    .some((vm) => !isBoundTo(bound, vm) && passesForRunning(vm))
+  const isUnanswered = lookups.some(
+    ({ lookup }) => lookup.state === 'pending' || failureOf(lookup) !== undefined,
+  )
+  return isElsewhere || (isUnanswered && hadCopy(previous))
+}
+
+/** Whether a search has found a VM that no inventory shows yet, so that nobody knows whether it runs. */
+function hasFoundMore({ request: { vm: bound }, probes }: Evidence, lookups: NodeFacts['lookups']): boolean {
+  const shown = lookups.flatMap(({ lookup }) => vmsOf(lookup))
+  return probes.some(({ biosUUID, vCenterInstanceUUID: vCenter }) => {
+    if (biosUUID.state !== 'found') return false
+    const isKnown = (moref: string): boolean =>
+      (moref === bound.moref && vCenter === bound.vCenterInstanceUUID) ||
+      shown.some((vm) => vm.moref === moref && vm.vCenter.instanceUUID === vCenter)
+    return ![biosUUID.vm.moref, ...(biosUUID.others ?? [])].every(isKnown)
+  })
 }
 
 export function isOwnOutOfServiceTaint({ key, value, effect }: Taint): boolean {
