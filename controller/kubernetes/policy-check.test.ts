@@ -177,3 +177,33 @@ t.test('a start without an answer is told after two minutes, and what is known i
   for (let turned = 0; turned < 300_000; turned += 60_000) await next(60_000)
   t.same(check.state(), { state: 'in-force' }, 'no answer takes nothing away')
 })
+
+t.test('a report that cannot be changed in time keeps no other from proving the policy', async (t) => {
+  const clock = createHandClock()
+  const message = `ValidatingAdmissionPolicy 'own-report.rollcall.dev' with binding 'b' denied request: no`
+  let slow = ['a']
+  await using stub = await startApiStub((request, response, { pathname }) => {
+    const isSlow = request.method === 'PATCH' && slow.some((name) => pathname.endsWith(`/${name}`))
+    answer(response, isSlow ? 504 : 403, { kind: 'Status', message: isSlow ? 'too slow' : message })
+  })
+  const sample = (without: ReadonlySet<string>) => ['a', 'b'].find((name) => !without.has(name))
+  await using check = startPolicyCheck(stub.client, sample, clock)
+  const changed = async (count: number) => {
+    const names = () => stub.requests.flatMap((each) => /^PATCH .*\/(\w)\?/.exec(each)?.[1] ?? [])
+    await until(`it has changed ${count}`, () => names().length >= count && clock.sleepers > 0)
+    return names().join(' ')
+  }
+  t.equal(await changed(1), 'a')
+  t.same(check.state(), { state: 'pending' })
+  await clock.turn(500)
+  t.equal(await changed(2), 'a b')
+  t.same(check.state(), { state: 'in-force' })
+  await clock.turn(10_000)
+  t.equal(await changed(3), 'a b b', 'the slow one is left alone')
+  slow = ['b']
+  await clock.turn(10_000)
+  t.equal(await changed(4), 'a b b b')
+  await clock.turn(500)
+  t.equal(await changed(5), 'a b b b a', 'each has another try when no other is left')
+  t.same(check.states, [{ state: 'in-force' }])
+})

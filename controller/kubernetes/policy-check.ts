@@ -57,8 +57,8 @@ export function createPolicyCheck(
     readonly client: KubeClient
     /** The agents' account; impersonated without a token it belongs to no node. */
     readonly agent?: LeaseName | undefined
-    /** The name of any report that exists, undefined where there is none. */
-    readonly sample: () => string | undefined
+    /** The name of any report that exists and is none of these, undefined where there is none. */
+    readonly sample: (without: ReadonlySet<string>) => string | undefined
     /** What a check before this one has found. */
     readonly found?: PolicyState | undefined
     /** Called after `state` has changed. */
@@ -72,7 +72,16 @@ export function createPolicyCheck(
   let state: PolicyState = options.found ?? { state: 'pending' }
   let doubtedSince: number | undefined
   let silent = false
+  /** Reports for whose change no answer came: another is tried next, or one that is slow to write would hold up all Nodes. */
+  const unanswered = new Set<string>()
   const start = clock.monotonic()
+
+  function nextSample(): string | undefined {
+    const name = sample(unanswered)
+    if (name !== undefined || unanswered.size === 0) return name
+    unanswered.clear()
+    return sample(unanswered)
+  }
 
   async function ask(signal: AbortSignal): Promise<PolicyAnswer> {
     const created = await tryWrite('create a report', {
@@ -82,9 +91,10 @@ export function createPolicyCheck(
       body: reportOf(NOBODY),
       signal,
     })
-    const name = sample()
-    if (created.outcome !== 'in-force' || name === undefined) return created
-    return tryWrite("change a Node's report", {
+    if (created.outcome !== 'in-force') return created
+    const name = nextSample()
+    if (name === undefined) return created
+    const changed = await tryWrite("change a Node's report", {
       method: 'PATCH',
       path: `${REPORTS}/${encodeURIComponent(name)}`,
       // The agent's own, or the Node's owner reference would stand there beside this one.
@@ -93,6 +103,8 @@ export function createPolicyCheck(
       body: reportOf(name),
       signal,
     })
+    if (changed.outcome === 'none') unanswered.add(name)
+    return changed
   }
 
   async function tryWrite(what: string, request: KubeRequest): Promise<PolicyAnswer> {

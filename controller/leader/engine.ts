@@ -114,8 +114,8 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     for (const { name } of nodes.values()) queue.add(name)
   }
   const policy = ports.policy({
-    sample() {
-      for (const { name } of reports.values()) return name
+    sample(without) {
+      for (const { name } of reports.values()) if (!without.has(name)) return name
       return undefined
     },
     onChange: addAll,

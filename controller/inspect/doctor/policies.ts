@@ -267,9 +267,10 @@ async function tryPolicy(
   signal: AbortSignal,
 ) {
   const read = await attempt(nodes)
-  const [sample] = read.ok ? read.value.reports.keys() : []
+  const names = read.ok ? [...read.value.reports.keys()] : []
+  const sample = (without: ReadonlySet<string>) => names.find((name) => !without.has(name))
   const { agent } = accounts
-  const forCheck = { client, agent, clock, random, logger, sample: () => sample, onChange: () => undefined }
+  const forCheck = { client, agent, clock, random, logger, sample, onChange: () => undefined }
   const check = createPolicyCheck(forCheck)
   const answer = () => (check.state().state === 'pending' ? undefined : check.state())
   return firstAnswer(check.run, answer, PATIENCE, clock, signal)

@@ -6,7 +6,11 @@ import { observed } from './cluster-client.ts'
 import { createLogLines } from './log-lines.ts'
 
 /** A policy check under way, with all that it asked and said. By default it waits shorter than in earnest, so that it asks often. */
-export function startPolicyCheck(client: KubeClient, sample: () => string | undefined, clock: Clock = hasty) {
+export function startPolicyCheck(
+  client: KubeClient,
+  sample: (without: ReadonlySet<string>) => string | undefined,
+  clock: Clock = hasty,
+) {
   const log = createLogLines()
   const states: PolicyState[] = []
   const requests: KubeRequest[] = []
