@@ -268,7 +268,10 @@ export function judgeBound(
   // what was verified stands, and a person says which it is.
   const undecided =
     copies.some(isReader) ||
-    copies.some((copy) => copy.tenant !== undefined && hasPlaceOf(copy, status.vm)) ||
+    copies.some(
+      (copy) =>
+        (copy.tenant !== undefined || isUnfollowed(world, copy, status.vm)) && hasPlaceOf(copy, status.vm),
+    ) ||
     (machine.claims !== 'with-nonce' && (copies.length > 0 || !isListed(world, status.vm)))
   if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
   if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
@@ -283,6 +286,14 @@ export function isListed(world: World, vm: Bound | undefined): boolean {
 /** Whether an entry has the instance UUID of the VM that a Node is bound to, in its vCenter. */
 function hasPlaceOf({ vCenter, instanceUUID }: VM, bound: StoredStatus['vm']): boolean {
   return instanceUUID === bound?.instanceUUID && vCenter.instanceUUID === bound.vCenterInstanceUUID
+}
+
+/**
+ * Whether a machine has left this VM before its Node followed it there: it was registered anew, while a copy of its vCenter
+ * still showed the one that the Node is bound to, and failed over. Of a VM that is off nothing says whose it is.
+ */
+function isUnfollowed(world: World, { machine, leftAt }: VM, bound: StoredStatus['vm']): boolean {
+  return machine !== undefined && leftAt !== undefined && !isListed(world, bound)
 }
 
 function isReader({ tenant }: VM): boolean {
