@@ -2,7 +2,7 @@
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { ANNOTATION_VM } from '../../../controller/types/node.ts'
 import { type Machine, runs, type VM } from '../model/machine.ts'
-import type { StoredNode, StoredReport, StoredStatus } from '../model/objects.ts'
+import { readyOf, type StoredNode, type StoredReport, type StoredStatus } from '../model/objects.ts'
 import { FORGED_MAC } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
 
@@ -264,14 +264,15 @@ export function judgeBound(
     return
   }
   const right = status.vm?.moref === vm.moref && status.vm.vCenter === vm.vCenter.name
-  // Two show the claim, nobody can show any, or one has the instance UUID of the VM before, so that it is not proven gone:
-  // what was verified stands, and a person says which it is.
+  // Two show the claim, nobody can show any, or one has the instance UUID of the VM before, or its vCenter is not known to be
+  // empty, so that it is not proven gone: what was verified stands, and a person says which it is.
   const undecided =
     copies.some(isReader) ||
     copies.some(
       (copy) =>
         (copy.tenant !== undefined || isUnfollowed(world, copy, status.vm)) && hasPlaceOf(copy, status.vm),
     ) ||
+    mayStillHave(world, metadata.uid, status.vm) ||
     (machine.claims !== 'with-nonce' && (copies.length > 0 || !isListed(world, status.vm)))
   if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
   if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
@@ -294,6 +295,21 @@ function hasPlaceOf({ vCenter, instanceUUID }: VM, bound: StoredStatus['vm']): b
  */
 function isUnfollowed(world: World, { machine, leftAt }: VM, bound: StoredStatus['vm']): boolean {
   return machine !== undefined && leftAt !== undefined && !isListed(world, bound)
+}
+
+/**
+ * Whether the vCenter of a VM shows nothing while a Node of another provider runs, for which no agent speaks: no VM was ever
+ * seen for that one, so that it may be there, and the search finds nothing though it is not empty.
+ */
+function mayStillHave({ vCenters, api }: World, nodeUID: string, bound: StoredStatus['vm']): boolean {
+  const its = vCenters.find(({ instanceUUID }) => instanceUUID === bound?.vCenterInstanceUUID)
+  return (
+    its?.vms.size === 0 &&
+    [...api.nodes.values()].some(
+      (other) =>
+        other.metadata.uid !== nodeUID && readyOf(other) === 'True' && !api.reports.has(other.metadata.name),
+    )
+  )
 }
 
 function isReader({ tenant }: VM): boolean {
