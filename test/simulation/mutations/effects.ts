@@ -183,4 +183,15 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'one object: a report that is slow to write keeps no other from proving the policy',
+    edits: [
+      edit(
+        'controller/kubernetes/policy-check.ts',
+        "if (changed.outcome === 'none') unanswered.add(name)",
+        '',
+      ),
+    ],
+    inSceneAlone: true,
+  },
 ]

@@ -119,6 +119,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
   },
   'one-bad-object': {
+    'the report by which a new leader would prove the policy is slow to write': [
+      'one object: a report that is slow to write keeps no other from proving the policy',
+    ],
     'a call about one VM fails: read': [
       'one object: a call that fails for it is made for the others',
       'one object: where it makes a read of all fail, each is read by itself',

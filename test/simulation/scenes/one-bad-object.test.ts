@@ -1,4 +1,4 @@
-// One VM for which calls fail, one tag or category that may not be read: all else goes on in the same session.
+// One VM for which calls fail, one tag or category that may not be read, one report that is slow to write: all else goes on.
 import { LABEL_ZONE } from '../../../controller/types/well-known.ts'
 import { CATEGORIES, FOREIGN_CATEGORIES, zoneOf } from '../model/rest.ts'
 import { scenario } from '../scenario.ts'
@@ -75,3 +75,16 @@ for (const what of ['host', 'tag'] as const)
       t.match(zoneLabel(scene, 'new'), /^zone-of-host-/)
     },
   )
+
+scenario(
+  'the report by which a new leader would prove the policy is slow to write',
+  { nodes: ['worker', 'canary'] },
+  async (scene) => {
+    const { burdens, reports } = scene.world.api
+    const [slow = ''] = reports.keys()
+    burdens.set(slow, { slow: 90_000, lost: false, denied: false })
+    await scene.nextLeader()
+    scene.joins('new')
+    await scene.settled('new')
+  },
+)
