@@ -68,8 +68,10 @@ export function judgeLevel(world: World, by: string, before: StoredReport, after
   const changed = its.some(
     ({ biosUUID, template, mac }) => template || biosUUID !== machine.biosUUID || mac !== machine.mac,
   )
-  // It has booted with another UUID than the Node was initialized with, which no copy has brought about.
-  const rebooted = verdict === 'ProviderIDOfAnotherVM' && machine.biosUUID !== vm.biosUUID
+  // It has booted with another UUID than the Node was initialized with, which no copy has brought about. What is known of its
+  // VM may have followed already, while that was off.
+  const { providerID } = world.api.nodes.get(after.metadata.name)?.spec ?? {}
+  const rebooted = verdict === 'ProviderIDOfAnotherVM' && providerID !== `vsphere://${machine.biosUUID}`
   if (changed || forged || outdated || rebooted || !hasCopy(world, nodeUID)) return
   judge.violate(
     'what was verified ends for no copy',
