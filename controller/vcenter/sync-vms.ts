@@ -55,31 +55,26 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   const seenWith = (uuid: string) => [...(seen.get(uuid) ?? [])]
   // VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it,
   // for a search may be late to find them.
-  const candidates = new Map(
-    Array.from(located, ([uuid, answer]) => {
-      const found = 'error' in answer ? NOT_FOUND : answer
-      const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen: seenWith(uuid) }
-      return [uuid, chooseCandidates(known, found)] as const
-    }),
-  )
+  const searched = Array.from(located, ([uuid, answer]) => {
+    const error = 'error' in answer ? answer.error : undefined
+    const found = 'error' in answer ? NOT_FOUND : answer
+    const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen: seenWith(uuid) }
+    return { uuid, error, candidates: chooseCandidates(known, found) }
+  })
   // Of those that are located later nothing is read yet: each round would read all of them.
   for (const [uuid, vms] of seen) if (!located.has(uuid)) for (const vm of vms) sightings.add(uuid, vm)
-  const vms = new Set([...candidates.values()].flatMap(({ read }) => read))
+  const vms = new Set(searched.flatMap(({ candidates }) => candidates.read))
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
   const lastKnown = (vm: string) => store.machine(vm)
   const { machines: read, ...unread } = await suspects.read([...vms], lastKnown, signal)
   await readAncestors(locations.tree, reader, [...read.values()], signal)
+  const earlier = { lastKnown, refusedBefore: suspects.refusalOf }
   const results = { machines: withPushed(read, before, store), ...unread }
 
   const answers = new Map<string, VMAnswer | VCenterError>()
   const postponed: string[] = []
-  for (const [uuid, candidate] of candidates) {
-    const answer = located.get(uuid)
-    const facts = { lastKnown, refusedBefore: suspects.refusalOf }
-    const verdict =
-      answer !== undefined && 'error' in answer
-        ? answer.error
-        : judgeCandidates(uuid, candidate, results, facts)
+  for (const { uuid, error, candidates } of searched) {
+    const verdict = error ?? judgeCandidates(uuid, candidates, results, earlier)
     if (verdict === 'stale') {
       locator.forget([uuid])
       for (const vm of seenWith(uuid)) sightings.add(uuid, vm)
