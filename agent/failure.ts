@@ -2,7 +2,7 @@ import { ConnectionError } from './api/client.ts'
 import { CredentialError } from './api/credential.ts'
 import { IdentityError, NodeMissingError } from './identity.ts'
 import { describe } from './log.ts'
-import { ApiError } from './shared/result.ts'
+import { ApiError } from './shared/api-error.ts'
 
 /** Why a report was not sent, in words for the log. */
 export interface Failure {

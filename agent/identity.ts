@@ -1,5 +1,5 @@
 import type { ApiClient } from './api/client.ts'
-import { ApiError } from './shared/result.ts'
+import { ApiError } from './shared/api-error.ts'
 
 /** The Node that the agent's credential belongs to. */
 export interface NodeIdentity {

@@ -4,6 +4,7 @@ import { explainFailure, type Failure, type ReportStep } from './failure.ts'
 import type { GuestFacts, LocalFacts, ReportParts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
 import { buildReport } from './report.ts'
+import { ApiError } from './shared/api-error.ts'
 import {
   AGENT_FIELD_MANAGER,
   ANNOTATION_REPORTED_AT,
@@ -15,7 +16,6 @@ import {
   PLURAL,
   timestamp,
 } from './shared/node-report.ts'
-import { ApiError } from './shared/result.ts'
 
 export type ReportOutcome =
   | {

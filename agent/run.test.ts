@@ -3,9 +3,9 @@ import { explainFailure } from './failure.ts'
 import { createLogger } from './log.ts'
 import type { Reporter, ReportOutcome } from './reporter.ts'
 import { run, runOnce } from './run.ts'
+import { ApiError } from './shared/api-error.ts'
 import type { Clock } from './shared/clock.ts'
 import type { NodeReportSpec } from './shared/node-report.ts'
-import { ApiError } from './shared/result.ts'
 
 const SPEC: NodeReportSpec = {
   nodeUID: 'u',

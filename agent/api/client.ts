@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { isIP } from 'node:net'
+import { ApiError } from '../shared/api-error.ts'
 import { CONNECTING } from '../shared/connecting.ts'
-import { ApiError } from '../shared/result.ts'
 import type { Credential } from './credential.ts'
 
 interface ApiRequest {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../agent/shared/result.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { apiError, apiStatus, hasStatus } from './api-error.ts'
 
 const status = (fields: object) => JSON.stringify({ kind: 'Status', ...fields })

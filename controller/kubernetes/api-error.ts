@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { API_GROUP } from '../../agent/shared/node-report.ts'
-import { ApiError, messageOf } from '../../agent/shared/result.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 
 const Status = v.object({
   kind: v.literal('Status'),

@@ -1,5 +1,6 @@
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { ApiError, messageOf } from '../../agent/shared/result.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import { apiError } from './api-error.ts'
 import { type CredentialLocation, Credentials, type CurrentCredentials } from './credentials.ts'
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
-import { ApiError, attempt, messageOf } from '../../agent/shared/result.ts'
+import { attempt, messageOf } from '../../agent/shared/result.ts'
 import { compact } from '../lib/compact.ts'
 import type { Basics } from '../lib/tasks.ts'
 import { apiStatus, hasStatus } from './api-error.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { systemClock } from '../../agent/shared/clock.ts'
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
-import { ApiError } from '../../agent/shared/result.ts'
 import { withdrawOwnReport } from '../../test/servers/manifests.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import type { Node, NodeReport } from '../types/node.ts'

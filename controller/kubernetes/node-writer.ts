@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import {
   API_GROUP,
   API_VERSION,
@@ -8,7 +9,6 @@ import {
   type NodeReportStatus,
   PLURAL,
 } from '../../agent/shared/node-report.ts'
-import { ApiError } from '../../agent/shared/result.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
 import { type ContentType, type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
 import { parseNode, parseNodeReport } from './parse-node.ts'

@@ -1,3 +1,4 @@
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import {
   AGENT_FIELD_MANAGER,
@@ -7,7 +8,7 @@ import {
   type NodeReportSpec,
   PLURAL,
 } from '../../agent/shared/node-report.ts'
-import { ApiError, messageOf } from '../../agent/shared/result.ts'
+import { messageOf } from '../../agent/shared/result.ts'
 import type { Basics } from '../lib/tasks.ts'
 import type { PolicyState } from '../types/cluster-state.ts'
 import { accountsIn, DEFAULT_NAMESPACE, userOf } from './access-review.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../agent/shared/result.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Annotations, Lease, LeaseStore } from './lease.ts'
 import { createSharedAnnotations, type SharedLease } from './vcenter-login-attempts.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { systemClock } from '../../agent/shared/clock.ts'
-import { ApiError } from '../../agent/shared/result.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/world/service-account.ts'
 import { createKubeClient, type KubeClient } from './client.ts'

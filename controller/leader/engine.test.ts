@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import t from 'tap'
-import { ApiError } from '../../agent/shared/result.ts'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import { BIOS_UUID, node, report, spec, vm } from '../../test/fixtures/facts.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { inventory } from '../../test/fixtures/sources.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Condition } from '../../agent/shared/node-report.ts'
-import { ApiError } from '../../agent/shared/result.ts'
 import { node as nodeOf } from '../../test/fixtures/facts.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'

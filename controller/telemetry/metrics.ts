@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
-import { ApiError } from '../../agent/shared/result.ts'
 import type { ConfigMetrics } from '../config/watch.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import type { NodeLoopMetrics } from '../loops/node/loop.ts'

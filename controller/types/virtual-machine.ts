@@ -181,29 +181,3 @@ export function machineState({
 }: Pick<VirtualMachine, 'connectionState' | 'powerState'>): 'runs' | 'off' | 'unknown' {
   return MACHINE[connectionState][powerState]
 }
-
-const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-/** Lower case, trimmed; undefined for anything that is no UUID in its usual form. */
-export function canonicalUUID(text: string): string | undefined {
-  const lower = text.trim().toLowerCase()
-  return CANONICAL.test(lower) ? lower : undefined
-}
-
-/**
- * The same UUID with its first three groups in the other byte order. SMBIOS 2.6 and later store them little-endian,
- * so the kernel's `product_uuid` and vCenter's `config.uuid` differ by this swap (kubernetes/kubernetes#58927).
- *
- * @param uuid canonical
- */
-export function swapUUID(uuid: string): string {
-  return uuid.replace(FIRST_GROUPS, '$4$3$2$1-$6$5-$8$7')
-}
-
-/** The bytes of the first three groups of a canonical UUID. */
-const FIRST_GROUPS = /^(..)(..)(..)(..)-(..)(..)-(..)(..)/
-
-/** Whether two canonical UUIDs are the same up to byte order. */
-export function sameMachineUUID(a: string, b: string): boolean {
-  return a === b || a === swapUUID(b)
-}

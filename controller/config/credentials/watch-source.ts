@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { ApiError, attempt } from '../../../agent/shared/result.ts'
+import { ApiError } from '../../../agent/shared/api-error.ts'
+import { attempt } from '../../../agent/shared/result.ts'
 import { createInformer, type InformerOptions } from '../../kubernetes/informer.ts'
 import { follow } from '../../lib/follow.ts'
 import { type Basics, every, type Task } from '../../lib/tasks.ts'

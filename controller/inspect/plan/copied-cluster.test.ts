@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../../agent/shared/result.ts'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import { spec } from '../../../test/fixtures/facts.ts'
 import type { KubeRequest } from '../../kubernetes/client.ts'
 import { watchEvents } from '../../kubernetes/informer.ts'

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { ApiError, attempt } from '../../../agent/shared/result.ts'
+import { ApiError } from '../../../agent/shared/api-error.ts'
+import { attempt } from '../../../agent/shared/result.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient, KubeRequest } from '../../kubernetes/client.ts'
 import { readList } from '../../kubernetes/list.ts'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import t from 'tap'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
-import { ApiError } from '../../../agent/shared/result.ts'
 import { node as nodeFacts } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { copyCluster } from '../../inspect/plan/copied-cluster.ts'

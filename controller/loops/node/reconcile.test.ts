@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import t from 'tap'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
-import { ApiError } from '../../../agent/shared/result.ts'
 import { BIOS_UUID, node, report, SETTINGS, spec, vm } from '../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { inventory, sourcesOf } from '../../../test/fixtures/sources.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LIMITS, mergeAttempts, nextAttempt, recent } from './login-limiter.ts'
+import { LIMITS, mergeAttempts, nextAttempt, recent } from './login-budget.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const MINUTE = 60_000

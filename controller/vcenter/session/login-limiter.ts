@@ -1,17 +1,11 @@
-/** All logins of this process go through here, so that refused ones do not lock the account: how often one may be tried. */
+/** All logins of this process go through here, so that refused ones do not lock the account. */
 import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { messageOf } from '../../../agent/shared/result.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
 import { aborted } from '../../lib/tasks.ts'
-import {
-  type AttemptLists,
-  type LoginAttempt,
-  type LoginAttempts,
-  REMEMBERED,
-  WrongClock,
-} from '../../types/vcenter-login-attempts.ts'
+import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
 import {
@@ -23,6 +17,7 @@ import {
   serverOf,
   wordsFor,
 } from './login-accounts.ts'
+import { LIMITS, mergeAttempts, nextAttempt, recent } from './login-budget.ts'
 
 type Change = (before: AttemptLists) => AttemptLists | undefined
 
@@ -248,59 +243,4 @@ async function waitFor(before: Promise<unknown> | undefined, signal: AbortSignal
   // The signal may live as long as the process, and its listener with it.
   over.abort()
   signal.throwIfAborted()
-}
-
-/**
- * vCenter locks an account at the fifth failure within 180 s, by its default policy, and forgets failures when a login
- * succeeds ("Edit the vCenter Single Sign-On Lockout Policy"). The limits allow fewer attempts over a longer time:
- * others use the account too, the replicas' clocks differ, and a domain may count over a quarter of an hour. `within` is
- * milliseconds; `unanswered` tells whether attempts without a known answer count too.
- */
-export const LIMITS = {
-  any: { attempts: 4, within: 5 * 60_000, unanswered: true },
-  /** For a process that does not know which password was refused before: it may be the same one. */
-  unknown: { attempts: 3, within: REMEMBERED, unanswered: false },
-  /** For REST, which must leave attempts to SOAP: without SOAP there is no inventory, without REST only no tags. */
-  REST: { attempts: 2, within: REMEMBERED, unanswered: false },
-} as const
-
-/**
- * The attempts that may still count: no older ones, nor those that a wrong clock dated further ahead. Times are milliseconds
- * since the epoch, here and below.
- */
-export function recent(attempts: readonly LoginAttempt[], now: number): readonly LoginAttempt[] {
-  return attempts.filter(({ at }) => Math.abs(now - at) < REMEMBERED)
-}
-
-/** The attempts on an account that is known by several names: one that is recorded under two of them counts once. */
-export function mergeAttempts(lists: readonly (readonly LoginAttempt[])[]): readonly LoginAttempt[] {
-  const merged = new Map<number, readonly LoginAttempt[]>()
-  for (const list of lists) {
-    for (const [at, some] of Map.groupBy(list, (each) => each.at)) {
-      const before = merged.get(at) ?? []
-      const refused = (attempts: readonly LoginAttempt[]) => attempts.filter((each) => each.refused).length
-      const most = Math.max(refused(before), refused(some))
-      const length = Math.max(before.length, some.length)
-      merged.set(
-        at,
-        Array.from({ length }, (_, index) => ({ at, refused: index < most })),
-      )
-    }
-  }
-  return [...merged.values()].flat()
-}
-
-/** When an account with these attempts may be tried next; `now` for at once. */
-export function nextAttempt(
-  attempts: readonly LoginAttempt[],
-  limits: readonly (typeof LIMITS)[keyof typeof LIMITS][],
-  now: number,
-): number {
-  const latestFirst = recent(attempts, now).toSorted((a, b) => b.at - a.at)
-  const ends = limits.map((limit) => {
-    const counted = latestFirst.filter(({ refused }) => refused || limit.unanswered)
-    const decisive = counted[limit.attempts - 1]
-    return decisive === undefined ? now : decisive.at + limit.within
-  })
-  return Math.max(now, ...ends)
 }

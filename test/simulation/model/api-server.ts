@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
-import { ApiError } from '../../../agent/shared/result.ts'
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import { REQUESTS } from '../../../controller/loops/certificates/loop.ts'
 import type { Timeline } from '../timeline.ts'

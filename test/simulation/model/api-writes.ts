@@ -1,6 +1,6 @@
 /** What a write makes of an object, by the API server's rules. Each throws an ApiError where it is refused. */
 import * as v from 'valibot'
-import { ApiError } from '../../../agent/shared/result.ts'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import {
   ApprovalPatch,
   DeleteOptions,

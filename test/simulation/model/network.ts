@@ -1,5 +1,5 @@
 /** The controllers' way to the API server: requests that take time, get lost on either way, and are given up. */
-import { ApiError } from '../../../agent/shared/result.ts'
+import { ApiError } from '../../../agent/shared/api-error.ts'
 import {
   DEFAULT_TIMEOUT,
   type KubeClient,

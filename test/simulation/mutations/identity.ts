@@ -133,7 +133,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     about: ['nic-replaced'],
     edits: [
       edit(
-        'controller/loops/node/gather/gather.ts',
+        'controller/loops/node/gather/await-rereads.ts',
         'if (doubts.length === 0) return lookups',
         'if (doubts.length >= 0) return lookups',
       ),

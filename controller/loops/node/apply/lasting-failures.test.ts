@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../../../agent/shared/result.ts'
+import { ApiError } from '../../../../agent/shared/api-error.ts'
 import { node } from '../../../../test/fixtures/facts.ts'
 import { createHandClock } from '../../../../test/fixtures/hand-clock.ts'
 import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'

@@ -1,5 +1,5 @@
+import { ApiError } from '../../../../agent/shared/api-error.ts'
 import type { Clock } from '../../../../agent/shared/clock.ts'
-import { ApiError } from '../../../../agent/shared/result.ts'
 import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'
 import { withoutNumbers } from '../../../types/trouble.ts'
 

@@ -1,5 +1,5 @@
 import type { Node } from '../../../types/node.ts'
-import { canonicalUUID, swapUUID } from '../../../types/virtual-machine.ts'
+import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { PROVIDER_SCHEME } from '../../../types/well-known.ts'
 
 /** `vsphere://` and the BIOS UUID in lower case, as the CPI writes it. */

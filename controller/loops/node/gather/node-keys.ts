@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { canonicalUUID, swapUUID } from '../../../types/virtual-machine.ts'
+import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { disruptionGroup, type KnownNode, machineUUID } from '../facts/machines.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'

@@ -1,5 +1,5 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
-import { swapUUID } from '../../../../types/virtual-machine.ts'
+import { swapUUID } from '../../../../types/uuid.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { describeBound } from '../bound-vm.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'

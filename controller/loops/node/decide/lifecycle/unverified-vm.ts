@@ -1,4 +1,5 @@
-import { sameMachineUUID, type VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { sameMachineUUID } from '../../../../types/uuid.ts'
+import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { NodeMachines } from '../../facts/machines.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
 import { isAgentless, specOf } from '../../facts/previous-status.ts'

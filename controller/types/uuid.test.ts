@@ -1,7 +1,7 @@
 import t from 'tap'
 import { BIOS_UUID, SWAPPED_UUID } from '../../test/fixtures/facts.ts'
 import { judgeProviderID } from '../loops/node/facts/provider-id.ts'
-import { canonicalUUID, sameMachineUUID, swapUUID } from './virtual-machine.ts'
+import { canonicalUUID, sameMachineUUID, swapUUID } from './uuid.ts'
 
 t.test('the first three groups are swapped, the rest stands', async (t) => {
   t.equal(swapUUID(BIOS_UUID), SWAPPED_UUID)
