@@ -157,31 +157,33 @@ scenario('a custom attribute is changed, and removed', all, async (scene, t) => 
   await scene.until('they are back', () => owners().join() === 'team-a,team-a')
 })
 
-for (const [what, hidden] of [
-  ['the names of custom attributes may not be read', 'names'],
-  ['the values of custom attributes may not be read', 'values'],
-  ['the definitions of custom attributes are removed', 'all'],
+const hideAttributes =
+  (hidden: 'names' | 'values' | 'all') =>
+  ({ vCenter }: FixedScene<string>): void => {
+    vCenter.attributesHidden = hidden
+    vCenter.changedAll()
+  }
+
+for (const [what, hide] of [
+  ['the names of custom attributes may not be read', hideAttributes('names')],
+  ['the values of custom attributes may not be read', hideAttributes('values')],
+  ['the definitions of custom attributes are removed', hideAttributes('all')],
+  [
+    'what stands above a VM may not be read',
+    ({ vCenter }: FixedScene<string>) => {
+      for (const hidden of ['host-0.dc-1', 'cluster-of-dc-1', 'resgroup-8']) vCenter.denied.add(hidden)
+    },
+  ],
 ] as const)
   scenario(what, all, async (scene, t) => {
     await settle(scene, t)
-    scene.vCenter.attributesHidden = hidden
-    scene.vCenter.changedAll()
+    hide(scene)
     await scene.pass(READ_TWICE)
     await scene.nextLeader()
     await scene.pass(READ_TWICE)
     t.same(sourcesOf(scene), FIRST)
     await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
   })
-
-scenario('what stands above a VM may not be read', all, async (scene, t) => {
-  await settle(scene, t)
-  for (const hidden of ['host-0.dc-1', 'cluster-of-dc-1', 'resgroup-8']) scene.vCenter.denied.add(hidden)
-  await scene.pass(READ_TWICE)
-  await scene.nextLeader()
-  await scene.pass(READ_TWICE)
-  t.same(sourcesOf(scene), FIRST)
-  await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
-})
 
 scenario('a person writes a label', setting, async (scene, t) => {
   const { api } = scene.world
