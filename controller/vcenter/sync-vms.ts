@@ -61,7 +61,7 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
     const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen: seenWith(uuid) }
     return { uuid, error, candidates: chooseCandidates(known, found) }
   })
-  // Of those that are located later nothing is read yet: each round would read all of them.
+  // VMs whose UUIDs are searched for later are not read yet: each round would read all of them again.
   for (const [uuid, vms] of seen) if (!located.has(uuid)) for (const vm of vms) sightings.add(uuid, vm)
   const vms = new Set(searched.flatMap(({ candidates }) => candidates.read))
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))

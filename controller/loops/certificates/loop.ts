@@ -110,12 +110,12 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
   const verified = new Map<string, VerifiedNode>()
   const holders = createReverseIndex()
   const open = createMultimap()
-  /** By request: when it was seen first, monotonic, and as which of all. */
+  /** By request: when it was first seen, monotonic, and its place in the order in which all were. */
   const seen = new Map<string, { readonly at: number; readonly order: number }>()
   let orders = 0
   /** What was said last, and of which Node. */
   const said = new Map<string, { readonly uid: string | undefined; readonly value: ConditionValue }>()
-  /** The last request of each Node that was approved or denied: when it was made, and as which it was seen. */
+  /** The last request of each Node that was approved or denied: when it was made, and its place in that order. */
   const decided = new Map<string, { readonly createdAt: string; readonly order: number }>()
   let failure: unknown
   let lastInitialized = -Infinity

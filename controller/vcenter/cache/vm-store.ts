@@ -36,7 +36,7 @@ export class VMStore {
     string,
     { readonly machine: VMProperties; readonly uuid: string; readonly view: VirtualMachine }
   >()
-  /** Each with the number of its last want. */
+  /** UUIDs to be searched for, each with the value of `#wants` when it was last marked. */
   readonly #wanted = new Map<string, number>()
   #wants = 0
   /** Reads of all VMs, by number. */
@@ -187,7 +187,7 @@ export class VMStore {
     this.#notify(new Set(settled.map(([uuid]) => uuid)))
   }
 
-  /** The number of the last want, for {@link answer}. */
+  /** How often UUIDs were marked to be searched for so far; see {@link answer}. */
   wants(): number {
     return this.#wants
   }
@@ -195,7 +195,7 @@ export class VMStore {
   /**
    * Stores the answers for some UUIDs: their VMs, or an error. UUIDs that are no longer followed are ignored.
    *
-   * @param asOf `wants()` before vCenter was asked: what is wanted since then stays so, for the answer may be older
+   * @param asOf `wants()` before vCenter was asked: what was marked since then stays so, because the answer may be older
    */
   answer(answers: ReadonlyMap<string, VMAnswer | VCenterError>, asOf = this.#wants): void {
     const changed = new Set<string>()
