@@ -112,14 +112,23 @@ export function isMeant({ metadata, spec }: StoredNode): boolean {
 
 /**
  * When the last of a Node's VMs vanished; undefined where one is listed. One that was back for a short time, of which nobody
- * was told, is gone since before that; unless a leader has found it nevertheless, and taken back that it was missing.
+ * was told, is gone since before that; unless a leader has found it nevertheless, and taken back that it was missing. An entry
+ * that a machine has left counts as long as it is listed: nothing tells it from a VM that is there.
  */
 export function goneSince(world: World, nodeUID: string): Gone | undefined {
   const machines = machinesOf(world, nodeUID)
   if (machines.length === 0 || machines.some(({ vm }) => vm !== undefined)) return undefined
+  const left = world.vCenters.flatMap(({ known, vms, unlistedAt }) =>
+    [...known.values()]
+      .filter(({ machine, leftAt }) => leftAt !== undefined && machines.some((each) => each === machine))
+      .map(({ moref }) => (vms.has(moref) ? undefined : unlistedAt.get(moref))),
+  )
+  const unlisted = left.filter((at) => at !== undefined)
+  if (unlisted.length < left.length) return undefined
   const foundAt = world.judge.foundAgain.get(nodeUID) ?? Number.NEGATIVE_INFINITY
   return {
     at: Math.max(
+      ...unlisted,
       ...machines.map(({ vanishedAt, vanishedUntold, firstVanishedAt = vanishedAt, lastVM }) => {
         const found = lastVM !== undefined && foundAt >= lastVM.registeredAt
         return vanishedUntold && !found ? firstVanishedAt : vanishedAt
