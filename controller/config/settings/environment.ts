@@ -35,10 +35,10 @@ export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
     name: 'VSPHERE_SECRET_NAME',
     cpi: `${AS_MEANT}, except for user and password`,
   },
-  secretNamespace: { name: 'VSPHERE_SECRET_NAMESPACE', cpi: 'as `VSPHERE_SECRET_NAME`' },
+  secretNamespace: { name: 'VSPHERE_SECRET_NAMESPACE', cpi: `${AS_MEANT}, except for user and password` },
   secretsDirectory: {
     name: 'VSPHERE_SECRETS_DIRECTORY',
-    cpi: `${AS_MEANT}, if the folder exists; otherwise \`/etc/cloud/secrets\`, if that exists`,
+    cpi: `${AS_MEANT} if the folder exists; otherwise \`/etc/cloud/secrets\`, if that exists`,
   },
 }
 

@@ -17,8 +17,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
       default: 'reported',
       // Its default depends on the command line, and may be the weakest level.
       neverEmpty: true,
-      meaning:
-        'The level that a Node must reach: [`asserted`, `reported` or `proven`](#how-much-a-node-must-prove).',
+      meaning: 'Level that a Node needs: [`asserted`, `reported` or `proven`](#how-much-a-node-must-prove).',
       warn: (level) => (level === 'asserted' ? ASSERTED : undefined),
     }),
     exempt: row(selector, {
@@ -33,7 +32,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
     requireAllVCenters: row(flag, {
       default: 'true',
       meaning:
-        'Whether a new Node whose VM shows no [claim](security.md#the-claim) waits until every vCenter answers. With `false`, which draws a warning, it may be bound to a copy.',
+        'Whether a new Node whose VM shows no [claim](security.md#the-claim) waits until every vCenter answers. `false` draws a warning: it may be bound to a copy.',
       warn: (all) => (all ? undefined : ANY_VCENTER),
     }),
   },

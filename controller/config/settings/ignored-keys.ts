@@ -81,8 +81,7 @@ const KEEP = 'run the CPI for them with --controllers=service,route'
 
 const NSXT_BALANCER = {
   because: `has no effect because NSX-T load balancers are not supported: ${KEEP}, or remove it once no Service needs one`,
-  meaning:
-    'NSX-T load balancers are not supported; the CPI can keep serving them, with `--controllers=service,route`.',
+  meaning: 'NSX-T load balancers stay with the CPI: `--controllers=service,route`.',
 } as const
 
 /** Sections that are not about nodes. */
@@ -91,7 +90,7 @@ export const OTHER_SECTIONS: Others = {
   loadBalancerClass: NSXT_BALANCER,
   route: {
     because: `has no effect because NSX-T routes are not supported: ${KEEP}, or remove it once the CNI needs none`,
-    meaning: 'NSX-T routes are not supported; the CPI can keep them in the same way.',
+    meaning: 'NSX-T routes: the same.',
   },
   nsxt: {
     because: 'has no effect because Rollcall does not talk to NSX-T: remove it unless the CPI still needs it',

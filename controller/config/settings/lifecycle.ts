@@ -21,76 +21,75 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
   rows: {
     deletion: row(textOf(parseDeletion, 'on', { enum: ['on', 'dry-run', 'off', true, false, null] }), {
       default: 'on',
-      meaning: '`on`, `dry-run` (the condition says when a Node would be deleted) or `off`.',
-      protects: 'Nodes without a machine, whose Pods are not restarted elsewhere',
+      meaning: '`on`, `dry-run` (a condition says which Node would be deleted) or `off`.',
+      protects: 'Nodes without a machine, whose Pods do not restart elsewhere',
     }),
     unbound: row(choice(['report', 'delete']), {
       default: 'report',
       meaning:
-        'A [never verified](lifecycle.md#which-machines-must-be-gone) Node whose machine no vCenter has ever shown is kept with `report`, and deleted after six times `absentFor` with `delete`.',
-      protects:
-        'with `report`: a VM that is inaccessible or has another UUID; with `delete`: Nodes that stay',
+        'A [never verified](lifecycle.md#which-machines-must-be-gone) Node whose machine no vCenter has ever shown: `report` keeps it, `delete` deletes it after six times `absentFor`.',
+      protects: '`report`: an inaccessible VM, or another UUID; `delete`: Nodes that stay',
     }),
     confirmations: row(integer(1, 100), {
       default: '3',
-      meaning: '1 to 100: proofs of absence in a row. Any other answer restarts the count.',
+      meaning: '1 to 100 proofs of absence in a row; any other answer restarts the count.',
       protects: 'a single wrong answer',
     }),
     absentFor: row(duration('1s'), {
       default: '4m',
       meaning: 'Least time between the first and the last proof. Below 4m draws a warning.',
       protects:
-        'a vCenter that restarts or loads its inventory, a VM that is registered again, and a machine that runs, whose agent reports every 3½ minutes',
+        'a vCenter that restarts or loads its inventory, a VM that is registered again, a running machine whose agent reports every 3½ minutes',
       warn: (time) =>
         time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 4 * MINUTE ? SOONER_THAN_AGENTS : undefined,
     }),
     leaderAge: row(duration('0s'), {
       default: '2m',
       meaning:
-        'How long a replica must lead before it deletes a Node or taints one as out of service. 0 draws a warning.',
+        'How long a replica leads before it deletes Nodes or taints them out of service. 0 draws a warning.',
       protects: 'a change of leaders',
       warn: (time) => (time === 0 ? YOUNG_LEADER : undefined),
     }),
     deletionsPerMinute: row(integer(1, 1_000), {
       default: '10',
-      meaning: '1 to 1000: Nodes of one vCenter that may be deleted in any minute.',
-      protects: 'a mistake that has passed every other check',
+      meaning: '1 to 1000 Nodes of one vCenter deleted in any minute.',
+      protects: 'a mistake that passed all other checks',
     }),
     maxAbsentShare: row(share, {
       default: '20%',
       meaning:
-        "If the VMs of more than this share of one vCenter's Nodes vanish at once, [the brake](lifecycle.md#the-brake) engages. 100% draws a warning.",
+        "Share of one vCenter's Nodes; if the VMs of more vanish at once, [the brake](lifecycle.md#the-brake) engages. 100% draws a warning.",
       protects: 'a vCenter restored from an old backup, or without part of its inventory',
       warn: (share) => (share === 1 ? NO_BRAKE : undefined),
     }),
     maxAbsentMinimum: row(integer(0, 100_000), {
       default: '1',
       meaning:
-        'VMs that may always vanish at once. With 0, and a share of 0%, a person must confirm each deletion.',
-      protects: 'a brake that engages too easily in a small cluster',
+        'VMs that may always vanish at once. With 0 and a share of 0%, a person must confirm each deletion.',
+      protects: 'a brake that engages too easily in small clusters',
     }),
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
-      meaning: "`off`, or how long a deletion waits at most for the Node's [volumes](lifecycle.md#volumes).",
-      protects: 'a volume that stays attached, and Pods that wait for it',
+      meaning: '`off`, or how long at most a deletion waits for [volumes](lifecycle.md#volumes).',
+      protects: 'a volume that stays attached',
     }),
     shutdownTaint: row(flag, {
       default: 'true',
       meaning:
-        'Whether a Node has the taint `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` [while its VM is off](lifecycle.md#the-vm-is-off).',
+        'Whether a Node is tainted `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` [while its VM is off](lifecycle.md#the-vm-is-off).',
       protects: 'new Pods on a machine that is off',
     }),
     outOfServiceAfter: row(durationOrOff('1s'), {
       default: 'off',
       meaning:
-        '`off`, or how long a VM must be off before its Node gets the taint `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed and volumes detached by force. Below 1m draws a warning.',
-      protects: 'with `off`: two writers to one volume; with a time: Pods of StatefulSets that wait',
+        '`off`, or how long a VM is off before its Node is tainted `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed, volumes detached by force. Below 1m draws a warning.',
+      protects: '`off`: two writers to one volume; a time: StatefulSet Pods that wait',
       warn: (time) => (time !== undefined && time < MINUTE ? SOONER_THAN_RESTART : undefined),
     }),
     outOfServiceControlPlane: row(flag, {
       default: 'false',
-      meaning: 'Whether that applies to control-plane Nodes too.',
-      protects: 'an etcd member that is forced out during a repair',
+      meaning: 'The same for control-plane Nodes.',
+      protects: 'an etcd member forced out during a repair',
       warn: (on, { outOfServiceAfter }) =>
         on && outOfServiceAfter === undefined ? IDLE_CONTROL_PLANE : undefined,
     }),

@@ -16,26 +16,26 @@ const CERTIFICATES: SectionTable<CertificatesConfig> = {
     approve: row(flag, {
       default: 'false',
       meaning:
-        'Whether requests of kubelets for their [serving certificates](certificates.md) are approved. The controller needs more rights for that: the component `approve-certificates`, in the chart `certificates.approve`.',
+        "Whether kubelets' requests for [serving certificates](certificates.md) are approved. Needs the component `approve-certificates`, in the chart `certificates.approve`.",
     }),
     require: row(choice(['proven', 'reported']), {
       default: 'proven',
       neverEmpty: true,
-      meaning: 'The level that a Node must have reached: `proven` or `reported`.',
+      meaning: 'Level that a Node needs: `proven` or `reported`.',
       warn: (level, { approve }) => (approve && level === 'reported' ? REPORTED : undefined),
     }),
     networks: row(listOf(parseCIDRs), {
       meaning:
-        'Subnets, separated by commas, that every address in a certificate must be in. One of the two must be there: these, or `internalNetworkSubnetCidr` under `nodes`.',
+        'Subnets, separated by commas, of all addresses in certificates. Required unless `internalNetworkSubnetCidr` is set.',
       otherwise: 'the internal and external subnets under `nodes`',
     }),
     exclude: row(listOf(parseCIDRs), {
       meaning:
-        'Addresses and subnets of those networks that are in no certificate, such as the virtual address of the API server (`10.0.0.10/32`).',
+        "Addresses and subnets of those networks that no certificate may have, such as the API server's virtual address (`10.0.0.10/32`).",
     }),
     domains: row(listOf(parseDomains), {
       meaning:
-        "Domains, separated by commas, that may follow the Node's name in a DNS name. Without one, only the Node's name itself may be there.",
+        "Domains, separated by commas, that may follow the Node's name in a DNS name; otherwise only the name itself.",
     }),
   },
 }
@@ -57,12 +57,11 @@ const LABELS: SectionTable<Config['labels']> = {
   others: LABELS_OTHERS,
   rows: {
     zone: row(name, {
-      meaning:
-        'Tag category; the nearest tag on the path up from the VM becomes `topology.kubernetes.io/zone`.',
+      meaning: 'Tag category; the nearest tag above the VM becomes `topology.kubernetes.io/zone`.',
       otherwise: 'no label',
     }),
     region: row(name, {
-      meaning: 'The same for `topology.kubernetes.io/region`. Each label works without the other.',
+      meaning: 'The same for `topology.kubernetes.io/region`. Each works alone.',
       otherwise: 'no label',
     }),
   },
@@ -73,14 +72,14 @@ const TOPOLOGY: SectionTable<Config['topology']> = {
   rows: {
     required: row(flag, {
       default: 'false',
-      meaning: 'Whether a new Node waits until its VM has a tag of each category under `labels`.',
-      protects: 'a cluster that cannot grow while a tag is missing or vCenter returns no tags',
+      meaning: 'Whether a new Node waits for a tag of each category under `labels`.',
+      protects: 'a cluster that cannot grow without tags',
     }),
     onChange: row(choice(['report', 'relabel', 'ignore']), {
       default: 'report',
       meaning:
-        'If the VM of a running Node changes zone, region or size: `report` it in `TopologyResolved`, `relabel` the Node too, or `ignore` it.',
-      protects: 'labels that change under Pods, whose volumes stay where they were',
+        "When a running Node's VM changes zone, region or size: `report` it in `TopologyResolved`, `relabel` the Node too, or `ignore` it.",
+      protects: 'labels that change under Pods, whose volumes stay',
     }),
   },
 }
@@ -102,11 +101,11 @@ const NODES: SectionTable<Config['nodes']> = {
     excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     externalIP: row(choice(['first', 'none']), {
       meaning:
-        '`ExternalIP` if nothing chooses one: `first`, the same as `InternalIP`, as with the CPI; or `none`.',
+        '`ExternalIP` if nothing chooses one: `first`, that is `InternalIP`, as in the CPI; or `none`.',
       default: 'first',
     }),
     requireAllFamilies: row(flag, {
-      meaning: 'Whether a new Node waits for an address of each family of `ipFamily`, as with the CPI.',
+      meaning: 'Whether a new Node waits for an address of each family in `ipFamily`, as in the CPI.',
       default: 'true',
     }),
   },

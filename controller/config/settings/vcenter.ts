@@ -20,7 +20,7 @@ export interface VCenterSettings {
   readonly secretNamespace: string
 }
 
-const OR_ELSEWHERE = 'required unless a Secret or folder has it'
+const OR_ELSEWHERE = 'required without Secret and folder'
 
 const ROWS: SectionTable<VCenterSettings>['rows'] = {
   server: row(textOf(parseServer, ''), {
@@ -28,29 +28,28 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
     required: true,
   }),
   port: row(textOf(parsePort, 443), {
-    meaning: '1 to 65535; 0 counts as not set.',
+    meaning: '1 to 65535; 0 is not set.',
     default: '443',
     unset: '0',
   }),
   user: row(textOf(parseUser, ''), { meaning: '', otherwise: OR_ELSEWHERE }),
   password: row(text, {
-    meaning: 'Taken literally; in quotes if it contains ` #` or `: `, or begins with a special character.',
+    meaning: 'Literal; in quotes if it contains ` #` or `: `, or begins with a special character.',
     otherwise: OR_ELSEWHERE,
   }),
   caFile: row(text, {
     meaning:
-      'PEM file of CA certificates, or several separated by `:`, relative to the folder of `vsphere.conf`: [trust](#trust).',
+      'PEM file of CAs, or several separated by `:`, relative to the folder of `vsphere.conf`: [trust](#trust).',
   }),
   // Written like the other lists, but read where it is known whether it has an effect.
   thumbprint: row(
     { ...text, form: 'list', schema: names.schema },
     {
-      meaning: "SHA-1 or SHA-256 of vCenter's own certificate; a list, or separated by commas.",
+      meaning: "SHA-1 or SHA-256 of vCenter's certificate; a list, or separated by commas.",
     },
   ),
   insecureFlag: row(flag, {
-    meaning:
-      'If true, no certificate is checked. Flags are `true`, `yes`, `on`, `y`, `1`, or their opposites.',
+    meaning: 'If true, no certificate is checked. Flags: `true`, `yes`, `on`, `y`, `1`, or their opposites.',
     default: 'false',
   }),
   datacenters: row(names, {
@@ -59,14 +58,14 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
     otherwise: 'all',
   }),
   ipFamily: row(listOf(parseFamilies), {
-    meaning: 'Families of the addresses of a Node, in this order: `ipv4`, `ipv6` or a list of both.',
+    meaning: "Families of a Node's addresses, in order: `ipv4`, `ipv6` or a list of both.",
     default: 'ipv4',
   }),
   secretName: row(textOf(parseSecretName, ''), {
     meaning: 'The [Secret](#user-and-password-in-a-secret) with user and password.',
   }),
   secretNamespace: row(textOf(parseNamespace, ''), {
-    meaning: 'Its namespace; neither setting has an effect without the other.',
+    meaning: 'Its namespace; each needs the other.',
   }),
 }
 
@@ -92,8 +91,7 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
   rows: {
     ...VCENTER.rows,
     secretsDirectory: row(text, {
-      meaning:
-        'A [folder](#user-and-password-in-a-secret) instead of a Secret, relative to that of `vsphere.conf`.',
+      meaning: 'A [folder](#user-and-password-in-a-secret) instead, relative to that of `vsphere.conf`.',
     }),
   },
   others: GLOBAL_OTHERS,
