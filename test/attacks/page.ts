@@ -15,62 +15,70 @@ export function withAttacks(page: string): string {
   return `${page.slice(0, page.indexOf('\n## ') + 1)}${sections.join('\n')}\n${page.slice(page.indexOf(END))}`
 }
 
-/** The attacks of a theme by what the attacker has, and what the page says below them. */
+/** The attacks of a theme by what the attacker has and how they end, and what the page says below them. */
 function section({ title, rows }: Theme, rest?: string): string {
-  const lines: string[] = []
-  const attacks = merged(Object.values(rows).map(cells))
-  for (const [index, [credential, tried, end]] of attacks.entries()) {
-    const before = attacks[index - 1]?.[0] === credential
-    const after = attacks[index + 1]?.[0] === credential
-    if (!before && after) lines.push(`- *${credential}*`)
-    lines.push(before || after ? `  - ${tried}: ${end}` : `- *${credential}*: ${tried}: ${end}`)
-  }
+  const attacks = sharing(counted(Object.values(rows).map(attackOf)))
+  const lines = [...Map.groupBy(attacks, ({ credential }) => credential)].flatMap(([credential, its]) => {
+    const ends = [...Map.groupBy(its, ({ end }) => end)].map(
+      ([end, alike]) => `${alike.map(({ tried }) => tried).join('; ')}: ${end}`,
+    )
+    return ends.length === 1
+      ? [`- *${credential}*: ${ends.join('')}`]
+      : [`- *${credential}*`, ...ends.map((end) => `  - ${end}`)]
+  })
   return [`## ${title}`, '', ...lines, '', ...(rest === undefined ? [] : [rest, ''])].join('\n')
 }
 
-type Cells = readonly [credential: string, tried: string, end: string]
+interface Attack {
+  readonly credential: string
+  readonly tried: string
+  readonly end: string
+}
 
 /** The words of the docs where they are not those of the rows. */
 const REFUSED_BY: Partial<Record<Refuser, string>> = { 'nobody needs to': 'no effect' }
 
 /** The reason of the controller's, by which an operator finds it in docs/reasons.md; of all others only who refuses. */
-function cells({ credential, tried, refusedBy, seen, victim, open, triedBy }: AttackRow): Cells {
+function attackOf({ credential, tried, refusedBy, seen, victim, open, triedBy }: AttackRow): Attack {
   const proof = triedBy === undefined ? '' : ` ([test](../${triedBy.file}))`
   const hurt = victim === NOTHING ? '' : `; victim: ${victim}`
   const bySight = seen.includes(' ') ? seen : `\`${seen}\``
   const by = refusedBy === 'controller' ? bySight : (REFUSED_BY[refusedBy] ?? refusedBy)
-  const end = open === undefined ? `**${by}**${hurt}${proof}` : `**not refused yet**: ${open}`
-  return [credential, tried, end]
-}
-
-/** One row for attacks that end alike; variations of the one before stay behind it. */
-function merged(rows: readonly Cells[]): Cells[] {
-  const varied = rows.some(([, tried]) => tried.startsWith(SAME))
-  const found: Cells[] = []
-  for (const row of rows) {
-    const [credential, tried, end] = row
-    const at = found.findLastIndex(
-      (each, index) =>
-        each[2] === end &&
-        (index === found.length - 1 || !varied) &&
-        (each[0] === credential || tried.startsWith(SAME) || each[1] === tried),
-    )
-    const before = found[at]
-    if (before === undefined) found.push(row)
-    else if (before[0] === credential || tried.startsWith(SAME))
-      found[at] = [before[0], joined(before[1], tried), end]
-    else found[at] = [`${before[0]}; ${credential}`, tried, end]
+  return {
+    credential,
+    tried,
+    end: open === undefined ? `**${by}**${hurt}${proof}` : `**not refused yet**: ${open}`,
   }
-  return found
 }
 
 const SAME = 'the same'
 
-/** The attacks of one row; a variation of the one before, which ends as that does, is only counted. */
-function joined(before: string, tried: string): string {
-  if (!tried.startsWith(SAME)) return `${before}; ${tried}`
-  const [, attack = before, count = '0'] = /^(.*) \(\+(\d+)\)$/s.exec(before) ?? []
-  return `${attack} (+${Number(count) + 1})`
+/**
+ * Counts variations behind the attack that they vary.
+ *
+ * @throws Error where one ends in another way: of what it is a variation, the page would not say
+ */
+function counted(attacks: readonly Attack[]): readonly Attack[] {
+  const found: (Attack & { readonly variations: number })[] = []
+  for (const attack of attacks) {
+    const last = found.at(-1)
+    if (!attack.tried.startsWith(SAME)) found.push({ ...attack, variations: 0 })
+    else if (last?.end === attack.end) found[found.length - 1] = { ...last, variations: last.variations + 1 }
+    else throw new Error(`"${attack.tried}" does not end as the attack before it`)
+  }
+  return found.map(({ variations, ...attack }) =>
+    variations === 0 ? attack : { ...attack, tried: `${attack.tried} (+${variations})` },
+  )
+}
+
+/** One for all credentials by which the same is tried, and ends alike. */
+function sharing(attacks: readonly Attack[]): readonly Attack[] {
+  const alike = Map.groupBy(attacks, ({ tried, end }) => `${tried}: ${end}`)
+  return [...alike.values()].flatMap(([first, ...others]) =>
+    first === undefined
+      ? []
+      : { ...first, credential: [first, ...others].map(({ credential }) => credential).join('; ') },
+  )
 }
 
 async function main(): Promise<void> {

@@ -12,27 +12,24 @@ const own = (tried: string, seen: string) => row(USER, tried, seen, OWN)
 
 /** Any root process in a VM can write its guestinfo. */
 export const claims = theme("Claims that something other than a VM's agent writes into it", {
-  'of a proven Node': row(USER, "the claim of the victim's Node, which is proven elsewhere", 'ClaimCopied'),
+  'of a proven Node': row(USER, "the claim of the victim's Node, proven elsewhere", 'ClaimCopied'),
   'of a Node to come': row(
     USER,
-    "the claim of the victim's Node, which nobody has verified yet",
+    "the claim of the victim's Node, not verified yet",
     'ClaimOfOtherNode',
-    'becomes proven; the other Node stays reported',
+    'becomes proven, the other Node stays reported',
   ),
   'of nobody': own('a claim of no Node', 'ClaimOfFormerNode'),
-  'of another boot': own('the claim of its own Node and another boot', 'ClaimOfEarlierBoot'),
+  'of another boot': own('its own claim of another boot', 'ClaimOfEarlierBoot'),
   garbage: own('text that is not a claim', 'ClaimMalformed'),
   '60 kB': own('60 kB of text', 'ClaimMalformed'),
   'control characters': own('control characters and line ends around a claim', 'ClaimMalformed'),
-  'version 3': own('the claim of its own Node in a version that nobody knows', 'ClaimMalformed'),
+  'version 3': own('its own claim in an unknown version', 'ClaimMalformed'),
   'no nonce': own('the same in version 2, without a nonce', 'ClaimMalformed'),
   'short nonce': own('the same with a nonce of 31 digits', 'ClaimMalformed'),
   'upper case': own('the same with nonce, boot ID and UID in upper case', 'ClaimMalformed'),
   'a word more': own('the same with a word more', 'ClaimMalformed'),
-  'of this boot': own(
-    'a claim of version 1 with its own UID and boot ID, over the one with a nonce',
-    'ClaimOfOlderAgent',
-  ),
+  'of this boot': own('its own claim of version 1, over the one with a nonce', 'ClaimOfOlderAgent'),
   'over a proof': row(USER, "the claim of the victim's Node, over its own", 'ProvenBefore', NOTHING),
   'without end': row(USER, 'its own claim and another in turn, 200 times', 'Proven', NOTHING),
   'a clone': row(
@@ -47,9 +44,9 @@ export const claims = theme("Claims that something other than a VM's agent write
   ),
   foothold: row(
     "another node's kubelet, and a container in the victim's VM",
-    'the container claims that VM for the other Node, which reports its UUID and MACs',
+    'the container claims that VM for the other Node, which reports it',
     'VMHasAnotherNode',
-    'stays proven; its agent claims again',
+    'stays proven, its agent claims again',
   ),
 })
 
@@ -74,22 +71,16 @@ export const digests = theme('Lies about its own claim', {
   'no digest': says('no digest, while its VM shows a claim with a nonce', 'ClaimNotInReport'),
   'another digest': says('the digest of another claim', 'ClaimOfEarlierBoot'),
   "the victim's digest": says("the digest in the victim's report", 'ClaimOfEarlierBoot'),
-  'digest of version 1': says('the digest of a claim of version 1, which its VM shows', 'ClaimOfOlderAgent'),
-  'no boot, version 1': says(
-    'no boot ID, while its VM shows a claim of version 1 for none',
-    'ClaimOfEarlierBoot',
-  ),
-  'another boot, version 1': says(
-    'another boot ID than the claim of version 1 that its VM shows',
-    'ClaimOfEarlierBoot',
-  ),
-  'no boot': itself('no boot ID, and a claim with a nonce for none'),
+  'digest of version 1': says('the digest of its claim of version 1', 'ClaimOfOlderAgent'),
+  'no boot, version 1': says('no boot ID, with a claim of version 1 for none', 'ClaimOfEarlierBoot'),
+  'another boot, version 1': says('another boot ID than its claim of version 1', 'ClaimOfEarlierBoot'),
+  'no boot': itself('no boot ID, with a nonce claim for none'),
   'not written': itself('that its claim could not be written, and its digest'),
   'digest in upper case': refused('a digest in upper case', 'schema', 'spec.claim.digest'),
   'short digest': refused('a digest of 63 digits', 'schema', 'spec.claim.digest'),
   'long digest': refused('a digest of a megabyte', 'schema', 'spec.claim.digest'),
   'digest of a list': refused('a list of digests', 'API server', 'spec.claim.digest'),
-  'last claim': noStatus('status.lastClaim: empty, or a digest of its own choice'),
+  'last claim': noStatus('status.lastClaim: empty, or its own choice'),
   'former VMs': noStatus("status.formerVMs: none, or the victim's VM"),
   'proven until': noStatus('status.provenUntil in a hundred years'),
   'beside the spec': refused(

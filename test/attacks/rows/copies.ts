@@ -25,7 +25,7 @@ export const copies = theme('Passing for the VM of a verified Node', {
   'reported: garbage': told('the same, and 60 kB of text for a claim'),
   'reported: off and on': told('the same, off and on again'),
 
-  'proven: made-up claim': told('UUID, MACs and a made-up claim; the victim is proven'),
+  'proven: made-up claim': told('UUID, MACs and a made-up claim of a proven one'),
   'proven: guessed nonce': told('the same, and a guessed nonce'),
   'proven: own claim': told("the same, and the victim's own claim", { credential: READER }),
   'proven: instance UUID': told("the same, and the victim's instance UUID", { credential: ADMIN }),
@@ -47,14 +47,16 @@ export const copies = theme('Passing for the VM of a verified Node', {
     credential: READER,
     victim: KEEPS,
   }),
-  'boot: new claim too': told('the same, once vCenter shows it on both', { credential: READER }),
+  'boot: new claim too': told("the victim's new claim, once vCenter shows it on both", {
+    credential: READER,
+  }),
   'boot: late report': told("the victim's next claim on both, before its report", {
     credential: READER,
     victim: KEEPS,
   }),
 
   'off: runs': told('to run while the victim is off', { victim: TAINTED }),
-  'off: made-up claim': told('the same, and a made-up claim'),
+  'off: made-up claim': told('a made-up claim while the victim is off'),
   'off: guessed nonce': told('the same, and a guessed nonce'),
   'off: own claim': told("the same, and the victim's last claim", { credential: READER }),
   'off: instance UUID': told("the same, and the victim's instance UUID", { credential: ADMIN }),
@@ -106,19 +108,14 @@ export const absentees = theme('Passing for a VM that vCenter does not show just
     NOTHING,
   ),
   'unregistered: for long': kept(
-    'the same for longer than lifecycle.absentFor; the victim runs',
+    'to stay for longer than lifecycle.absentFor, while the victim runs',
     'UUIDOfAnotherVM',
     TENANT,
     'is bound again once it is registered',
   ),
-  inaccessible: kept(
-    "the victim's claim while the victim's datastore is away",
-    'VMNotConnected',
-    READER,
-    NOTHING,
-  ),
+  inaccessible: kept("the victim's claim while its datastore is away", 'VMNotConnected', READER, NOTHING),
   'inaccessible: leader': kept(
-    'the same, while another replica becomes the leader',
+    "the victim's claim, while its datastore is away and the leader changes",
     'VMNotSearchable',
     READER,
     NOTHING,
@@ -131,7 +128,7 @@ export const absentees = theme('Passing for a VM that vCenter does not show just
   ),
   'inaccessible: guessed nonce': kept('the same with a guessed nonce', 'VMNotSearchable', TENANT, NOTHING),
   'inaccessible: destroyed': kept(
-    "to destroy its VM; the victim's kubelet is silent, the leader another",
+    "to destroy its VM under another leader, with the victim's kubelet silent",
     'VMExists',
   ),
   'gone: kept': kept(

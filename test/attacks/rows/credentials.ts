@@ -16,37 +16,32 @@ const noRight = (credential: string) => row(credential, 'RBAC', 'resource "noder
 
 /** Credentials that are not those of the victim's agent. */
 export const credentials = theme('Credentials that are not those of its agent', {
-  'bound to nothing': notItsOwn("token of the agent's account, bound to nothing"),
-  'bound to a Secret': notItsOwn("token of the agent's account, bound to a Secret"),
-  'bound to a Pod without a node': notItsOwn(
-    "token of the agent's account, bound to a Pod that no node has taken",
-  ),
-  'bound to a Pod elsewhere': notItsOwn(
-    "token of the agent's account, bound to a Pod on another node",
-    SPEAKS_FOR,
-  ),
-  'another account': noRight("token of another account, bound to a Pod on the victim's node"),
-  'another namespace': noRight('token of an account rollcall-agent in another namespace'),
+  'bound to nothing': notItsOwn("agent account's token, bound to nothing"),
+  'bound to a Secret': notItsOwn("agent account's token, bound to a Secret"),
+  'bound to a Pod without a node': notItsOwn("agent account's token, bound to a Pod without a node"),
+  'bound to a Pod elsewhere': notItsOwn("agent account's token, bound to a Pod on another node", SPEAKS_FOR),
+  'another account': noRight("another account's token, bound to a Pod on the victim's node"),
+  'another namespace': noRight('token of a rollcall-agent in another namespace'),
   'the controller': noRight("the controller's token"),
-  audience: unauthorized("token of the victim's agent for another audience"),
+  audience: unauthorized("the victim's agent's token, for another audience"),
   expired: unauthorized("the victim's agent's token, expired"),
   'not yet valid': unauthorized("the victim's agent's token, of tomorrow"),
-  'Pod deleted': unauthorized("the token of a deleted Pod of the agent on the victim's node"),
+  'Pod deleted': unauthorized("token of a deleted Pod of the victim's agent"),
   'Pod made anew': unauthorized('the same, with a new Pod of that name in its place'),
-  'another key': unauthorized("the victim's agent's token, signed with a key of the attacker's"),
-  tampered: unauthorized("worker-1's token, in which the node's name was changed"),
-  unsigned: unauthorized("the victim's agent's claims without a signature"),
+  'another key': unauthorized("the victim's agent's token, signed by the attacker"),
+  tampered: unauthorized("worker-1's token, with another node's name"),
+  unsigned: unauthorized("the victim's agent's token, unsigned"),
   impersonation: row(
     "worker-1's kubelet or agent",
     'RBAC',
     'cannot impersonate',
-    `${WRITE} with headers that impersonate its kubelet, or its agent with its node in the extra`,
+    `${WRITE} by impersonating its kubelet, or its agent with its node in the extra`,
   ),
   'proxy headers': row(
     "worker-1's kubelet",
     'policy own-report',
     SPEAKS_FOR,
-    `${WRITE} with the headers of an authenticating proxy (X-Remote-User)`,
+    `${WRITE} with an authenticating proxy's headers (X-Remote-User)`,
   ),
   'foreign name': notItsOwn('certificate system:node:worker-1 in system:nodes', SPEAKS_FOR),
   'without the group': noRight('certificate system:node:worker-10 in no group'),
@@ -74,7 +69,7 @@ const byKubelet = (tried: string, seen: string) => row("worker-1's kubelet", 'No
 /** What a node could do to come by a credential of the victim's. */
 export const minting = theme('Obtaining such a credential', {
   'token bound to the Pod': byKubelet(
-    `${askForToken}, bound to the agent's Pod on the victim's node`,
+    `${askForToken}, bound to its Pod on the victim's node`,
     'bound to a pod scheduled on a different node',
   ),
   'token bound to the Node': byKubelet(

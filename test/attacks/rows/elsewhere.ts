@@ -37,7 +37,7 @@ export const everybody = theme('Holding up everybody', {
   }),
   'finalizers, brake': row({
     credential: 'a kubelet',
-    tried: 'the same, to count for the brake',
+    tried: 'finalizers on its own Node, to count for the brake',
     seen: 'VMGone',
     victim: 'is deleted, once its VM is proven gone',
     file: 'test/e2e/deletion-kept-by-finalizers.test.ts',
@@ -54,15 +54,15 @@ export const everybody = theme('Holding up everybody', {
   }),
   'zombies by Lease': row({
     credential: 'the certificates of kubelets whose VMs are destroyed',
-    tried: 'the same by their Leases alone',
+    tried: 'to renew their Leases alone',
     refusedBy: controller,
     seen: 'SignOfLife',
-    victim: 'the same',
+    victim: 'held for six times lifecycle.absentFor, then deleted',
     file: 'test/e2e/deletion-and-signs-of-life.test.ts',
     test: 'nor do they where they renew their Leases alone',
   }),
   clone: row({
-    credential: 'whoever runs a clone of a configured vCenter that is configured, too',
+    credential: 'whoever runs a configured clone of a configured vCenter',
     tried: 'a VM off in the clone alone',
     refusedBy: controller,
     seen: 'VCenterNotUnique',
@@ -81,7 +81,7 @@ export const everybody = theme('Holding up everybody', {
   }),
   logins: row({
     credential: 'whoever may write user and password of a vCenter',
-    tried: 'a wrong password under six spellings of the user name',
+    tried: 'a wrong password under six spellings of the user',
     refusedBy: controller,
     seen: 'InvalidLogin',
     victim: 'account not locked',

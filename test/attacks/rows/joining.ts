@@ -27,7 +27,7 @@ export const joining = theme("Obtaining the controller's Secret or token", {
     'is not allowed to set the following labels: ',
   ),
   'a label afterwards': row(
-    'give its Node that label afterwards',
+    'set that label afterwards',
     'NodeRestriction',
     'is not allowed to modify labels: ',
   ),

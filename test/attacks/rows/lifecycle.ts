@@ -23,36 +23,32 @@ const notModified = (tried: string) =>
 
 /** A node that would keep what is gone, or have deleted what runs. */
 export const lifecycle = theme('Keeping a Node that should go, or having one deleted that runs', {
-  hold: ofItsOwn(
-    kubelet,
-    'the annotation rollcall.dev/deletion: hold on its own Node',
-    'the annotation, on its own Node',
-  ),
+  hold: ofItsOwn(kubelet, 'rollcall.dev/deletion: hold on its own Node', 'the annotation, on its own Node'),
   proceed: ofItsOwn(
     kubelet,
-    'the annotation rollcall.dev/deletion: proceed on its own Node',
+    'rollcall.dev/deletion: proceed on its own Node',
     'the annotation, on its own Node',
   ),
-  "the victim's hold": notModified("set either annotation on the victim's Node, or remove it"),
+  "the victim's hold": notModified("rollcall.dev/deletion on the victim's Node, or its removal"),
   'by its agent': row(
     "worker-1's agent",
-    "either annotation, on the victim's Node or on its own",
+    "rollcall.dev/deletion on the victim's Node or its own",
     'RBAC',
     'cannot patch resource "nodes',
   ),
   'a life sign of its own': ofItsOwn(
     BOTH,
-    'an annotation rollcall.dev/reported-at of yesterday and tomorrow, again and again',
+    'rollcall.dev/reported-at of yesterday and tomorrow in turn',
     'the annotation, on its own report',
   ),
   "the victim's life sign": row(
     BOTH,
-    "the same on the victim's report, or removing it",
+    "rollcall.dev/reported-at on the victim's report, or its removal",
     'policy own-report',
     speaksFor,
   ),
-  brake: noStatus('write status.brakeEngagedAt, to release the brake or to engage it'),
-  binding: noStatus("write status.vm, so that a VM that is gone seems to be the victim's"),
+  brake: noStatus('status.brakeEngagedAt, to release or engage the brake'),
+  binding: noStatus("status.vm, so that a VM that is gone seems the victim's"),
   readiness: notModified("call the victim's Node not ready, or its heartbeat old"),
   lease: row(
     kubelet,
@@ -73,13 +69,9 @@ export const deletion = theme("Deleting and changing Nodes with the controller's
     'policy delete-node',
     'which is Ready: its kubelet runs',
   ),
-  'made unready': thief(
-    'call it not ready first, in its status',
-    'policy update-node',
-    'with another status.conditions',
-  ),
+  'made unready': thief('call it not ready first', 'policy update-node', 'with another status.conditions'),
   'what others apply': thief(
-    "change what others have in the victim's managedFields",
+    "change others' entries in the victim's managedFields",
     'policy update-node',
     'with another metadata.managedFields',
   ),

@@ -24,17 +24,17 @@ export const newcomers = theme('Passing for a machine that joins', {
   'no claim: guessed': waits('the same, and a guessed nonce', WAITS),
   'no claim: leader': waits('the same, while another replica becomes the leader', WAITS),
   'no claim: disconnected': waits('the same, on a host that does not answer', WAITS),
-  'no claim: gone': noRival('to end it: its VM is destroyed', 'becomes reported'),
+  'no claim: gone': noRival('to destroy that VM', 'becomes reported'),
   'UUID alone': told('the BIOS UUID with other MACs', 'becomes reported at once'),
 
-  'claim: made-up': told('UUID, MACs and a made-up claim; the victim shows its own'),
+  'claim: made-up': told('UUID, MACs and a made-up claim, when the victim shows its own'),
   'claim: guessed': told('the same with a guessed nonce'),
   'claim: not visible yet': waits(
-    'UUID and MACs, before vCenter shows the claim of the victim',
+    "UUID and MACs, before vCenter shows the victim's claim",
     'waits until its claim shows',
   ),
   'claim: second comes late': told(
-    'to come when the victim is reported, and its claim does not show yet',
+    'to come when the victim is reported and its claim does not show yet',
     'stays reported until its claim shows',
   ),
   'claim: shown twice': waits(
@@ -42,7 +42,11 @@ export const newcomers = theme('Passing for a machine that joins', {
     'waits until one of the two no longer shows it',
     READER,
   ),
-  'claim: shown twice, destroyed': waits('the same', 'waits until one of the two is gone', READER),
+  'claim: shown twice, destroyed': waits(
+    "the victim's claim, until its VM is destroyed",
+    'waits until one of the two is gone',
+    READER,
+  ),
   'claim: another VM is off': noRival(
     'its VM off, with the claim of the victim',
     'becomes proven at once',
@@ -59,14 +63,14 @@ export const newcomers = theme('Passing for a machine that joins', {
   template: noRival('its VM a template'),
   orphaned: noRival('its VM orphaned'),
   invalid: noRival('its VM invalid'),
-  'out of scope': noRival('its VM in a datacenter that is not configured'),
-  'later out of scope': noRival('to move its VM there once the victim is verified', NOTHING),
+  'out of scope': noRival('its VM outside the configured datacenters'),
+  'later out of scope': noRival('to move its VM out of them once the victim is verified', NOTHING),
 
   'shown first': {
     credential: TENANT,
     tried: 'UUID and MACs, before vCenter shows the victim: gets its Node, as reported',
     refusedBy: 'controller',
     seen: 'VMChanged',
-    victim: 'becomes proven once its claim shows; keeps the zone with topology.onChange: report',
+    victim: 'becomes proven once its claim shows, and keeps the zone with topology.onChange: report',
   },
 })

@@ -18,8 +18,8 @@ function byRBAC(tried: string, verb = ''): AttackRow {
 export const otherReports = theme("Writing another node's report", {
   create: byPolicy("create the victim's report again"),
   replace: byRBAC('replace it', 'update'),
-  patch: byPolicy('patch it, with other facts, another owner or finalizer, or nothing'),
-  apply: byPolicy("apply one's own facts over it, with force"),
+  patch: byPolicy('patch it: other facts, owner or finalizer, or nothing'),
+  apply: byPolicy("apply one's own facts over it by force"),
   delete: byRBAC('delete it', 'delete'),
   'delete all': byRBAC('delete the collection', 'deletecollection'),
   status: byRBAC('write its status', 'patch'),
@@ -31,7 +31,7 @@ export const otherReports = theme("Writing another node's report", {
     seen: 'the status stays as it was',
     victim: NOTHING,
   },
-  scale: byRBAC('subresources that do not exist: scale, log, exec, finalizers', 'patch'),
+  scale: byRBAC('write scale, log, exec, finalizers, which do not exist', 'patch'),
   rename: {
     credential: BOTH,
     tried: 'one report in the URL, the other in the body',
@@ -39,7 +39,7 @@ export const otherReports = theme("Writing another node's report", {
     seen: 'the name on the',
     victim: NOTHING,
   },
-  read: byRBAC("read the victim's report, or all, or watch them"),
+  read: byRBAC('read or watch it, or all'),
   'read by a refusal': {
     credential: BOTH,
     tried: 'a JSON patch that copies a value to where the schema refuses and repeats it',

@@ -9,7 +9,7 @@ function kubelet(tried: string, refusedBy: AttackRow['refusedBy'], seen: string,
 /** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */
 export const ownNode = theme('Changing what was verified about its own Node', {
   labels: kubelet(
-    'change zone, region and instance type, in both forms of the label',
+    'change zone, region and instance type, in both forms',
     'policy restore-labels',
     'the labels as they were, in the answer',
   ),
@@ -38,7 +38,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
   ),
   'node IP': kubelet("--node-ip with the victim's address", 'controller', 'ProvidedIPNotOnVM', NOTHING),
   'system UUID': kubelet(
-    "the victim's UUID as its systemUUID, which other providers trust",
+    "the victim's UUID as its systemUUID",
     'nobody needs to',
     'Proven',
     'keeps its own VM',
@@ -50,12 +50,12 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     NOTHING,
   ),
   'which VM it is': kubelet(
-    "the annotation rollcall.dev/vm with the victim's VM on its own Node",
+    'the annotation rollcall.dev/vm on its own Node',
     'policy update-node',
     'may not change the annotation rollcall.dev/vm of Node "worker-1"',
   ),
   'which VM it is, at registration': kubelet(
-    'the same, at registration',
+    'the annotation rollcall.dev/vm at registration',
     'nobody needs to',
     'Proven',
     'is its own VM',
@@ -66,7 +66,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     'is not allowed to modify labels: rollcall.node-restriction.kubernetes.io/rack',
   ),
   'a label by rule, at registration': kubelet(
-    "--node-labels with a label that a rule gives beyond that prefix, and a record that it is Rollcall's",
+    "--node-labels with a rule's label outside node-restriction.kubernetes.io, and a record that it is Rollcall's",
     'controller',
     'LabelNotOurs',
     "its value counts as the kubelet's, for good",
@@ -86,13 +86,18 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     credential: 'whoever may make tags in vCenter',
   },
   'which VM another is': kubelet(
-    "the same annotation on the victim's Node",
+    "the annotation rollcall.dev/vm on the victim's Node",
     'NodeRestriction',
     'is not allowed to modify node "worker-10"',
     NOTHING,
   ),
   'which VM it is, by its agent': {
-    ...kubelet('the same annotation on either Node', 'RBAC', 'cannot patch resource "nodes', NOTHING),
+    ...kubelet(
+      'the annotation rollcall.dev/vm on either Node',
+      'RBAC',
+      'cannot patch resource "nodes',
+      NOTHING,
+    ),
     credential: "worker-1's agent",
   },
   deletion: kubelet(

@@ -6,7 +6,7 @@ const TENANT = 'a tenant'
 export const required = theme('When Nodes must be proven, and some need no agent', {
   'VM without a Node': {
     credential: "worker-1's kubelet",
-    tried: 'UUID and MACs of a VM that has neither Node nor claim',
+    tried: 'UUID and MACs of a VM with neither Node nor claim',
     refusedBy: 'controller',
     seen: 'LevelTooLow',
     victim: NOTHING,
@@ -27,7 +27,7 @@ export const required = theme('When Nodes must be proven, and some need no agent
   },
   'after a boot': {
     credential: TENANT,
-    tried: 'the same of a proven Node that boots, before its own claim shows',
+    tried: 'UUID, MACs and a made-up claim of a proven Node that boots, before its claim shows',
     refusedBy: 'controller',
     seen: 'CopyFound',
     victim: NOTHING,
@@ -41,7 +41,7 @@ export const required = theme('When Nodes must be proven, and some need no agent
   },
   'the other byte order': {
     credential: TENANT,
-    tried: 'the same UUID in the other byte order, as the kubelet reports it',
+    tried: "an exempt machine's UUID in the other byte order, as the kubelet reports it",
     refusedBy: 'controller',
     seen: 'AmbiguousUUID',
     victim: 'waits until that VM is gone',

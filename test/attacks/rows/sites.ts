@@ -19,7 +19,7 @@ export const sites = theme('Passing for a VM of another vCenter', {
   'victim off': row('the same while the victim is off', 'CopyFound'),
   'own VM off': row('to switch its VM off', 'VMFound'),
 
-  'away: own claim': row("the victim's claim while the victim's vCenter does not answer", 'CopyFound', {
+  'away: own claim': row("the victim's claim while its vCenter does not answer", 'CopyFound', {
     credential: READER,
   }),
   'away: made-up claim': row('the same with a made-up claim', 'CopyFound'),
@@ -37,7 +37,7 @@ export const sites = theme('Passing for a VM of another vCenter', {
   'joins: away, made-up claim': row('the same, and a made-up claim', 'Unavailable', {
     victim: 'waits until its vCenter answers',
   }),
-  'away: own VM destroyed': row('to destroy it, with the kubelet of the victim silent', 'CopyFound', {
+  'away: own VM destroyed': row("to destroy its VM, with the victim's kubelet silent", 'CopyFound', {
     victim: 'its Node is kept',
   }),
 
@@ -45,7 +45,9 @@ export const sites = theme('Passing for a VM of another vCenter', {
     victim: 'waits until all answer, unless it shows its claim',
   }),
   'joins: claim': {
-    ...row('the same, and the victim shows its claim', 'Proven', { victim: 'becomes proven at once' }),
+    ...row('to have its own vCenter not answer, while the victim shows its claim', 'Proven', {
+      victim: 'becomes proven at once',
+    }),
     refusedBy: 'nobody needs to',
   },
 
@@ -54,7 +56,11 @@ export const sites = theme('Passing for a VM of another vCenter', {
     'CopyFound',
   ),
   'heedless: made-up claim': row('the same with a made-up claim', 'CopyFound'),
-  'heedless: joins': row('the same of a machine that joins', 'Proven', {
-    victim: 'is bound to the copy as reported, until its own VM is seen and shows its claim',
-  }),
+  'heedless: joins': row(
+    'UUID and MACs of a machine that joins while its vCenter does not answer, with `identity.requireAllVCenters: false`',
+    'Proven',
+    {
+      victim: 'is bound to the copy as reported, until its own VM is seen and shows its claim',
+    },
+  ),
 })

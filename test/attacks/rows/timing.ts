@@ -17,7 +17,7 @@ function row(
 export const replays = theme('Reports of another time', {
   'old token, Pod collected': row(
     `${FORMER}: token of the agent's Pod, which was deleted`,
-    'its old report again',
+    'its old report',
     'authentication',
     'Unauthorized',
   ),
@@ -29,26 +29,26 @@ export const replays = theme('Reports of another time', {
   ),
   'new token, old body': row(
     "the agent's present token",
-    'the old report again',
+    'the old report',
     'policy own-report',
     'to which its token is bound',
   ),
   'old token, old body': row(
     `${FORMER}: token of the agent's Pod, which is still there`,
-    'its old report again',
+    'its old report',
     'controller',
     'ReportOfFormerNode',
   ),
   'old certificate, old body': row(
     `${FORMER}: kubelet's certificate`,
-    'its old report again, once the new Node is proven',
+    'its old report, once the new Node is proven',
     'controller',
     'ReportOfFormerNode',
     'stays proven',
   ),
   'old claim': row(
     "the victim's VM itself",
-    'the claim of the former Node, which is still in guestinfo',
+    "the former Node's claim, still in guestinfo",
     'controller',
     'ClaimOfFormerNode',
     'reported until its agent writes the new one',
@@ -62,7 +62,7 @@ export const replays = theme('Reports of another time', {
   ),
   "another's Node to come": row(
     "worker-1's kubelet",
-    'a report in the name of a Node that is not registered yet',
+    'a report for a Node that is not registered yet',
     'policy own-report',
     'it speaks for Node "worker-1" and may write only the NodeReport of that name',
   ),
@@ -74,17 +74,17 @@ const first = (tried: string, seen: string, victim?: string) =>
 /** Two Nodes, one VM. */
 export const races = theme('Being first', {
   'neither has a claim': first(
-    'UUID and MACs of a VM at the same moment as its Node, which cannot claim',
+    'UUID and MACs of a VM, together with its Node, which cannot claim',
     'VMHasAnotherNode',
     'waits, unless it was verified first',
   ),
-  'the victim has a claim': first('the same, and the VM has its claim', 'ClaimedByAnotherNode'),
+  'the victim has a claim': first('UUID and MACs of a VM that shows its claim', 'ClaimedByAnotherNode'),
   'the Node is not heard yet': first(
-    'UUID and MACs of a VM whose Node is registered, before its agent has reported',
+    'UUID and MACs of a VM whose Node has no report yet',
     'VMHasAnotherNode',
   ),
   'the forger is first': first(
-    'UUID and MACs of a VM whose Node does not exist yet: becomes that VM, as reported',
+    'UUID and MACs of a VM without a Node yet: becomes that VM, as reported',
     'ClaimedByAnotherNode',
     'becomes proven once it claims; the forger loses its level',
   ),
@@ -94,16 +94,16 @@ export const races = theme('Being first', {
     'becomes reported',
   ),
   'a provider ID is first': first(
-    "the victim's provider ID at registration, and no report; the victim's Node comes later",
+    "the victim's provider ID at registration, and no report, before its Node comes",
     'NoReport',
   ),
   'a provider ID is first, no claim': first(
-    'the same, and the victim cannot write a claim',
+    "the victim's provider ID, before its Node comes, which cannot claim",
     'VMHasAnotherNode',
     'waits until the other Node is deleted',
   ),
   'without rest': first(
-    "its own report and the victim's facts in turn, 200 times",
+    "its own facts and the victim's in turn, 200 times",
     'ProviderIDOfAnotherVM',
     'becomes proven within seconds',
   ),
