@@ -9,7 +9,7 @@ interface AddressCase extends Configured {
   readonly shows?: string
 }
 
-const NODE_IP = '`--node-ip` is on the VM, but is not what subnets, networks or order would choose'
+const NODE_IP = '`--node-ip` on the VM that subnets, networks or order would not choose'
 const STATIC = "Static addresses of cloud-init's metadata"
 
 /** A configuration in YAML with these settings of a vCenter and under `nodes`. */

@@ -8,10 +8,10 @@ import { addressesOf, givesUp, ipsOf, type NodeRow, sharedAddresses, withoutHost
 
 export const IN_ADDRESSES: readonly NodeRow[] = [
   {
-    what: "The `Hostname` among the addresses, where the guest's host name is not the Node's",
+    what: "The `Hostname`, where the guest's is not the Node's name",
     cpi: "the guest's",
     rollcall: "the kubelet's, otherwise the guest's, otherwise the Node's name",
-    because: 'The kubelet asked for its certificate by that name.',
+    because: "It is in the kubelet's certificate.",
     explains: ({ part, cpi, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
       (vm.hostName !== undefined || vm.nameOfPrevious === true) &&
@@ -20,7 +20,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: 'Two VMs that report one address',
     cpi: 'both Nodes get it',
-    rollcall: 'one Node gets it; the other takes another address, or waits',
+    rollcall: 'one gets it; the other takes another, or waits',
     explains({ part, cpi, rollcall }, { scenario: { cases }, case: one }) {
       const shared = sharedAddresses(cases, one)
       if (part === 'initialized') return cpi === true && shared.size > 0
@@ -30,9 +30,9 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     },
   },
   {
-    what: 'A list of addresses that the kubelet has registered already, in another order of their types',
-    cpi: 'writes it in its own order',
-    rollcall: 'leaves it',
+    what: 'Addresses that the kubelet registered in another order of types',
+    cpi: 'writes its own order',
+    rollcall: 'leaves them',
     explains: ({ part, cpi, rollcall }, { case: { node = {} } }) =>
       part === 'addresses' &&
       node.nodeIP !== undefined &&
@@ -41,17 +41,17 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: "Static addresses of bonds, bridges and VLANs in cloud-init's metadata",
     cpi: 'are not read',
-    rollcall: 'come first, as those of `ethernets` do',
+    rollcall: 'come first, like those of `ethernets`',
     explains: ({ part, rollcall }, { case: { vm = {} } }) =>
       part === 'addresses' &&
       vm.staticOf !== undefined &&
       ipsOf(rollcall).some((each) => vm.staticAddresses?.some((fixed) => fixed.split('/')[0] === each)),
   },
   {
-    what: "A running Node's addresses, after VMware Tools report others or in another order",
+    what: "A running Node's addresses, when VMware Tools report others, or another order",
     cpi: 'follow Tools, every five minutes',
-    rollcall: 'stay while they exist and the configuration does not prefer others',
-    because: 'A Node that changes its address loses connections.',
+    rollcall: 'stay while they exist, unless the configuration prefers others',
+    because: 'A new address loses connections.',
     explains({ part, rollcall }, { case: one, before }) {
       if (part !== 'addresses' || before === undefined) return false
       const had = ipsOf(before.rollcall.status.addresses)
@@ -61,9 +61,9 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     },
   },
   {
-    what: 'An initialized Node whose VM reports its first address after the provider has started',
-    cpi: 'gets them only while it is not Ready, or after a restart of the CPI',
-    rollcall: 'gets them as soon as they are reported',
+    what: 'An initialized Node whose VM reports its first address after the provider started',
+    cpi: 'gets it only while not Ready, or after a restart of the CPI',
+    rollcall: 'gets it at once',
     explains: ({ part, cpi }, { case: { node = {} }, before }) =>
       part === 'addresses' &&
       before !== undefined &&
@@ -71,16 +71,16 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
       ipsOf(cpi).every((each) => node.nodeIP?.split(',').includes(each) === true),
   },
   {
-    what: '`--node-ip` `::` or `0.0.0.0`, by which a kubelet asks for a family',
+    what: '`--node-ip` `::` or `0.0.0.0`, which asks for a family',
     cpi: 'is stuck',
-    rollcall: 'counts it as not set; `ipFamily` decides',
+    rollcall: 'is not set; `ipFamily` decides',
     explains: ({ part }, { case: one }) =>
       givesUp(part, one) && (one.node?.nodeIP === '::' || one.node?.nodeIP === '0.0.0.0'),
   },
   {
-    what: 'An address with leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
+    what: 'Leading zeros in `alpha.kubernetes.io/provided-node-ip`: `10.0.000.003`',
     cpi: 'reads it as decimal',
-    rollcall: 'refuses it: `ProvidedIPMalformed`',
+    rollcall: 'refuses it (`ProvidedIPMalformed`)',
     because: 'Others read it as octal.',
     explains: ({ part, cpi }, { case: one }) =>
       givesUp(part, one) && cpi !== false && /\.0\d/.test(one.node?.nodeIP ?? ''),
@@ -88,23 +88,22 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: '`--node-ip` with a space after the comma, or empty',
     cpi: 'is stuck',
-    rollcall: 'it is read, or counts as not set',
+    rollcall: 'is read, or not set',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' && cpi === false && /, |^$/.test(one.node?.nodeIP ?? '-'),
   },
   {
-    what: '`--node-ip` is on the VM, but is not what subnets, networks or order would choose',
+    what: '`--node-ip` on the VM that subnets, networks or order would not choose',
     cpi: 'is stuck',
-    rollcall: 'it is used, unless it is excluded',
-    because: 'Whoever configured the kubelet chose it.',
+    rollcall: 'is used, unless excluded',
     explains: ({ part }, { scenario, case: one }) =>
       givesUp(part, one) && !lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
-    what: 'A family of `ipFamily` has no address, or only excluded ones',
+    what: 'A family in `ipFamily` without an address, or only excluded ones',
     cpi: 'a new Node is stuck; a running one keeps what it had',
     rollcall:
-      'the other family is written; a new Node waits for both, unless `nodes.requireAllFamilies` is `false`; a running one keeps its address, or says `FamilyMissing`',
+      'the other is written; a new Node waits for both, unless `nodes.requireAllFamilies` is `false`; a running one keeps its address, or says `FamilyMissing`',
     explains: ({ part, rollcall }, { scenario, case: one }) =>
       part === 'addresses' &&
       (lacksFamily(scenario, one) || isOfOneFamily(rollcall, familiesOf(scenario, one))),
@@ -112,14 +111,14 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
   {
     what: 'The same, and `--node-ip` is of the other family alone',
     cpi: 'is stuck',
-    rollcall: 'it is initialized with that family',
+    rollcall: 'is initialized with that family',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' && cpi === false && lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
     what: 'Spaces in a list of subnets: `10.0.0.0/8, fd00::/8`',
     cpi: 'is stuck',
-    rollcall: 'they are ignored',
+    rollcall: 'are ignored',
     explains: ({ part }, { scenario: { nodes = {} }, case: one }) =>
       givesUp(part, one) && Object.values(nodes).some((list) => /, |\/\d+ /.test(list)),
   },

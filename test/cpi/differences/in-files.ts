@@ -18,13 +18,13 @@ export const IN_FILES: readonly (Difference & {
   {
     what: 'An unknown key or section',
     cpi: 'ignores it',
-    rollcall: 'refuses it, and suggests the key that was probably meant',
-    because: 'A misspelled `datacenters` would silently widen the scope.',
+    rollcall: 'refuses it, and suggests the likely key',
+    because: 'A misspelled `datacenters` would widen the scope.',
     shown: verdicts(REFUSED, 'yaml-misspelled yaml-misspelled-section ini-misspelled ini-misspelled-section'),
   },
   {
     what: 'A key in another spelling: `ca-file` in YAML, `insecureFlag` in INI',
-    cpi: "ignores it (its own chart's `ca-file` too), or refuses the file",
+    cpi: "ignores it (its chart's `ca-file` too), or refuses the file",
     rollcall: 'reads it',
     shown: {
       ...verdicts(TAKEN, 'yaml-spellings ini-underscore'),
@@ -34,7 +34,7 @@ export const IN_FILES: readonly (Difference & {
   {
     what: 'A key twice in YAML or JSON',
     cpi: 'the last counts',
-    rollcall: 'refuses it; in INI the last counts, with a warning',
+    rollcall: 'refuses it; in INI the last, with a warning',
     shown: { 'yaml-key-twice.conf': REFUSED, 'ini-repeated.conf': 'same' },
   },
   {
@@ -46,19 +46,19 @@ export const IN_FILES: readonly (Difference & {
   {
     what: 'An empty number or flag in INI: `soap-roundtrip-count = ""`',
     cpi: 'refuses the file',
-    rollcall: 'counts it as not set',
+    rollcall: 'is not set',
     shown: { 'ini-empty-number.conf': TAKEN },
   },
   {
     what: '`port = 0` in INI',
     cpi: 'uses port 0',
-    rollcall: 'counts as not set',
+    rollcall: 'is not set',
     shown: { 'ini-port-zero.conf': 'different', 'yaml-port-zero.conf': 'same' },
   },
   {
-    what: 'A value that cannot work: a wrong port, server, thumbprint, subnet or IP family, a missing CA file, a control character in INI',
-    cpi: 'accepts it, and fails later',
-    rollcall: 'refuses it; a running controller keeps the previous configuration',
+    what: 'A wrong port, server, thumbprint, subnet or IP family, a missing CA file, a control character in INI',
+    cpi: 'fails later',
+    rollcall: 'refuses it; a running controller keeps its configuration',
     shown: verdicts(
       REFUSED,
       'ini-bad-port yaml-port-too-large yaml-server-with-scheme yaml-bad-thumbprint yaml-bad-subnet yaml-bad-family yaml-ca-file-missing ini-control-character',
@@ -66,16 +66,16 @@ export const IN_FILES: readonly (Difference & {
   },
   {
     what: '`caFile` and `thumbprint` together',
-    cpi: 'accepts a certificate that either allows',
-    rollcall: 'uses only `caFile`, with a warning',
-    because: 'A forgotten thumbprint would still allow an old certificate.',
+    cpi: 'accepts either',
+    rollcall: 'uses `caFile`, with a warning',
+    because: 'A forgotten thumbprint would allow an old certificate.',
     shown: { 'yaml-ca-and-thumbprint.conf': 'different' },
   },
   {
-    what: 'A number in another notation: `port: 0x1bb`, `port: 0443`',
+    what: 'Numbers such as `0x1bb` or `0443`',
     cpi: 'reads it',
     rollcall: 'refuses it',
-    because: 'YAML 1.1 and 1.2 disagree about it.',
+    because: 'YAML 1.1 and 1.2 disagree.',
     shown: { 'yaml-hex-port.conf': REFUSED, 'yaml-octal-port.conf': REFUSED },
   },
   {
@@ -88,7 +88,7 @@ export const IN_FILES: readonly (Difference & {
     },
   },
   {
-    what: 'Braces, brackets or quotes in YAML that continue in lines indented no further than their key',
+    what: 'Braces, brackets or quotes in YAML that continue without indentation',
     cpi: 'reads it',
     rollcall: 'refuses it',
     shown: { 'yaml-braces-not-indented.conf': REFUSED, 'yaml-quotes-not-indented.conf': REFUSED },
@@ -100,19 +100,19 @@ export const IN_FILES: readonly (Difference & {
     shown: { 'ini-byte-order-mark.conf': TAKEN },
   },
   {
-    what: '`[VirtualCenter]` without a name, and nothing below it',
+    what: '`[VirtualCenter]` without name and content',
     cpi: 'refuses the file',
     rollcall: 'ignores it',
     shown: { 'ini-empty-no-name.conf': TAKEN, 'ini-no-name.conf': 'neither' },
   },
   {
-    what: '`server` under `global` beside a vCenter that names the same server',
-    cpi: 'has two vCenters, with two sessions',
-    rollcall: 'has the one under `vcenter`',
+    what: '`server` under `global` as well as in a vCenter',
+    cpi: 'two vCenters and sessions',
+    rollcall: 'the one under `vcenter`',
     shown: { 'yaml-tenants-of-one-server.conf': 'different' },
   },
   {
-    what: 'A certificate as `user`, with its key as `password`',
+    what: 'A certificate as `user`, its key as `password`',
     cpi: 'logs in by a SAML token',
     rollcall: 'refuses it',
     because: 'Not in this version.',

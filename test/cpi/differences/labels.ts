@@ -8,10 +8,10 @@ const BOTH: readonly Label[] = ['zone', 'region']
 
 export const IN_LABELS: readonly NodeRow[] = [
   {
-    what: 'Tags for one label at several levels, such as host and cluster',
-    cpi: 'a farther tag may replace a nearer one, until it has both labels',
+    what: 'Tags for a label at several levels',
+    cpi: 'a farther one may win, until it has both labels',
     rollcall: 'the nearest counts',
-    because: 'A tag on a host is an exception from those above it.',
+    because: 'A host is an exception from what is above it.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -28,7 +28,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'Several tags of one category on one object',
     byChance: true,
     cpi: 'takes any of them',
-    rollcall: "takes the one in the Node's label, otherwise the first by name: `TagsAmbiguous`",
+    rollcall: "takes the Node's, otherwise the first by name: `TagsAmbiguous`",
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false
@@ -43,9 +43,9 @@ export const IN_LABELS: readonly NodeRow[] = [
     },
   },
   {
-    what: 'Zone and region tagged on different sides: host, resource pool, VM and folders',
-    cpi: 'takes both from the first side that has both; otherwise is stuck',
-    rollcall: 'looks for each label separately, on the sides in the same order',
+    what: 'Zone and region on different sides: host, resource pool, VM and folders',
+    cpi: 'takes the first side that has both; otherwise is stuck',
+    rollcall: 'looks for each label, in the same order',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const chains = chainsOf(scenario, one)
       const used = chainOfCPI(chains)
@@ -61,10 +61,10 @@ export const IN_LABELS: readonly NodeRow[] = [
     },
   },
   {
-    what: 'No zone tag or no region tag on anything above the VM',
+    what: 'No zone tag or no region tag above the VM',
     cpi: 'is stuck',
-    rollcall: 'initializes it with the label that exists; with `topology.required: true` a new Node waits',
-    because: 'A missing tag should not keep Pods off a node (kubernetes/kubernetes#73002).',
+    rollcall: 'writes the other; with `topology.required: true` a new Node waits',
+    because: 'See kubernetes/kubernetes#73002.',
     explains({ part }, { scenario, case: one }) {
       const { labels = BOTH } = scenario
       const chains = chainsOf(scenario, one)
@@ -85,10 +85,10 @@ export const IN_LABELS: readonly NodeRow[] = [
       cpi === node.labels?.[part.slice('label '.length)],
   },
   {
-    what: 'A tag whose name is not a valid label value: `zone 1 / left`, `北京-1`',
+    what: 'A tag that is not a label value: `zone 1 / left`, `北京-1`',
     cpi: 'is stuck',
     rollcall:
-      'uses the nearest valid value, `zone-1-left`; no label if that would lose letters or digits, or equal that of another tag',
+      "writes the nearest value, `zone-1-left`, but none that would lose letters or digits, or equal another tag's",
     because: 'Two zones must not become one.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
@@ -109,18 +109,18 @@ export const IN_LABELS: readonly NodeRow[] = [
       oneCategory === true && (givesUp(part, one) || labelOf(part) !== undefined),
   },
   {
-    what: 'An initialized Node that lacks a label for zone, region or instance type',
+    what: 'An initialized Node without zone, region or instance type',
     cpi: 'leaves it so',
-    rollcall: 'adds it; existing labels stay unless `topology.onChange` is `relabel`',
+    rollcall: 'adds it; existing labels stay unless `topology.onChange: relabel`',
     because: 'See kubernetes/cloud-provider-vsphere#435.',
     explains: ({ part, cpi }, { case: one }) =>
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
-    what: 'A Node whose beta label (`failure-domain.beta.kubernetes.io/zone`) has another value than the label itself, or that has the beta label alone',
-    cpi: 'uses the value of the beta label for both, unless the Node is new and the tags say otherwise',
-    rollcall: 'a new Node gets what the tags say; an initialized one keeps both: `TopologyChanged`',
-    because: 'Changing the zone of a running Node strands its volumes.',
+    what: 'A beta label (`failure-domain.beta.kubernetes.io/zone`) that differs from the label, or is alone',
+    cpi: 'uses it for both, unless the tags of a new Node say otherwise',
+    rollcall: 'a new Node gets the tags; an initialized one keeps both: `TopologyChanged`',
+    because: 'A changed zone strands volumes.',
     explains({ part, cpi, rollcall }, { scenario, case: one, before }) {
       const { node = {} } = one
       const label = labelOf(part)
@@ -137,19 +137,19 @@ export const IN_LABELS: readonly NodeRow[] = [
     },
   },
   {
-    what: "A beta label of another provider's Node that differs from the label itself",
-    cpi: 'writes its value into the label',
-    rollcall: 'touches no Node of another provider',
+    what: "The same on another provider's Node",
+    cpi: 'writes it into the label',
+    rollcall: 'leaves that Node alone',
     explains: ({ part, cpi }, { case: { node = {} } }) =>
       labelOf(part) !== undefined &&
       (node.providerID === 'foreign' || node.providerID === 'bare') &&
       node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
   },
   {
-    what: 'A new Node with a zone or region by which the vSphere CSI driver has registered, and that differs from vCenter',
+    what: 'A new Node with another zone or region, by which the vSphere CSI driver has registered',
     cpi: "overwrites it; the kubelet refuses the driver's next registration",
-    rollcall: 'leaves that label: `LabelsKeptForCSI`',
-    because: 'Without the driver, the Node has no volumes.',
+    rollcall: 'leaves it: `LabelsKeptForCSI`',
+    because: 'Without the driver there are no volumes.',
     explains({ part, rollcall }, { case: { node = {} } }) {
       const label = labelOf(part)
       const keys = node.topologyKeys ?? []

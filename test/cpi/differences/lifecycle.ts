@@ -9,27 +9,27 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'A Node whose VM is off or suspended',
     cpi: 'initializes it',
     rollcall: 'waits until it runs; an initialized one keeps its addresses',
-    because: 'A kubelet does not register from a machine that is off.',
+    because: 'No kubelet registers from there.',
     explains: ({ part, cpi }, { case: one }) =>
       one.vm?.powerState !== undefined &&
       ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),
   },
   {
     what: 'The shutdown taint',
-    cpi: 'is added once the Node is not Ready, and removed while it is Ready',
+    cpi: 'added once the Node is not Ready, removed while it is',
     rollcall:
-      'follows the VM within a second; if the VM [was off before](lifecycle.md#the-vm-is-off), also waits for that',
-    because: 'While a Node is Ready, Pods are sent to a machine that is off.',
+      'follows the VM within a second; if it [was off before](lifecycle.md#the-vm-is-off), also waits for that',
+    because: 'Pods are sent to a Ready Node.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {}, node = {} } }) =>
       part === 'taints' &&
       (vm.powerState !== undefined || (node.shutdownTaint === true && node.ready !== undefined)) &&
       isDeepStrictEqual(others(cpi), others(rollcall)),
   },
   {
-    what: 'A Node that is not Ready, and whose VM is outside `datacenters`',
+    what: 'A not-ready Node whose VM is outside `datacenters`',
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
-    because: 'A setting must not delete the Nodes of machines that run.',
+    because: 'A setting must not delete Nodes of running machines.',
     // The CPI looks every five seconds, and nothing tells when it has looked.
     byChance: true,
     explains({ part, cpi }, { scenario, case: one }) {
@@ -41,7 +41,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     },
   },
   {
-    what: "A Node that is not Ready, with another provider's provider ID, or with one without a valid UUID",
+    what: "A not-ready Node with another provider's ID, or one without a valid UUID",
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
     because: 'See kubernetes/cloud-provider-vsphere#538.',
@@ -52,7 +52,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       (node.providerID === 'malformed' || node.providerID === 'foreign'),
   },
   {
-    what: 'The shutdown taint on an initialized Node whose provider ID is missing or names no machine, and which is Ready',
+    what: 'That taint on an initialized, Ready Node whose provider ID is missing or names no machine',
     cpi: 'removes it',
     rollcall: 'leaves the Node alone',
     explains: ({ part }, { case: { node = {} } }) =>
@@ -61,11 +61,11 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       ![undefined, 'empty', 'malformed', 'foreign', 'bare'].every((each) => each !== node.providerID),
   },
   {
-    what: 'The machine of an initialized Node was gone before the provider first saw it, and the Node is not Ready',
+    what: 'A not-ready, initialized Node whose machine was gone before the provider started',
     cpi: 'deletes the Node',
     rollcall:
-      'keeps the Node, and says `NotBound`, unless [`lifecycle.unbound`](lifecycle.md#which-machines-must-be-gone) is `delete`',
-    because: 'A search by UUID finds no VM whose datastore is away, either.',
+      'keeps it (`NotBound`), unless [`lifecycle.unbound`](lifecycle.md#which-machines-must-be-gone) is `delete`',
+    because: 'A search by UUID also misses VMs whose datastore is away.',
     explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
       part === 'exists' && cpi === false && vm.gone === true && node.ready !== undefined,
   },

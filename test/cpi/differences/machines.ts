@@ -6,10 +6,10 @@ import { givesUp, type NodeRow, pairOf } from './row.ts'
 
 export const IN_MACHINES: readonly NodeRow[] = [
   {
-    what: "A guest whose host name is not the Node's name, or that has none",
+    what: "A guest without the Node's name as host name",
     cpi: 'is stuck, unless the Node has a provider ID and the guest a name',
     rollcall: 'initializes it; only the UUID counts',
-    because: 'A host name may come late, or be chosen by somebody else.',
+    because: "A host name may come late, or be somebody else's choice.",
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
       if (vm.hostName === '') return givesUp(part, one)
@@ -20,15 +20,15 @@ export const IN_MACHINES: readonly NodeRow[] = [
   {
     what: "A Node whose UUID no VM has, while some guest has the Node's name or address",
     cpi: 'takes that VM',
-    rollcall: 'leaves it uninitialized, and says which UUID was looked for',
-    because: 'By names one node could pass for another.',
+    rollcall: 'leaves it uninitialized, and names the UUID',
+    because: 'Names can be taken.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' &&
       cpi === true &&
       ['unknown', 'malformed', 'empty'].includes(one.node?.systemUUID ?? ''),
   },
   {
-    what: 'Two guests with the host name of a Node without a provider ID',
+    what: 'Two guests with the host name of a Node without provider ID',
     byChance: true,
     cpi: 'takes either',
     rollcall: "takes the one with the Node's UUID",
@@ -40,18 +40,18 @@ export const IN_MACHINES: readonly NodeRow[] = [
           0),
   },
   {
-    what: 'Two VMs with one BIOS UUID, of which one is off',
+    what: 'Two VMs with one BIOS UUID, one of them off',
     byChance: true,
     cpi: 'takes either',
-    rollcall: 'takes the one that runs',
+    rollcall: 'takes the running one',
     explains: (difference, { scenario, case: one }) =>
       pairOf(scenario.cases, one).filter(isOff).length === 1 &&
       mistakes(difference, scenario, runningOf(scenario, one)),
   },
   {
-    what: 'Two VMs with one BIOS UUID, both of which run',
+    what: 'Two VMs with one BIOS UUID that both run',
     cpi: 'takes either',
-    rollcall: 'leaves a new Node uninitialized, and names both; an initialized one keeps what it has',
+    rollcall: 'leaves a new Node uninitialized, and names both; an initialized one stays',
     because: 'One is a copy.',
     explains({ part }, { scenario: { cases }, case: one }) {
       const pair = pairOf(cases, one)
@@ -59,9 +59,9 @@ export const IN_MACHINES: readonly NodeRow[] = [
     },
   },
   {
-    what: "A Node with the UUID or the provider ID of a VM that is another Node's",
+    what: "A Node with the UUID or provider ID of another Node's VM",
     cpi: 'initializes both',
-    rollcall: 'keeps the one that was verified before; if neither was, neither is initialized',
+    rollcall: 'keeps the one verified before; otherwise initializes neither',
     because: "One would get the other's traffic.",
     explains({ part, cpi }, { scenario: { cases }, case: one }) {
       const claims = pointsToPrevious(one)
@@ -72,16 +72,16 @@ export const IN_MACHINES: readonly NodeRow[] = [
   },
   {
     what: 'A provider ID in the byte order of the in-tree provider',
-    cpi: 'is stuck; if one is not Ready, the CPI keeps crashing',
-    rollcall: 'recognizes the VM, and leaves the provider ID as it is',
+    cpi: 'is stuck; if one is not Ready, keeps crashing',
+    rollcall: 'recognizes the VM, and leaves the ID',
     because: 'See kubernetes-sigs/vsphere-csi-driver#592.',
     explains: ({ part }, { case: one }) =>
       one.node?.providerID === 'swapped' && (part === 'initialized' || part === 'addresses'),
   },
   {
-    what: 'A provider ID that is a UUID alone, without `vsphere://`',
+    what: 'A provider ID without `vsphere://`',
     cpi: 'reads it',
-    rollcall: 'says `ProviderIDMalformed`, and changes nothing',
+    rollcall: 'changes nothing: `ProviderIDMalformed`',
     explains: ({ part }, { case: one }) =>
       (part === 'initialized' || part === 'addresses' || part.startsWith('label ')) &&
       one.node?.providerID === 'bare',
@@ -95,10 +95,10 @@ export const IN_MACHINES: readonly NodeRow[] = [
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
   {
-    what: 'A datacenter that vCenter does not have, and a firmware that reports the UUID as vCenter has it',
+    what: 'A datacenter that vCenter lacks, and firmware that reports the UUID as vCenter has it',
     cpi: 'is stuck if the Node has a provider ID',
     rollcall: 'initializes it',
-    because: 'A wrong name should not affect other datacenters.',
+    because: 'A wrong name must not affect others.',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
