@@ -22,7 +22,7 @@ import {
 
 const NO_SERVICES = 'Services of type LoadBalancer are not supported'
 const NO_ROUTES = 'routes are not supported'
-const BY_PUSH = "changes come by watch and by vCenter's push; nothing is polled at this interval"
+const BY_PUSH = "changes come by watch and vCenter's push, without polling"
 
 /** Flags for the cloud, the cluster, leader election, and the handling of Nodes. */
 const WORK_FLAGS = {
@@ -41,7 +41,7 @@ const WORK_FLAGS = {
   'concurrent-node-syncs': accepted(
     int32,
     '1',
-    'sixteen Nodes are reconciled in parallel, and vCenter is not asked for each',
+    'sixteen Nodes are reconciled in parallel, without a call to vCenter for each',
   ),
   'concurrent-node-status-updates': accepted(int32, '0', 'addresses are written with the rest of each Node'),
   'node-monitor-period': accepted(duration, '5s', BY_PUSH),
@@ -50,7 +50,7 @@ const WORK_FLAGS = {
   'min-resync-period': accepted(
     duration,
     '12h0m0s',
-    'lists are kept current by watches, and read again when a watch breaks',
+    'watches keep lists current, which are read again when one breaks',
   ),
   'controller-start-interval': accepted(duration, '0s', 'all parts start together'),
   'concurrent-service-syncs': accepted(int32, '1', NO_SERVICES),
@@ -63,7 +63,7 @@ const WORK_FLAGS = {
   'use-service-account-credentials': acceptedWithWarning(
     bool,
     'false',
-    'one account does all the work, with the rights that the manifests grant',
+    'one account does all the work, with the rights in the manifests',
   ),
   'feature-gates': accepted(
     opaque('mapStringBool'),
@@ -73,12 +73,12 @@ const WORK_FLAGS = {
   'enable-leader-migration': refused(
     bool,
     'false',
-    'migration from kube-controller-manager is not supported: let the CPI finish it, then start without this flag',
+    'migration from kube-controller-manager is not supported: let the CPI finish it, then remove this flag',
   ),
   'leader-migration-config': refused(
     text,
     '',
-    'migration from kube-controller-manager is not supported: let the CPI finish it, then start without this flag',
+    'migration from kube-controller-manager is not supported: let the CPI finish it, then remove this flag',
   ),
   'leader-elect': supported(
     bool,
@@ -106,13 +106,9 @@ const WORK_FLAGS = {
   'kube-api-qps': supported(
     float,
     '20',
-    'Requests a second, except those for the Lease. Without this flag and `--kube-api-burst`, or with 0 or less, there is no limit; values below 0.01 count as 0.01.',
+    'Requests a second, except those for the Lease. No limit without this flag and `--kube-api-burst`, or with 0 or less; below 0.01 counts as 0.01.',
   ),
-  'kube-api-burst': supported(
-    int32,
-    '30',
-    'How many requests may be sent at once before `--kube-api-qps` limits them.',
-  ),
+  'kube-api-burst': supported(int32, '30', 'Requests at once before `--kube-api-qps` limits them.'),
   'kube-api-content-type': accepted(text, 'application/vnd.kubernetes.protobuf', 'requests are in JSON'),
   'is-legacy-paravirtual': refused(
     bool,
@@ -143,7 +139,7 @@ const ADDRESS: FlagRow<string> = {
   ...supported(
     text,
     ':10270',
-    "Rollcall's own: `ADDRESS:PORT` of the plain port for /metrics, /healthz and /readyz, by default on `--bind-address`; `off` turns it off, see [below](#--secure-port).",
+    "Rollcall's own: `ADDRESS:PORT` for plain /metrics, /healthz and /readyz, by default on `--bind-address`; or `off`, see [below](#--secure-port).",
   ),
   own: true,
 }
@@ -154,7 +150,7 @@ const SERVING_FLAGS = {
   'bind-address': supported(
     ip,
     '0.0.0.0',
-    'As in the CPI: `0.0.0.0` and `::` mean every address of either family.',
+    'As in the CPI: `0.0.0.0` and `::` are every address of either family.',
   ),
   'secure-port': supported(
     int,
@@ -164,7 +160,7 @@ const SERVING_FLAGS = {
   'cert-dir': supported(
     text,
     '',
-    'As in the CPI: `cloud-controller-manager.crt` and `.key` are read from there, or written there.',
+    'As in the CPI: `cloud-controller-manager.crt` and `.key` are read or written there.',
   ),
   'tls-cert-file': supported(
     text,
@@ -175,9 +171,9 @@ const SERVING_FLAGS = {
   'tls-cipher-suites': supported(
     list,
     '[]',
-    'As in the CPI, except RC4 and 3DES, which are refused. Those of TLS 1.3 are always on.',
+    'As in the CPI, without RC4 and 3DES. Those of TLS 1.3 are always on.',
   ),
-  'tls-min-version': supported(text, '', '`VersionTLS12`, which is the default, or `VersionTLS13`.'),
+  'tls-min-version': supported(text, '', '`VersionTLS12`, the default, or `VersionTLS13`.'),
   'tls-curve-preferences': supported(numbers, '[]', 'As in the CPI: 23, 24, 25, 29 and 4588.'),
   'tls-sni-cert-key': refused(
     opaque('namedCertKey'),
@@ -192,12 +188,12 @@ const SERVING_FLAGS = {
     'a port is never shared: give each instance its own',
   ),
   'permit-address-sharing': accepted(bool, 'false', 'it is always on'),
-  profiling: supported(bool, 'true', 'Profiling is never served: it is always `false`.'),
+  profiling: supported(bool, 'true', 'Always `false`.'),
   'contention-profiling': accepted(bool, 'false', 'profiling is never served'),
   'authentication-kubeconfig': supported(
     text,
     '',
-    "The account that checks tokens and reads the cluster's client CA. By default the controller's, which then needs the ClusterRole `system:auth-delegator` and the Role `extension-apiserver-authentication-reader`.",
+    "The account that checks tokens and reads the cluster's client CA; by default the controller's, with the ClusterRole `system:auth-delegator` and the Role `extension-apiserver-authentication-reader`.",
   ),
   'authentication-skip-lookup': supported(
     bool,
@@ -221,7 +217,7 @@ const SERVING_FLAGS = {
   'client-ca-file': supported(
     text,
     '',
-    "As in the CPI: client certificates of these CAs are accepted, instead of the cluster's; read again within a minute. An intermediate CA needs its root in the file, and then all CAs below that root are accepted.",
+    "As in the CPI: client certificates of these CAs are accepted, not of the cluster's; read again within a minute. An intermediate CA needs its root in the file, and then all CAs below that root are accepted.",
   ),
   'requestheader-allowed-names': acceptedWithWarning(list, '[]', NO_PROXY),
   'requestheader-client-ca-file': acceptedWithWarning(text, '', NO_PROXY),
