@@ -66,6 +66,15 @@ t.test('what vCenter sends has a budget with 1,000 Nodes, as sent, and the infla
   t.end()
 })
 
+t.test('ten times as many Nodes may take ten times as much of vCenter', (t) => {
+  t.ok(trafficOf(run(10_000, 53 * MB, { seconds: 300, wire: 10 * MB })).every(isKept))
+  const missed = trafficOf(run(10_000, 54 * MB, { seconds: 300, wire: 11 * MB })).filter(
+    (each) => !isKept(each),
+  )
+  t.equal(missed.length, 2)
+  t.end()
+})
+
 t.test('there is none for an hour on which nobody looked, nor for other numbers of Nodes', (t) => {
   t.equal(trafficOf(run(1_000, MB)).length, 1)
   for (const nodes of [1, 100, 5_000])
