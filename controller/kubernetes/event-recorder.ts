@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
@@ -40,7 +41,8 @@ export function createEventRecorder(
   const writer = createEventWriter(options)
   /** In order of their last occurrence. */
   const series = new Map<string, EventSeries>()
-  const queue = new Set<EventSeries>()
+  /** What is to be written; whoever tells of it again brings the facts, so that they are not kept any longer. */
+  const queue = new Map<EventSeries, EventDetails>()
   const buckets = createTokenBuckets(PER_OBJECT)
   const backoff = createBackoff({ ...BACKOFF, random })
   const complaints = new Set<string>()
@@ -80,12 +82,12 @@ export function createEventRecorder(
   }
 
   /** Writes one series and moves it to the end; resolves with the milliseconds to wait before the next attempt. */
-  async function write(item: EventSeries, signal: AbortSignal): Promise<number> {
+  async function write(item: EventSeries, facts: EventDetails, signal: AbortSignal): Promise<number> {
     const count = item.pending
     queue.delete(item)
-    queue.add(item)
+    queue.set(item, facts)
     try {
-      await writer.write(item, count, signal)
+      await writer.write(item, facts, count, signal)
     } catch (error) {
       if (signal.aborted) return 0
       const said = messageOf(error)
@@ -104,14 +106,14 @@ export function createEventRecorder(
 
   return {
     event({ regarding, type, reason, message, component }) {
-      const object = JSON.stringify([regarding.kind, regarding.name, regarding.uid])
+      const object = keyOf(regarding.kind, regarding.name, regarding.uid)
       if (buckets.take(object, clock.monotonic()) > 0) {
         dropped++
         return
       }
       const said = { regarding, type, reason, message: printable(message, MAX_MESSAGE) }
       const facts = component === undefined ? said : { ...said, component }
-      const key = JSON.stringify([object, type, reason, facts.message])
+      const key = keyOf(object, type, reason, facts.message)
       const now = clock.now()
       forgetOld(now)
       let item = series.get(key)
@@ -122,12 +124,12 @@ export function createEventRecorder(
           complain('queue', `${MAX_SERIES} events wait to be written`)
           return
         }
-        item = { facts, object: undefined, count: 0, pending: 0, first: now, last: now }
+        item = { object: undefined, count: 0, pending: 0, first: now, last: now }
       }
       series.set(key, item)
       item.last = now
       item.pending++
-      queue.add(item)
+      queue.set(item, facts)
       wake()
     },
     async run(signal) {
@@ -135,7 +137,7 @@ export function createEventRecorder(
       while (!signal.aborted) {
         const [next] = queue
         if (next) {
-          const wait = await write(next, signal)
+          const wait = await write(...next, signal)
           if (wait > 0) await clock.sleep(wait, signal)
           continue
         }
@@ -155,6 +157,11 @@ export function createEventRecorder(
     },
     counts: () => ({ written, dropped }),
   }
+}
+
+/** What these texts are known by: a digest, for messages are long, and thousands are remembered. */
+function keyOf(...texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('base64')
 }
 
 /** Whether the same request may succeed later: no answer, an overloaded server, a token being renewed. */
@@ -183,7 +190,6 @@ export interface EventDetails {
 
 /** An event and how often it happened. */
 interface EventSeries {
-  readonly facts: EventDetails
   /** Name of the Event object, once chosen. */
   object: string | undefined
   /** Occurrences that the Event object counts. */
@@ -215,8 +221,13 @@ function createEventWriter(options: {
   readonly random: () => number
 }) {
   const { client, component: own, instance, random } = options
-  async function create(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
-    const { regarding, type, reason, message, component = own } = item.facts
+  async function create(
+    item: EventSeries,
+    facts: EventDetails,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { regarding, type, reason, message, component = own } = facts
     // Chosen before the first attempt: if its answer is lost, the next attempt finds the object.
     item.object ??= uniqueName(regarding.name, item.last, random)
     const body = {
@@ -263,7 +274,7 @@ function createEventWriter(options: {
 
   return {
     /** Adds `count` occurrences to the Event object. Throws as `KubeClient.request`; may be retried. */
-    async write(item: EventSeries, count: number, signal: AbortSignal): Promise<void> {
+    async write(item: EventSeries, facts: EventDetails, count: number, signal: AbortSignal): Promise<void> {
       if (item.count > 0) {
         if (await raise(item, count, signal)) return
         // Events live for an hour. This one is gone, so a new one counts what happened since.
@@ -271,7 +282,7 @@ function createEventWriter(options: {
         item.count = 0
         item.first = item.last
       }
-      await create(item, count, signal)
+      await create(item, facts, count, signal)
     },
   }
 }
