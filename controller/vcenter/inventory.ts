@@ -135,7 +135,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       onCertificate,
       onSlowLogin,
     })
-    const tagReader = categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
+    const openTagReader = () =>
+      categories.size > 0 ? createTagReader({ rest, categories, timings, clock }) : undefined
+    let tagReader = openTagReader()
     const pollWait = createPollWait(timings)
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: Parameters<ListAndWatchOptions['onOpen']>[0] = []
@@ -158,7 +160,15 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       // The session outlived the last connection: objects created in it would pile up.
       if (openedIn === content) for (const each of opened) await each.destroy(signal)
       openedIn = undefined
+      const isAnother = instanceUUID !== '' && instanceUUID !== content.instanceUUID
       instanceUUID = content.instanceUUID
+      if (isAnother) {
+        logger.warn({ instanceUUID }, 'another vCenter answers: all that was read before is forgotten')
+        store.forgetAll()
+        locations.forgetAll()
+        tagReader = openTagReader()
+        datacenters = undefined
+      }
       store.wantAll(heardAt)
       // All is read now; the watch reports what vanishes meanwhile.
       onHeard()

@@ -111,3 +111,35 @@ t.test('what could not be read is told of the next object above, once', async (t
     ],
   )
 })
+
+t.test('when another vCenter answers, what stands above a VM and its tags are read anew', async (t) => {
+  const locations = createVMLocations({ tagging: true })
+  const put = (name: string) =>
+    locations.tree.put({
+      reference: FOLDER,
+      properties: new Map([['name', element(name)]]),
+      missing: new Map(),
+      excess: undefined,
+    })
+  const tag = (name: string) =>
+    locations.putTags(
+      new Map(
+        [vmReference('vm-1'), FOLDER].map((each) => [
+          keyOf(each),
+          { tags: [{ category: 'zone', name }], problems: [] },
+        ]),
+      ),
+    )
+  put('workers')
+  tag('a')
+  locations.putLacking(new Map([['region', 'category']]))
+  t.match(locations.place(MACHINE).ancestry, { folder: [{}, { name: 'workers', tags: [{ name: 'a' }] }] })
+  locations.forgetAll()
+  t.equal(locations.place(MACHINE).ancestry, undefined)
+  t.notOk(locations.hasTags(FOLDER))
+  t.equal(locations.lacking().size, 0)
+  put('others')
+  t.equal(locations.place(MACHINE).ancestry, undefined, 'its tags are not those of the one before')
+  tag('b')
+  t.match(locations.place(MACHINE).ancestry, { folder: [{}, { name: 'others', tags: [{ name: 'b' }] }] })
+})

@@ -104,6 +104,8 @@ export interface VMLocations {
   readonly tree: AncestorTree
   /** Replaces the tree by one that was just read. */
   replaceTree(tree: AncestorTree): void
+  /** Another vCenter answers from now on: by the same references it has other objects. */
+  forgetAll(): void
   /** Sets the tags of these objects. */
   putTags(tags: ReadonlyMap<string, ObjectTags>): void
   /** Sets which categories have no tag. */
@@ -149,6 +151,12 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
     },
     replaceTree(fresh) {
       tree = fresh
+      paths = new Map()
+    },
+    forgetAll() {
+      tree = createAncestorTree()
+      tags = new Map()
+      lacking = new Map()
       paths = new Map()
     },
     putTags(more) {

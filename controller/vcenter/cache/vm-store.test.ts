@@ -274,3 +274,41 @@ t.test('of those that failed, the one that was tried last comes last the next ti
   t.same(store.wanted(), ['u2', 'u1'])
   t.end()
 })
+
+t.test('when another vCenter answers, nothing of the one before is shown as its own', async (t) => {
+  const changes: string[][] = []
+  let instanceUUID = 'i'
+  const store = new VMStore({
+    vCenter: () => ({ name: 'lab', instanceUUID }),
+    place: () => ({ host: 'h', cluster: 'c', datacenter: 'd', ancestry: undefined }),
+    onChange: (uuids) => changes.push([...uuids].sort()),
+    monotonic: () => 0,
+  })
+  for (const uuid of ['u1', 'u2', 'u3']) store.follow(uuid)
+  store.answer(
+    new Map([
+      ['u1', { vms: [machine('vm-1', 'u1')] }],
+      ['u2', { vms: [] }],
+      ['u3', { vms: [machine('vm-3', 'u3')] }],
+    ]),
+  )
+  changes.length = 0
+  instanceUUID = 'j'
+  store.forgetAll()
+  store.refresh()
+  t.same(
+    ['u1', 'u2', 'u3'].map((uuid) => store.lookup(uuid)),
+    [{ state: 'pending' }, { state: 'pending' }, { state: 'pending' }],
+  )
+  t.same(changes, [['u1', 'u2', 'u3']])
+  t.same(store.wanted(), ['u1', 'u2', 'u3'])
+  t.same(store.vms(), new Set())
+  store.answer(
+    new Map([
+      ['u1', { vms: [] }],
+      ['u3', { vms: [machine('vm-3', 'u3')] }],
+    ]),
+  )
+  t.same(store.lookup('u1'), { state: 'answered', vms: [] }, 'not as one that it has lost')
+  t.match(store.lookup('u3'), { vms: [{ moref: 'vm-3', vCenter: { instanceUUID: 'j' } }] })
+})

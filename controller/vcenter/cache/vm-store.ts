@@ -65,6 +65,17 @@ export class VMStore {
     return vms.length > 0
   }
 
+  /** Another vCenter answers from now on: what was shown before says nothing of what it has. All UUIDs are searched for. */
+  forgetAll(): void {
+    const uuids = this.followed()
+    this.#rows.clear()
+    for (const uuid of uuids) {
+      this.#entries.set(uuid, new UUIDEntry())
+      this.#want(uuid)
+    }
+    this.#notify(uuids)
+  }
+
   /** Marks a followed UUID to be searched for. Its answer stays until then, unless `doubted`. */
   want(uuid: string, doubted = false): void {
     const entry = this.#entries.get(uuid)

@@ -92,6 +92,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'each Node is the VM that shows its claim, or has its instance UUID where its agent writes none': [
       'identity: where no claim decides, others are asked for, though no vCenter has had the VM',
     ],
+    'another vCenter answers: what the one before has shown says nothing of it': [
+      'inventory: what another vCenter has shown is not taken for what this one has',
+    ],
   },
   kubelets: {
     'a running Node has another zone by its beta name alone': [

@@ -98,4 +98,9 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'inventory: what another vCenter has shown is not taken for what this one has',
+    about: ['other-vcenter-answers'],
+    edits: [edit('controller/vcenter/inventory.ts', 'if (isAnother) {', 'if (isAnother === undefined) {')],
+  },
 ]

@@ -3,6 +3,7 @@ import { installAnew } from '../faults/moves.ts'
 import type { Machine } from '../model/machine.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
+import { ALL_LABEL_RULES } from '../settings.ts'
 import { NO_BRAKE } from './common.ts'
 
 const lifecycle = NO_BRAKE
@@ -63,5 +64,31 @@ scenario(
     const [, named] = /kubectl annotate node old rollcall.dev\/vm=(\S+)$/.exec(message) ?? []
     scene.world.nameVM('old', named)
     await scene.until('it is bound there', isBound(scene, old))
+  },
+)
+
+scenario(
+  'another vCenter answers: what the one before has shown says nothing of it',
+  { nodes: ['worker', 'canary'], lifecycle, labelRules: ALL_LABEL_RULES },
+  async (scene, t) => {
+    const { vCenter, world } = scene
+    const before = scene.status('worker')?.vm
+    const bound = () => scene.status('worker')?.vm
+    t.equal(before?.vCenterInstanceUUID, vCenter.instanceUUID)
+    vCenter.impostor = world.anotherVCenter(vCenter.name, world.random)
+    vCenter.breakWaits()
+    await scene.until(
+      'it is said, or the Node is taken for a VM there',
+      () =>
+        scene.condition('worker', 'VMFound')?.status === 'False' ||
+        bound()?.vCenterInstanceUUID !== before?.vCenterInstanceUUID,
+    )
+    await scene.pass(60_000)
+    t.same(bound(), before)
+    t.equal(scene.status('worker')?.namedVM, undefined, 'nor is it shown there')
+    vCenter.breakWaits()
+    vCenter.impostor = undefined
+    await scene.said('worker', { status: 'True' }, 'VMFound')
+    t.same(bound(), before)
   },
 )
