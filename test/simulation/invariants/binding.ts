@@ -1,22 +1,11 @@
 /** Which VM a Node is: never one that its machine does not run by, whoever makes his own look like it. */
-import type { BoundVM } from '../../../agent/shared/node-report.ts'
-import { ANNOTATION_VM } from '../../../controller/types/node.ts'
-import { type Machine, runs, type VM } from '../model/machine.ts'
+
+import type { Machine, VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredReport, type StoredStatus } from '../model/objects.ts'
 import { FORGED_MAC } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
-
-/** How long after a machine has left a VM a controller may still act on what it showed, milliseconds. */
-const LATELY = 90_000
-
-type Bound = Pick<BoundVM, 'vCenter' | 'vCenterInstanceUUID' | 'moref'>
-
-/** The entry, listed or not, that a status names. A reference is unique in one vCenter alone. */
-export function entryOf({ vCenters, clones }: World, { vCenter, moref }: Bound): VM | undefined {
-  const its = [...vCenters, ...clones].find(({ name }) => name === vCenter)
-  // What a copy shows of an entry of the original says nothing of that.
-  return its?.cloneOf?.known.get(moref) ?? its?.known.get(moref)
-}
+import { isAccepted, LATELY } from './accepted-copies.ts'
+import { type Bound, entryOf, isListed } from './entries.ts'
 
 /** Judged when a status names another VM than before. */
 export function judgeNewBinding(world: World, by: string, before: StoredReport, after: StoredReport): void {
@@ -28,9 +17,10 @@ export function judgeNewBinding(world: World, by: string, before: StoredReport, 
   if (entry === undefined) return
   const bound = judge.bindings.get(nodeUID) ?? new Set()
   judge.bindings.set(nodeUID, bound)
-  if (same?.vm !== undefined && entryOf(world, same.vm) === entry) return
+  const isAsBefore = same?.vm?.vCenterInstanceUUID === vm.vCenterInstanceUUID
+  if (isAsBefore && same?.vm !== undefined && entryOf(world, same.vm) === entry) return
   const machines = machinesOf(world, nodeUID)
-  const wrong = machines.length === 0 ? undefined : whyWrong(world, entry, machines)
+  const wrong = machines.length === 0 ? undefined : whyWrong(world, vm, entry, machines)
   if (wrong === undefined) {
     bound.add(entry)
     judge.taken.delete(nodeUID)
@@ -83,120 +73,21 @@ function reasonOf(status: StoredStatus | undefined): string {
   return status?.conditions.find(({ type }) => type === 'VMFound')?.reason ?? 'never looked at'
 }
 
-function whyWrong({ timeline }: World, entry: VM, machines: readonly Machine[]): string | undefined {
+function whyWrong(
+  { timeline }: World,
+  { vCenterInstanceUUID }: Bound,
+  entry: VM,
+  machines: readonly Machine[],
+): string | undefined {
+  // Another one may answer in its place, which has none of its VMs.
+  if (vCenterInstanceUUID !== entry.vCenterInstanceUUID)
+    return `the vCenter with the instance UUID ${vCenterInstanceUUID} has never listed it`
   if (entry.machine === undefined)
     return entry.tenant === undefined ? 'nobody runs by it' : "it is a tenant's"
   if (!machines.includes(entry.machine)) return `it is the machine of ${entry.machine.nodeName}`
   if (entry.leftAt !== undefined && timeline.now - entry.leftAt > LATELY)
     return `its machine has left it at ${entry.leftAt} ms`
   return undefined
-}
-
-/** Whether a label is that of a copy for which the Node is taken in a moment. */
-export function isOfAcceptedCopy(
-  world: World,
-  by: string,
-  node: StoredNode,
-  isIts: (vm: VM) => boolean,
-): boolean {
-  const { name, uid } = node.metadata
-  const report = world.api.reports.get(name)
-  const status = report?.status.nodeUID === uid ? report.status : undefined
-  const machines = machinesOf(world, uid)
-  return (
-    world.judge.taken.has(uid) ||
-    world.vCenters.some(({ vms }) =>
-      [...vms.values()].some((vm) => isIts(vm) && isAccepted(world, by, vm, machines, status)),
-    )
-  )
-}
-
-/**
- * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM does not run and
- * shows no claim, of whose VM the leader was not told that it runs, or whose vCenter is away. Where no claim tells machines
- * apart, since the agent cannot make one or the Node is new, a VM that is shown is taken for one that is not.
- */
-function isAccepted(
-  world: World,
-  by: string,
-  copy: VM,
-  machines: readonly Machine[],
-  before: StoredStatus | undefined,
-): boolean {
-  const { tenant, claim } = copy
-  if (tenant === undefined) return false
-  const hidden = machines.every((machine) => !isShown(world, by, machine))
-  if (!tenant.reads && machines.some((machine) => isWaitedFor(world, machine))) return false
-  if (before?.vm === undefined) return hidden
-  if (wasFound(world, by, machines)) return false
-  const claims = world.api.reports.get(machines[0]?.nodeName ?? '')?.spec.claim.digest !== undefined
-  if (!claims) return hidden && isMissing(world, copy, before.vm)
-  if (!tenant.reads) return false
-  const entry = entryOf(world, before.vm)
-  if (entry !== undefined && claim !== undefined && world.judge.knowsClaim(by, entry, claim)) return false
-  return hidden || isAway(world, before.vm) || hasStopped(world, before.vm)
-}
-
-/** Seconds are lost in what a leader reckons, milliseconds. */
-const RECKONED = 10_000
-
-/**
- * Whether the VM of a Node was shown by no vCenter for as long as a proof takes, or not at all while another has its place: the
- * same instance UUID in the same vCenter, or a person's word for it.
- */
-function isMissing({ vCenters, judge, timeline, settings, api }: World, copy: VM, bound: Bound): boolean {
-  const its = vCenters.find(({ instanceUUID }) => instanceUUID === bound.vCenterInstanceUUID)
-  const entry = its?.known.get(bound.moref)
-  if (its === undefined || its.impostor !== undefined || entry === undefined) return true
-  const named = [...api.nodes.values()].some(
-    ({ metadata }) => metadata.annotations[ANNOTATION_VM] === copy.instanceUUID,
-  )
-  if (named || (copy.vCenter === its && copy.instanceUUID === entry.instanceUUID)) return true
-  return timeline.now - (judge.shownAt(entry) ?? 0) >= settings.lifecycle.absentFor - RECKONED
-}
-
-/** Longer than it takes to notice that a vCenter does not answer, milliseconds. */
-const UNANSWERED = 150_000
-
-/** Whether the vCenter that lists a machine has not answered for long: who shows no claim waits for each. */
-function isWaitedFor({ judge, timeline }: World, { vm }: Machine): boolean {
-  const since = vm && judge.awaySince(vm.vCenter)
-  return since !== undefined && timeline.now - since > UNANSWERED
-}
-
-/** Whether the last probe that was answered has found a VM by which a machine runs. */
-function wasFound(world: World, by: string, machines: readonly Machine[]): boolean {
-  return machines.some(({ nodeName, vm }) => {
-    const [last] = world.judge.work(by, nodeName).heard ?? []
-    if (vm === undefined || !runs(vm) || !isConfigured(world, vm)) return false
-    return vm.vCenter.vms.has(vm.moref) && last?.found.includes(vm.moref) === true
-  })
-}
-
-/** One outside of the configured datacenters is no rival. */
-function isConfigured({ settings }: World, vm: VM): boolean {
-  return settings.datacenters[vm.vCenter.name]?.includes(vm.folder.datacenter) !== false
-}
-
-/** Whether the leader knows that the VM runs by which a machine does, in a configured datacenter. */
-function isShown(world: World, by: string, { vm, biosUUID }: Machine): boolean {
-  return (
-    vm !== undefined && vm.biosUUID === biosUUID && isConfigured(world, vm) && world.judge.knowsToRun(by, vm)
-  )
-}
-
-/** Whether a vCenter is no longer there, does not answer, or did not a moment ago. */
-function isAway({ vCenters, judge, timeline }: World, { vCenterInstanceUUID }: Bound): boolean {
-  const its = vCenters.find(({ instanceUUID }) => instanceUUID === vCenterInstanceUUID)
-  if (its === undefined || its.reach !== 'works' || its.impostor !== undefined) return true
-  return timeline.now - (judge.awayAt(its) ?? Number.NEGATIVE_INFINITY) < LATELY
-}
-
-/** Whether vCenter shows that a VM does not run, or did so a moment ago. */
-function hasStopped(world: World, bound: Bound): boolean {
-  const entry = entryOf(world, bound)
-  if (entry === undefined || !runs(entry)) return true
-  return world.timeline.now - (world.judge.stoppedAt(entry) ?? Number.NEGATIVE_INFINITY) < LATELY
 }
 
 /**
@@ -279,11 +170,6 @@ export function judgeBound(
   if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
   if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
     says(`is ${status.identityLevel}`)
-}
-
-export function isListed(world: World, vm: Bound | undefined): boolean {
-  const entry = vm && entryOf(world, vm)
-  return entry !== undefined && entry.vCenter.vms.get(entry.moref) === entry
 }
 
 /** Whether an entry has the instance UUID of the VM that a Node is bound to, in its vCenter. */

@@ -5,9 +5,10 @@ import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../mod
 import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood, isSearchUntried } from './addresses.ts'
-import { isLeftBehind, isListed, judgeBound } from './binding.ts'
+import { isLeftBehind, judgeBound } from './binding.ts'
 import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
+import { isListed } from './entries.ts'
 import { judgeToldTopology } from './topology.ts'
 
 /**

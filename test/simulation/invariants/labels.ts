@@ -5,7 +5,7 @@ import { labelOf, sourceKey, sourceKeys, sourceValue } from '../model/label-sour
 import type { Machine, VM } from '../model/machine.ts'
 import type { StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
-import { isOfAcceptedCopy } from './binding.ts'
+import { isOfAcceptedCopy } from './accepted-copies.ts'
 import { isCalm } from './stopwatch.ts'
 
 /** Milliseconds in which it is noticed that there is no value any more: all is read every five minutes, and twice. */

@@ -9,7 +9,7 @@ import type { VM } from '../model/machine.ts'
 import type { StoredNode, StoredStatus } from '../model/objects.ts'
 import { regionOf, zoneOf } from '../model/rest.ts'
 import { machinesOf, type World } from '../world.ts'
-import { isOfAcceptedCopy } from './binding.ts'
+import { isOfAcceptedCopy } from './accepted-copies.ts'
 
 /** A zone or region that is written is one in which a VM of the Node stands, or has stood. */
 export function judgeTopology(world: World, by: string, before: StoredNode, after: StoredNode): void {

@@ -18,6 +18,8 @@ export interface Folder {
 export interface VM {
   readonly moref: string
   readonly vCenter: VCenterModel
+  /** What its vCenter said that it is when it listed this entry. */
+  readonly vCenterInstanceUUID: string
   name: string
   biosUUID: string
   instanceUUID: string

@@ -109,7 +109,10 @@ export interface VCenterModel {
 }
 
 type Given = 'tenant' | 'pool' | 'attributes'
-export type NewVM = Omit<VM, 'moref' | 'vCenter' | 'registeredAt' | 'leftAt' | Given> &
+export type NewVM = Omit<
+  VM,
+  'moref' | 'vCenter' | 'vCenterInstanceUUID' | 'registeredAt' | 'leftAt' | Given
+> &
   Partial<Pick<VM, Given>>
 
 export interface VCenterModelOptions {
@@ -191,6 +194,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
       ...given,
       moref,
       vCenter: self,
+      vCenterInstanceUUID: self.instanceUUID,
       registeredAt: timeline.now,
       leftAt: undefined,
       tenant: given.tenant,
