@@ -93,17 +93,30 @@ function isWaitedFor({ judge, timeline }: World, { vm }: Machine): boolean {
   return since !== undefined && timeline.now - since > UNANSWERED
 }
 
+/** How long after a decision its writes may arrive where the API server is quick, milliseconds. */
+const WRITTEN = 1_000
+/** Each way of its two writes may take so many times what the API server is slow by. */
+const WAYS = 4
+
 /**
- * Whether the last probe that was answered has found a VM by which a machine runs, and its vCenter has answered ever since: what was
- * found in one in whose place another answers says nothing any more.
+ * Whether all probes that were answered lately, and the last one before, have found a VM by which a machine runs: a write may
+ * have been decided on before the last of them was answered. What was found in a vCenter in whose place another answers, or has
+ * answered since, says nothing any more.
  */
 function wasFound(world: World, by: string, machines: readonly Machine[]): boolean {
+  const { judge, timeline, api } = world
+  const decided = timeline.now - WRITTEN - WAYS * api.slow
   return machines.some(({ nodeName, vm }) => {
-    const [last] = world.judge.work(by, nodeName).heard ?? []
-    if (last === undefined || vm === undefined || !runs(vm) || !isConfigured(world, vm)) return false
-    const { vCenter } = vm
-    const wasAway = vCenter.impostor !== undefined || (world.judge.awayAt(vCenter) ?? 0) > last.at
-    return !wasAway && vCenter.vms.has(vm.moref) && last.found.includes(vm.moref)
+    if (vm === undefined || !runs(vm) || !isConfigured(world, vm)) return false
+    const { vCenter, moref } = vm
+    if (vCenter.impostor !== undefined || !vCenter.vms.has(moref)) return false
+    const { heard = [] } = judge.work(by, nodeName)
+    const before = heard.findIndex(({ at }) => at <= decided)
+    const awayAt = judge.awayAt(vCenter) ?? 0
+    return (
+      before >= 0 &&
+      heard.slice(0, before + 1).every(({ at, found }) => at >= awayAt && found.includes(moref))
+    )
   })
 }
 
