@@ -197,7 +197,10 @@ t.test('on a real API server, with the credential of the controller', async (t) 
       kind: 'ValidatingAdmissionPolicyBinding',
       spec: { policyName: 'other.example.com', validationActions: ['Deny'] },
     } as Manifest)
-    await becomes('not-in-force', /^whether .* answered with 403 Forbidden, and not by the policy own-report/)
+    await becomes(
+      'not-in-force',
+      /^whether .* is unknown: the policy other\.example\.com denied a trial write/,
+    )
     t.ok(
       check.lines.some(({ cause }) => /other\.example\.com.*not today/.test(String(cause))),
       'the log says by whom',

@@ -98,7 +98,29 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       what: 'a policy of a like name',
       answers: [[403, status('Forbidden', denied.message.replace('own-report', 'not-own-report'))]],
       is: 'not-in-force',
-      message: /not by the policy/,
+      message:
+        /^whether .* is unknown: the policy not-own-report\.rollcall\.dev denied .* exempt dry runs of NodeReports/,
+    },
+    {
+      what: 'a webhook of somebody else',
+      answers: [[403, status('Forbidden', 'admission webhook "guard.example.com" denied the request: no')]],
+      is: 'not-in-force',
+      message:
+        /^whether .* is unknown: the admission webhook guard\.example\.com denied .* by kube-system\/rollcall-agent;/,
+    },
+    {
+      what: 'a webhook that denies by a code of its own',
+      answers: [
+        [500, status('', 'admission webhook "guard.example.com" denied the request without explanation')],
+      ],
+      is: 'not-in-force',
+      message: /guard\.example\.com denied/,
+    },
+    {
+      what: 'a webhook that denies in the words of the policy',
+      answers: [[403, status('Forbidden', `admission webhook "w" denied the request: ${denied.message}`)]],
+      is: 'not-in-force',
+      message: /the admission webhook w denied/,
     },
   ]
   for (const { what, answers, is, message, apart = [], changes = is === 'pending' ? 0 : 1 } of cases) {
@@ -206,4 +228,49 @@ t.test('a report that cannot be changed in time keeps no other from proving the 
   await clock.turn(500)
   t.equal(await changed(5), 'a b b b a', 'each has another try when no other is left')
   t.same(check.states, [{ state: 'in-force' }])
+})
+
+t.test('a report that another plugin guards keeps no other from proving the policy', async (t) => {
+  const clock = createHandClock()
+  const message = `ValidatingAdmissionPolicy 'own-report.rollcall.dev' with binding 'b' denied request: no`
+  const guard = 'admission webhook "guard.example.com" denied the request: protected'
+  let guarded = ['a', 'b']
+  await using stub = await startApiStub((request, response, { pathname }) => {
+    const isGuarded = request.method === 'PATCH' && guarded.some((name) => pathname.endsWith(`/${name}`))
+    answer(response, 403, { kind: 'Status', reason: 'Forbidden', message: isGuarded ? guard : message })
+  })
+  const all = ['a', 'b', 'c', 'd']
+  const sample = (without: ReadonlySet<string>) => all.find((name) => !without.has(name))
+  await using check = startPolicyCheck(stub.client, sample, clock)
+  const changed = async (count: number) => {
+    const names = () => stub.requests.flatMap((each) => /^PATCH .*\/(\w)\?/.exec(each)?.[1] ?? [])
+    await until(`it has changed ${count}`, () => names().length >= count && clock.sleepers > 0)
+    return names().join(' ')
+  }
+  t.equal(await changed(3), 'a b c', 'in one check')
+  t.same(check.states, [{ state: 'in-force' }])
+  await clock.turn(10_000)
+  t.equal(await changed(4), 'a b c c')
+  guarded = all
+  await clock.turn(10_000)
+  t.equal(await changed(7), 'a b c c c d a', 'and not all of them at once')
+  t.same(check.states, [{ state: 'in-force' }], 'it is believed after ten seconds')
+  for (const [at, wait] of [500, 1_000, 2_000, 4_000, 8_000].entries()) {
+    await clock.turn(wait)
+    await changed(10 + 3 * at)
+  }
+  t.match(check.states.at(-1), { state: 'not-in-force', message: /^whether .* guard\.example\.com denied/ })
+})
+
+t.test('one report that is guarded is tried once in each check', async (t) => {
+  const clock = createHandClock()
+  const message = `ValidatingAdmissionPolicy 'own-report.rollcall.dev' with binding 'b' denied request: no`
+  const other = `ValidatingAdmissionPolicy 'guard' with binding 'b' denied request: no`
+  await using stub = await startApiStub((request, response) => {
+    answer(response, 403, { kind: 'Status', message: request.method === 'PATCH' ? other : message })
+  })
+  await using check = startPolicyCheck(stub.client, (without) => (without.has('a') ? undefined : 'a'), clock)
+  await until('it has asked', () => stub.requests.length >= 2 && clock.sleepers > 0)
+  t.equal(stub.requests.length, 2)
+  t.match(check.state(), { state: 'not-in-force', message: /the policy guard denied/ })
 })

@@ -8,6 +8,7 @@ import {
   type NodeReportSpec,
   PLURAL,
 } from '../../agent/shared/node-report.ts'
+import { printable } from '../../agent/shared/printable.ts'
 import { messageOf } from '../../agent/shared/result.ts'
 import type { Basics } from '../lib/tasks.ts'
 import type { PolicyState } from '../types/cluster-state.ts'
@@ -18,6 +19,10 @@ import type { LeaseName } from './lease.ts'
 const POLICY = 'own-report.rollcall.dev'
 /** The API server's message for a rejection by a policy (`admission/plugin/policy/validating/dispatcher.go`). */
 const REJECTED_BY_POLICY = `ValidatingAdmissionPolicy '${POLICY}' with binding `
+/** The messages of a webhook that denies (`admission/plugin/webhook/errors/statuserror.go`), and of any policy. */
+const DENIED_BY_WEBHOOK = / was answered with [^:]*: admission webhook "([^"]{1,253})" denied the request/
+const DENIED_BY_POLICY =
+  /: ValidatingAdmissionPolicy '([^']{1,253})' (?:with binding '[^']*' )?denied request/
 /** The message of policies and webhooks while an API server is starting (`policy/generic/plugin.go`). */
 const NOT_READY = 'not yet ready to handle request'
 
@@ -25,6 +30,9 @@ const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 /** A name that no Node has; and if one had it, a dry run would do no harm. */
 const NOBODY = 'policy-proof.rollcall.dev'
 const UID = '00000000-0000-0000-0000-000000000000'
+
+/** How many reports are tried in one check where something else than the policy denies their change. */
+const SAMPLES = 3
 
 /** Between checks while the policy is in force. */
 const INTERVAL = { base: 20_000, max: 20_000 }
@@ -41,6 +49,8 @@ type PolicyAnswer =
   | (Omit<Extract<PolicyState, { readonly state: 'not-in-force' }>, 'state'> & {
       readonly outcome: 'open' | 'unproven'
       readonly cause?: string
+      /** Whether another admission plugin has denied the write, perhaps for what stands in that report alone. */
+      readonly deniedElsewhere?: boolean
     })
   /** It says nothing about the policy. */
   | { readonly outcome: 'none'; readonly cause: string }
@@ -73,15 +83,18 @@ export function createPolicyCheck(
   let state: PolicyState = options.found ?? { state: 'pending' }
   let doubtedSince: number | undefined
   let silent = false
-  /** Reports for whose change no answer came: another is tried next, or one that is slow to write would hold up all Nodes. */
-  const unanswered = new Set<string>()
+  /**
+   * Reports whose change was not answered, or denied by something else than the policy: others are tried, or one that is slow
+   * to write, or that a webhook guards, would hold up all Nodes.
+   */
+  const useless = new Set<string>()
   const start = clock.monotonic()
 
   function nextSample(): string | undefined {
-    const name = sample(unanswered)
-    if (name !== undefined || unanswered.size === 0) return name
-    unanswered.clear()
-    return sample(unanswered)
+    const name = sample(useless)
+    if (name !== undefined || useless.size === 0) return name
+    useless.clear()
+    return sample(useless)
   }
 
   async function ask(signal: AbortSignal): Promise<PolicyAnswer> {
@@ -93,9 +106,22 @@ export function createPolicyCheck(
       signal,
     })
     if (created.outcome !== 'in-force') return created
-    const name = nextSample()
-    if (name === undefined) return created
-    const changed = await tryWrite("change a Node's report", {
+    const tried = new Set<string>()
+    let changed: PolicyAnswer = created
+    while (tried.size < SAMPLES) {
+      const name = nextSample()
+      if (name === undefined || tried.has(name)) return changed
+      tried.add(name)
+      changed = await tryChange(name, signal)
+      const deniedElsewhere = changed.outcome === 'unproven' && changed.deniedElsewhere === true
+      if (changed.outcome === 'none' || deniedElsewhere) useless.add(name)
+      if (!deniedElsewhere) return changed
+    }
+    return changed
+  }
+
+  function tryChange(name: string, signal: AbortSignal): Promise<PolicyAnswer> {
+    return tryWrite("change a Node's report", {
       method: 'PATCH',
       path: `${REPORTS}/${encodeURIComponent(name)}`,
       // The agent's own, or the Node's owner reference would stand there beside this one.
@@ -104,8 +130,6 @@ export function createPolicyCheck(
       body: reportOf(name),
       signal,
     })
-    if (changed.outcome === 'none') unanswered.add(name)
-    return changed
   }
 
   async function tryWrite(what: string, request: KubeRequest): Promise<PolicyAnswer> {
@@ -138,11 +162,11 @@ export function createPolicyCheck(
       state = { state: 'in-force' }
       logger.info({ policy: POLICY }, 'policy is in force')
     } else {
-      const { outcome: _, cause, ...found } = answer
-      const { message } = found
+      const { outcome, cause, message, mayNotTry } = answer
       if (state.state === 'not-in-force' && state.message === message) return
-      state = { state: 'not-in-force', ...found }
-      logger.error({ policy: POLICY, error: message, cause }, 'policy is not in force')
+      state = { state: 'not-in-force', message, ...(mayNotTry === undefined ? {} : { mayNotTry }) }
+      const what = outcome === 'open' ? 'policy is not in force' : 'policy is not known to be in force'
+      logger.error({ policy: POLICY, error: message, cause }, what)
     }
     onChange()
   }
@@ -185,12 +209,37 @@ function answerOf(error: unknown, agent: LeaseName): PolicyAnswer {
   const cause = messageOf(error)
   if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error
+  const plugin = otherPlugin(error, agent)
+  if (plugin !== undefined)
+    return { outcome: 'unproven', message: unknownBy(plugin), cause, deniedElsewhere: true }
   // Expired credentials and timeouts are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(REJECTED_BY_POLICY)) return { outcome: 'in-force' }
-  const message = `whether reports can be forged is unknown: ${obstacle(error, agent)}`
-  return { outcome: 'unproven', message, cause, ...(mayNotImpersonate(error) ? { mayNotTry: true } : {}) }
+  return {
+    outcome: 'unproven',
+    message: unknownBy(obstacle(error, agent)),
+    cause,
+    ...(mayNotImpersonate(error) ? { mayNotTry: true } : {}),
+  }
+}
+
+function unknownBy(obstacle: string): string {
+  return `whether reports can be forged is unknown: ${obstacle}`
+}
+
+/**
+ * What another admission plugin that has denied the write keeps from being known. A mutating webhook is asked before all policies,
+ * a validating one after them, and of several policies that deny the API server names one alone.
+ */
+function otherPlugin({ message }: ApiError, agent: LeaseName): string | undefined {
+  const exempt = `from it exempt dry runs of NodeReports by ${agent.namespace}/${agent.name}`
+  const [, webhook] = DENIED_BY_WEBHOOK.exec(message) ?? []
+  if (webhook !== undefined)
+    return `the admission webhook ${printable(webhook, 253)} denied a trial write, and a mutating one is asked before the policy ${POLICY}: ${exempt}; a validating one is asked only of what the policy lets pass: apply policy-own-report.yaml`
+  const [, policy] = DENIED_BY_POLICY.exec(message) ?? []
+  if (policy === undefined || policy === POLICY) return undefined
+  return `the policy ${printable(policy, 253)} denied a trial write, and the API server does not say whether ${POLICY} would have: ${exempt}`
 }
 
 function mayNotImpersonate({ status, message }: ApiError): boolean {

@@ -188,7 +188,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/kubernetes/policy-check.ts',
-        "if (changed.outcome === 'none') unanswered.add(name)",
+        "if (changed.outcome === 'none' || deniedElsewhere) useless.add(name)",
         '',
       ),
     ],
