@@ -28,16 +28,16 @@ cores, on which the API server, etcd and a simulated vCenter run too. So compare
 
 ![Time, vCenter calls, API writes, memory and CPU of both, by the number of Nodes](benchmarks.svg)
 
-The scale is logarithmic: a bar that is a little longer is much more.
+The scale is logarithmic.
 
 ## From the start until all Nodes are initialized
 
-Of Rollcall, the middle one of three runs is shown.
+For Rollcall, the middle of three runs.
 
 ${initializeTable(runs)}
 
-"Reports arrive" is a controller that leads already when the agents report; the reports come from a load generator. "Untainted without address"
-are Nodes to which Pods could be scheduled before they had an address.
+"Reports arrive": the controller leads already when a load generator reports. "Untainted without address": Nodes to which Pods could be scheduled before
+they had an address.
 
 ## When nothing happens
 
@@ -47,16 +47,16 @@ ${quietTable(runs)}
 
 ${admissionTable(admission)}
 
-CPU of the API server for one PATCH; the controller changes zone and taints. The budget is 1.1 times, for the controller 1.3, and 1.5 with more
-labels or taints than anybody needs. Before Kubernetes 1.37 a policy costs more: a heartbeat 1.13 to 1.17 times the bare one up to 1.35, where
-one policy sees it, and 1.20 to 1.24 times in 1.36, where two do. See [ADR 9](adr/0009-what-a-write-costs-the-api-server.md).
+CPU of the API server for one PATCH; the controller changes zone and taints. The budget is 1.1 times, for the controller 1.3, and 1.5 with more labels or
+taints than anybody needs. Before Kubernetes 1.37 a heartbeat costs more: 1.13 to 1.17 times the bare one up to 1.35, where one policy sees it, and 1.20
+to 1.24 times in 1.36, where two do: [ADR 9](adr/0009-what-a-write-costs-the-api-server.md).
 
 ## Budgets
 
 ${budgetTable(budgets)}
 
-The floor is what the API server needs for the two writes that initialize a Node, in the same minutes, with our manifests and the controller's
-credential. The bare floor has neither.
+The floor is what the API server needs for a Node's two initial writes, in the same minutes, with our manifests and the controller's credential. The bare
+floor has neither.
 `
 }
 
