@@ -5,7 +5,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
 }
 
 const USER = 'any user of the guest'
-const OWN = 'reported until its agent claims again'
+const OWN = 'reported until it claims again'
 
 /** Over the claim of its own Node. */
 const own = (tried: string, seen: string) => row(USER, tried, seen, OWN)

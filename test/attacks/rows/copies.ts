@@ -75,10 +75,10 @@ export const copies = theme('Passing for the VM of a verified Node', {
   'disconnected: made-up claim': told('the same with a made-up claim'),
 
   'own power': ignored('to switch its VM off'),
-  'own suspension': ignored('to suspend its VM'),
-  'own orphan': ignored('to have its VM orphaned'),
-  'own invalid': ignored('to have its VM invalid'),
-  'own template': ignored('to make its VM a template'),
+  'own suspension': ignored('to suspend it'),
+  'own orphan': ignored('to have it orphaned'),
+  'own invalid': ignored('to have it invalid'),
+  'own template': ignored('to make it a template'),
 
   'running: leader': told('to wait for another leader', {
     credential: READER,

@@ -17,18 +17,18 @@ const noRight = (credential: string) => row(credential, 'RBAC', 'resource "noder
 /** Credentials that are not those of the victim's agent. */
 export const credentials = theme('Credentials that are not those of its agent', {
   'bound to nothing': notItsOwn("agent account's token, bound to nothing"),
-  'bound to a Secret': notItsOwn("agent account's token, bound to a Secret"),
-  'bound to a Pod without a node': notItsOwn("agent account's token, bound to a Pod without a node"),
-  'bound to a Pod elsewhere': notItsOwn("agent account's token, bound to a Pod on another node", SPEAKS_FOR),
+  'bound to a Secret': notItsOwn('bound to a Secret'),
+  'bound to a Pod without a node': notItsOwn('bound to a Pod without a node'),
+  'bound to a Pod elsewhere': notItsOwn('bound to a Pod on another node', SPEAKS_FOR),
   'another account': noRight("another account's token, bound to a Pod on the victim's node"),
   'another namespace': noRight('token of a rollcall-agent in another namespace'),
   'the controller': noRight("the controller's token"),
   audience: unauthorized("the victim's agent's token, for another audience"),
-  expired: unauthorized("the victim's agent's token, expired"),
-  'not yet valid': unauthorized("the victim's agent's token, of tomorrow"),
-  'Pod deleted': unauthorized("token of a deleted Pod of the victim's agent"),
-  'Pod made anew': unauthorized('the same, with a new Pod of that name in its place'),
-  'another key': unauthorized("the victim's agent's token, signed by the attacker"),
+  expired: unauthorized('expired'),
+  'not yet valid': unauthorized('of tomorrow'),
+  'Pod deleted': unauthorized('of a deleted Pod'),
+  'Pod made anew': unauthorized('of a deleted Pod that has a successor of its name'),
+  'another key': unauthorized('signed by the attacker'),
   tampered: unauthorized("worker-1's token, with another node's name"),
   unsigned: unauthorized("the victim's agent's token, unsigned"),
   impersonation: row(
@@ -73,13 +73,10 @@ export const minting = theme('Obtaining such a credential', {
     'bound to a pod scheduled on a different node',
   ),
   'token bound to the Node': byKubelet(
-    `${askForToken}, bound to the victim's Node`,
+    "one bound to the victim's Node",
     'node requested token not bound to a pod',
   ),
-  'token bound to nothing': byKubelet(
-    `${askForToken}, bound to nothing`,
-    'node requested token not bound to a pod',
-  ),
+  'token bound to nothing': byKubelet('one bound to nothing', 'node requested token not bound to a pod'),
   'token by token': row(
     "worker-1's agent",
     'RBAC',
@@ -90,12 +87,9 @@ export const minting = theme('Obtaining such a credential', {
     "create a Pod of the agent's account on the victim's node",
     'can only create pods with spec.nodeName set to itself',
   ),
-  'a Pod of its own': byKubelet(
-    "create a Pod of the agent's account on one's own node",
-    'can not create pods that reference',
-  ),
+  'a Pod of its own': byKubelet('one on its own node', 'can not create pods that reference'),
   certificate: byKubelet(
-    "ask for a certificate in the name of the victim's kubelet",
+    "ask for a certificate of the victim's kubelet",
     'can only create a node CSR with CN=system:node:worker-1',
   ),
 })

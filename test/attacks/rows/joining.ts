@@ -42,12 +42,12 @@ export const joining = theme("Obtaining the controller's Secret or token", {
     'can not create pods that reference serviceaccounts',
   ),
   'a mirror Pod with the Secret': row(
-    'create a mirror Pod that mounts the Secret',
+    'or one that mounts the Secret',
     'NodeRestriction',
     'can not create pods that reference secrets',
   ),
   'no room elsewhere': row(
-    "delete or evict the controller's Pod, so that another one is placed",
+    "delete or evict the controller's Pod",
     'NodeRestriction',
     'can only delete pods with spec.nodeName set to itself',
   ),

@@ -34,14 +34,10 @@ export const newcomers = theme('Passing for a machine that joins', {
     'waits until its claim shows',
   ),
   'claim: second comes late': told(
-    'to come when the victim is reported and its claim does not show yet',
+    'to come when the victim is reported, before its claim shows',
     'stays reported until its claim shows',
   ),
-  'claim: shown twice': waits(
-    "the victim's claim on its own VM",
-    'waits until one of the two no longer shows it',
-    READER,
-  ),
+  'claim: shown twice': waits("the victim's claim on its own VM", 'waits until only one shows it', READER),
   'claim: shown twice, destroyed': waits(
     "the victim's claim, until its VM is destroyed",
     'waits until one of the two is gone',
@@ -59,12 +55,15 @@ export const newcomers = theme('Passing for a machine that joins', {
   ),
 
   off: noRival('its VM off'),
-  suspended: noRival('its VM suspended'),
-  template: noRival('its VM a template'),
-  orphaned: noRival('its VM orphaned'),
-  invalid: noRival('its VM invalid'),
-  'out of scope': noRival('its VM outside the configured datacenters'),
-  'later out of scope': noRival('to move its VM out of them once the victim is verified', NOTHING),
+  suspended: noRival('suspended'),
+  template: noRival('a template'),
+  orphaned: noRival('orphaned'),
+  invalid: noRival('invalid'),
+  'out of scope': noRival('outside the configured datacenters'),
+  'later out of scope': noRival(
+    'to move its VM out of the configured datacenters once the victim is verified',
+    NOTHING,
+  ),
 
   'shown first': {
     credential: TENANT,

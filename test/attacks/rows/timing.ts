@@ -16,13 +16,13 @@ function row(
 /** Reports of another time: a Node is known by its UID, which the API server chooses anew at each registration. */
 export const replays = theme('Reports of another time', {
   'old token, Pod collected': row(
-    `${FORMER}: token of the agent's Pod, which was deleted`,
+    `${FORMER}: token of the agent's deleted Pod`,
     'its old report',
     'authentication',
     'Unauthorized',
   ),
   'old token, new body': row(
-    `${FORMER}: token of the agent's Pod, which is still there`,
+    `${FORMER}: token of the agent's Pod`,
     "a report on the Node's new UID",
     'policy own-report',
     'to which its token is bound; if the Node was registered anew, restart the Pod for a new token',
@@ -34,7 +34,7 @@ export const replays = theme('Reports of another time', {
     'to which its token is bound',
   ),
   'old token, old body': row(
-    `${FORMER}: token of the agent's Pod, which is still there`,
+    `${FORMER}: token of the agent's Pod`,
     'its old report',
     'controller',
     'ReportOfFormerNode',
@@ -51,7 +51,7 @@ export const replays = theme('Reports of another time', {
     "the former Node's claim, still in guestinfo",
     'controller',
     'ClaimOfFormerNode',
-    'reported until its agent writes the new one',
+    'reported until it claims again',
   ),
   'Node to come': row(
     'kubelet whose Node is not registered yet',
