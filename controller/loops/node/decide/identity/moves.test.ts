@@ -203,6 +203,10 @@ const ROWS: Record<string, { readonly moves: NodeFacts; readonly stays: Record<s
     moves: overTo(off, rebooted),
     stays: {
       'its own claim, copied': known({ ...settle(seen(off)), lookups: showing([off, copy]) }),
+      'its own claim, copied to one that was taken for it before': known({
+        ...settle(known({ ...regained(), lookups: showing([off, copy]) })),
+        lookups: showing([{ ...off, claim: undefined }, copy]),
+      }),
       'the claim of a boot that was seen while it ran': known({
         ...settle(withReport(seen(vm({ claim: formatClaim(REBOOT) })), REBOOT)),
         lookups: showing([off, rebooted]),
@@ -265,6 +269,12 @@ function rebuilt(changes: Partial<NodeFacts['node']>): NodeFacts {
     report: report({ ...first.report, generation: 2, spec: { ok: true, value } }),
     lookups: [{ vCenter: 'vc1', uuid, lookup: { state: 'answered', vms: [{ ...copy, biosUUID: uuid }] } }],
   })
+}
+
+/** A Node that was bound to vm-43 while vCenter did not show vm-42, and is vm-42 since that shows its claim. */
+function regained(): NodeFacts {
+  const taken = settle(facts({ vms: [{ ...copy, claim: undefined }] }))
+  return settle(known({ ...taken, lookups: showing([vm(), { ...copy, claim: undefined }]) }))
 }
 
 /** A Node that was bound to vm-42 a moment ago, before it showed a claim. */

@@ -85,7 +85,8 @@ export const MOVES: readonly BindingMove[] = [
       isSameMachine(candidate, facts),
   },
   {
-    // As after a failover to another site, or a restored backup: the machine has booted there, and says so.
+    // As after a failover to another site, or a restored backup: the machine has booted there, and says so. So it has after a
+    // failover back: one that the Node was before may be that of a thief, who has copied the claim.
     name: 'FailedOver',
     what: 'its former VM does not run, and it shows the claim of a report that came after that',
     former: 'kept',
@@ -93,7 +94,7 @@ export const MOVES: readonly BindingMove[] = [
       candidate.showsClaim &&
       runs(candidate.vm) &&
       isAway(candidate, facts) &&
-      (isNewClaim(facts) || wasItBefore(candidate, facts) || isBoundEntryDead(candidate)),
+      (isNewClaim(facts) || isBoundEntryDead(candidate)),
   },
   {
     // A machine that was rebuilt under its name. Once the Node is initialized, its provider ID speaks against it.
@@ -246,10 +247,6 @@ function wasAway({ conditions = [] }: NodeFacts['previous']): boolean {
       // What is said of it once the level has ended.
       (type === 'IdentityVerified' && reason === 'VMNotRunning'),
   )
-}
-
-function wasItBefore({ vm }: MoveCandidate, { previous }: NodeFacts): boolean {
-  return previous.formerVMs?.some((each) => isBoundTo(each, vm)) === true
 }
 
 function isBoundEntryDead({ boundNow }: MoveCandidate): boolean {
