@@ -220,6 +220,13 @@ t.test(
         false,
         false,
       ],
+      [
+        'or was off before its host went away',
+        shown(vm({ ...ELSEWHERE, ...OFF, connectionState: 'disconnected' })),
+        false,
+        false,
+      ],
+      ['no host has the other one', shown(vm({ ...ELSEWHERE, connectionState: 'orphaned' })), false, true],
       ['in another vCenter', shown(vm({ vCenter: { name: 'vc2', instanceUUID: 'another' } })), false, false],
       ['the other one is off, too', shown(vm({ ...ELSEWHERE, ...OFF })), false, true],
       ['the other one is a template', shown(vm({ ...ELSEWHERE, template: true })), false, true],

@@ -1,9 +1,10 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
 import { failureOf, vmsOf } from '../../../../types/inventory.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
+import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { LABEL_CONTROL_PLANE, TAINT_OUT_OF_SERVICE } from '../../../../types/well-known.ts'
 import { isBoundTo } from '../bound-vm.ts'
-import { passesForRunning } from '../identity/candidates.ts'
+import { isDeadEntry } from '../identity/candidates.ts'
 import { hadCopy } from '../identity/moves.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { type Evidence, isFresh } from './evidence.ts'
@@ -48,8 +49,8 @@ export function judgeOutOfService(
 
 /**
  * Whether the machine of a VM that is off may run as another one that has its UUID, failed over or restored from a backup, which
- * an agent without a nonce cannot prove. There it writes to the Node's volumes: so here a copy counts as the machine. After a
- * copy was seen every vCenter must say that there is none.
+ * an agent without a nonce cannot prove. There it writes to the Node's volumes: so here a copy counts as the machine, and one on a
+ * host that is away may run whatever was last known of it. After a copy was seen every vCenter must say that there is none.
  */
 export function mayRunElsewhere(
   bound: BoundVM,
@@ -57,11 +58,15 @@ export function mayRunElsewhere(
 ): boolean {
   const isElsewhere = lookups
     .flatMap(({ lookup }) => vmsOf(lookup))
-    .some((vm) => !isBoundTo(bound, vm) && passesForRunning(vm))
+    .some((vm) => !isBoundTo(bound, vm) && mayRun(vm))
   const isUnanswered = lookups.some(
     ({ lookup }) => lookup.state === 'pending' || failureOf(lookup) !== undefined,
   )
   return isElsewhere || (isUnanswered && hadCopy(previous))
+}
+
+function mayRun(vm: VirtualMachine): boolean {
+  return !vm.template && !isDeadEntry(vm) && machineState(vm) !== 'off'
 }
 
 /** Whether a search has found a VM that no inventory shows yet, so that nobody knows whether it runs. */
