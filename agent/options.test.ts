@@ -66,7 +66,7 @@ t.test('wrong options are named in one sentence', (t) => {
     [['--root='], '--root: expected a path, got an empty string'],
     [['--kubeconfig=/k', '--kubeconfig='], '--kubeconfig: expected a path, got an empty string'],
     [['--once', '--print'], '--once and --print: give one of the two'],
-    [['--kubelet-args'], '--kubelet-args: only --print has it'],
+    [['--kubelet-args'], '--kubelet-args: valid only with --print'],
   ] as const) {
     t.same(parseOptions(args), { kind: 'wrong', message })
   }

@@ -97,11 +97,11 @@ export function parseOptions(
   const look = durationOf('look', values.look, MIN_LOOK, '1s')
   if (!look.ok) return wrong(look.message)
   if (values.once && values.print) return wrong('--once and --print: give one of the two')
-  if (values['kubelet-args'] && !values.print) return wrong('--kubelet-args: only --print has it')
+  if (values['kubelet-args'] && !values.print) return wrong('--kubelet-args: valid only with --print')
   const output = OUTPUTS.find((name) => name === values.output)
   if (output === undefined) return wrong(`--output: expected one of ${OUTPUTS.join(', ')}`)
   if (doctor && (values.once || values.print)) return wrong('doctor: takes neither --once nor --print')
-  if (!doctor && values.output !== SPEC.output.default) return wrong('--output: only doctor has it')
+  if (!doctor && values.output !== SPEC.output.default) return wrong('--output: valid only with doctor')
   const printed = values['kubelet-args'] ? 'kubelet-args' : 'print'
   const mode = doctor ? 'doctor' : values.once ? 'once' : values.print ? printed : 'run'
   const { kubeconfig, root, rpctool } = values

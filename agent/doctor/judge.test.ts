@@ -46,7 +46,7 @@ const rows: readonly (readonly [Partial<Facts>, string, Status, RegExp])[] = [
         serialUUID: {
           ok: false,
           reason: 'PermissionDenied',
-          message: 'may not be read: run the agent as root',
+          message: 'permission denied reading it: run the agent as root',
         },
       },
     },

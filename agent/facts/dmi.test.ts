@@ -64,7 +64,7 @@ const SERIALS: readonly [name: string, content: string | Buffer, expected: strin
   ['one byte long', `VMware-${BYTES} 00`, /^Malformed: .* has 34 .*uuid\.bios/],
   ['two in one', `VMware-${BYTES}${BYTES}`, /^Malformed: .* has 64 /],
   ['64 kB of garbage', GARBAGE, /^TooLong: .* longer than 129 bytes/],
-  ['no hexadecimal digits', `VMware-zz ${BYTES.slice(3)}`, /^Malformed: .*other characters.*uuid\.bios/],
+  ['no hexadecimal digits', `VMware-zz ${BYTES.slice(3)}`, /^Malformed: .*characters other.*uuid\.bios/],
   ['control characters', 'VMware-42\u0000\u001b[2J', /^Malformed: .*printable/],
   ['all zeros', `VMware-${BYTES.replace(/[0-9a-f]/g, '0')}`, /^NotSet: .* is all zeros: .*uuid\.bios/],
   ['all ones', `VMware-${BYTES.replace(/[0-9a-f]/g, 'F')}`, /^NotSet: .* is all ones: .*uuid\.bios/],

@@ -72,7 +72,7 @@ function parseUUID(text: string, path: string): Result<string, Unreadable> {
 function parseBytes(text: string, path: string): Result<string, Unreadable> {
   const digits = text.replace(/[ {}-]/g, '').toLowerCase()
   if (!/^[0-9a-f]*$/.test(digits)) {
-    return malformed(`${path} has other characters than hexadecimal digits`)
+    return malformed(`${path} contains characters other than hexadecimal digits`)
   }
   if (digits.length !== DIGITS) {
     return malformed(`${path} has ${digits.length} hexadecimal digits instead of ${DIGITS}`)

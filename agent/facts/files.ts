@@ -85,7 +85,7 @@ function explain(path: string, error: unknown): Result<never, Unreadable> {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
   if (code === 'ENOENT' || code === 'ENOTDIR') return unreadable('NotFound', `${path} is not there`)
   if (code === 'EACCES' || code === 'EPERM') {
-    return unreadable('PermissionDenied', `${path} may not be read: run the agent as root`)
+    return unreadable('PermissionDenied', `permission denied reading ${path}: run the agent as root`)
   }
   const irregular = code === 'EISDIR' || code === 'EFTYPE'
   return unreadable('Unreadable', `${path} cannot be read: ${irregular ? 'not a regular file' : code}`)

@@ -209,7 +209,8 @@ function judgeAnswer(
 function notStarted(tool: string, code: string): Result<never, Unreadable> {
   if (code === 'ENOENT')
     return unreadable('ToolMissing', `${tool} is not there: install it or name another with --rpctool`)
-  if (code === 'EACCES') return unreadable('ToolMissing', `${tool} may not be executed: look at its mode`)
+  if (code === 'EACCES')
+    return unreadable('ToolMissing', `permission denied executing ${tool}: check its mode`)
   return unreadable('Failed', `${tool} cannot be started: ${code}`)
 }
 

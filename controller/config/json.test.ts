@@ -67,6 +67,6 @@ t.test('text in braces that is no JSON is told so, with its place', async (t) =>
 
 t.test('a comma that is missing in braces within YAML', async (t) => {
   t.match(await refusal('global: {port: 1 "user": u}'), [
-    /1:16: this is not YAML, a comma is missing in braces/,
+    /1:16: this is not YAML: a comma is missing in braces/,
   ])
 })

@@ -40,7 +40,7 @@ export function whyNotRead(code: string, maxBytes: number): string {
       return 'does not exist: check the path, and that it is mounted into the Pod'
     case 'EACCES':
     case 'EPERM':
-      return 'may not be read: give this user permission to read it'
+      return 'cannot be read (permission denied): give this user permission to read it'
     case 'EISDIR':
       return 'is a folder: name the file in it'
     case 'EFTYPE':

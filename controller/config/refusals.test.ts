@@ -23,8 +23,8 @@ await t.test('refused, in words that name the place and the next step', async (t
       ['vsphere.conf:1:1: expected "global:", "vcenter:" and "labels:" at the top, got a list of 2 items'],
     ],
     ['a: 1\n---\nb: 2', ['vsphere.conf:2:1: a second document begins here']],
-    [file().replace('pw', 'a: b'), ['vsphere.conf:5:15: this is not YAML, a value holds a colon']],
-    [file().replace('pw', '"a'), ['this is not YAML, a closing quote or bracket']],
+    [file().replace('pw', 'a: b'), ['vsphere.conf:5:15: this is not YAML: a value contains a colon']],
+    [file().replace('pw', '"a'), ['this is not YAML: a closing quote or bracket']],
     [file().replace('pw', '@a'), ['vsphere.conf:5:15: a value cannot begin with this character: put']],
     [
       file().replace('user: ops', 'user: @ops').replace('pw', String.raw`"a\qb"`),
@@ -35,7 +35,10 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [
       file('    port: a: b').replace('pw', 'c: d: e'),
-      ['vsphere.conf:5:15: this is not YAML, a value holds', 'vsphere.conf:6:11: this is not YAML, a value'],
+      [
+        'vsphere.conf:5:15: this is not YAML: a value contains',
+        'vsphere.conf:6:11: this is not YAML: a value',
+      ],
     ],
     [
       file().replace('pw', '*a'),
@@ -63,7 +66,7 @@ await t.test('refused, in words that name the place and the next step', async (t
     ],
     [
       file('', 'lables: {}').replace('pw', 'c: d'),
-      ['vsphere.conf:5:15: this is not YAML, a value holds', 'vsphere.conf:7:1: lables: unknown key'],
+      ['vsphere.conf:5:15: this is not YAML: a value contains', 'vsphere.conf:7:1: lables: unknown key'],
     ],
     [file().replace('pw', 'p\0w'), ['vsphere.conf:5:16: this is a control character: check that']],
     ['[Global]\nuser = a\x01', ['vsphere.conf:2:9: this is a control character']],
@@ -71,11 +74,11 @@ await t.test('refused, in words that name the place and the next step', async (t
     [file().replace('pw', '!a b'), ['vsphere.conf:5:15: tags (!...) and directives']],
     [file().replace('pw', '!!binary aGk='), ['tags (!...)']],
     [file().replace('pw', String.raw`"a\qb"`), ['this backslash means nothing in double quotes']],
-    [file().replace('    user', '\tuser'), ['vsphere.conf:4:1: this is not YAML, a tab is used']],
+    [file().replace('    user', '\tuser'), ['vsphere.conf:4:1: this is not YAML: a tab is used']],
     // nothing of the lines below, which are as they should be
     [
       file('    port: 1').replace('    user', '\tuser'),
-      ['vsphere.conf:4:1: this is not YAML, a tab is used to indent: use spaces'],
+      ['vsphere.conf:4:1: this is not YAML: a tab is used to indent; use spaces'],
     ],
     [file().replace('password: pw', 'password:pw'), ['the colon and space after a key is missing']],
     ['['.repeat(20_000), ['this is nested too deep']],
@@ -292,7 +295,7 @@ await t.test('the file itself', async (t) => {
   t.match(await refusal(`# ${'x'.repeat(300_000)}`), ['vsphere.conf: has more than 262144 bytes'])
   for (const [code, words] of [
     ['ENOENT', 'does not exist: check the path'],
-    ['EACCES', 'may not be read'],
+    ['EACCES', 'permission denied'],
     ['EISDIR', 'is a folder: name the file in it'],
     ['EFBIG', 'has more than 262144 bytes: check that it is the right file'],
     ['EFTYPE', 'is not a regular file: name one, not a pipe or a device'],

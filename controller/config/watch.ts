@@ -68,7 +68,7 @@ export function createConfigWatch(
       metrics.configRefused()
       const problems = error.message.split('\n')
       refusal = problems.join('; ')
-      logger.error({ problems }, 'configuration refused, the previous one stays in force')
+      logger.error({ problems }, 'configuration refused; the previous one stays in force')
     }
     return asked
   }

@@ -88,16 +88,16 @@ const NOT_YAML_AT_ALL = 'this is not YAML: correct the line'
 
 const NOT_YAML: Partial<Record<ErrorCode, string>> = {
   BAD_INDENT:
-    'this is not YAML, the indentation does not fit the lines above: use the same number of spaces, and more of them within braces or brackets',
-  BLOCK_AS_IMPLICIT_KEY: `this is not YAML, a value holds a colon and a space: ${QUOTE}`,
-  BLOCK_IN_FLOW: 'this is not YAML, a comma is missing in braces or brackets, here or above',
+    'this is not YAML: the indentation does not fit the lines above; use the same number of spaces, and more of them within braces or brackets',
+  BLOCK_AS_IMPLICIT_KEY: `this is not YAML: a value contains a colon and a space; ${QUOTE}`,
+  BLOCK_IN_FLOW: 'this is not YAML: a comma is missing in braces or brackets, here or above',
   MISSING_CHAR:
-    'this is not YAML, a closing quote or bracket, a comma or the colon and space after a key is missing here or above',
+    'this is not YAML: a closing quote or bracket, a comma or the colon and space after a key is missing here or above',
   MULTILINE_IMPLICIT_KEY:
-    'this is not YAML, a key is not followed by a colon and a space: write "key: value" on each line',
-  TAB_AS_INDENT: 'this is not YAML, a tab is used to indent: use spaces',
+    'this is not YAML: a key is not followed by a colon and a space; write "key: value" on each line',
+  TAB_AS_INDENT: 'this is not YAML: a tab is used to indent; use spaces',
   UNEXPECTED_TOKEN:
-    'this is not YAML, something else is where a key was expected: write "key: value" on each line, and in braces a comma between',
+    'this is not YAML: a key was expected here; write "key: value" on each line, and in braces a comma between',
 }
 
 /**

@@ -110,7 +110,7 @@ export function warnOfNSX(
     ...about(
       ({ noNodePorts }) => noNodePorts,
       'with allocateLoadBalancerNodePorts: false',
-      'NSX refuses them without node ports, and the CPI repeats the request for ever; let node ports be allocated',
+      'NSX refuses them without node ports, and the CPI repeats the request forever; let node ports be allocated',
     ),
     ...about(
       ({ sctp }) => sctp,

@@ -155,7 +155,7 @@ t.test('on a real API server, with the credential of the controller', async (t) 
     await remove(`${rbac}/namespaces/kube-system/rolebindings/rollcall-policy-proof`)
     await becomes(
       'not-in-force',
-      /^whether .*rollcall-controller may not impersonate kube-system\/rollcall-agent; apply rbac/,
+      /^whether .*rollcall-controller is not allowed to impersonate kube-system\/rollcall-agent; apply rbac/,
     )
     await applyManifests(cluster, ['rbac.yaml'])
     await becomes('in-force')
@@ -165,7 +165,7 @@ t.test('on a real API server, with the credential of the controller', async (t) 
     await remove(`${rbac}/clusterrolebindings/rollcall-agent`)
     await becomes(
       'not-in-force',
-      /^whether .*rollcall-agent may not create and patch NodeReports; apply rbac/,
+      /^whether .*rollcall-agent is not allowed to create and patch NodeReports; apply rbac/,
     )
     await applyManifests(cluster, ['rbac.yaml'])
     await becomes('in-force')

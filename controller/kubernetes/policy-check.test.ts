@@ -81,7 +81,7 @@ t.test('answers that a real API server gives only at bad times', async (t) => {
       answers: [[403, denied], ...Array<[number, object]>(6).fill([403, rights])],
       apart: RETRIES,
       is: 'not-in-force',
-      message: /may not impersonate/,
+      message: /is not allowed to impersonate/,
       changes: 2,
     },
     {

@@ -138,7 +138,7 @@ export function createPolicyCheck(
     } catch (error) {
       return answerOf(error, agent)
     }
-    const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding, or "kubectl replace -f" it where both are there and somebody has changed them`
+    const message = `reports may be forged: an agent without a node could ${what}; apply policy-own-report.yaml, with its binding; if both exist but were modified, run "kubectl replace -f" on it`
     return { outcome: 'open', message }
   }
 
@@ -148,7 +148,7 @@ export function createPolicyCheck(
       if (!silent) logger.warn({ policy: POLICY, cause: answer.cause }, 'policy proof without an answer')
       silent = true
       if (state.state !== 'pending' || clock.monotonic() - start < PATIENCE) return
-      const message = `whether reports can be forged is unknown: the trial write has had no usable answer since the start (${answer.cause}); check the API server and its admission webhooks`
+      const message = `whether reports can be forged is unknown: no trial write has had a usable response since startup (${answer.cause}); check the API server and its admission webhooks`
       state = { state: 'not-in-force', message }
       onChange()
       return
@@ -253,10 +253,10 @@ function obstacle(error: ApiError, agent: LeaseName): string {
   if (mayNotImpersonate(error)) {
     const [, user = 'the controller'] = /User "([^"]*)" cannot/.exec(message) ?? []
     const who = user.replace(/^system:serviceaccount:([^:]+):/, '$1/')
-    return `${who} may not impersonate ${account}; apply rbac.yaml`
+    return `${who} is not allowed to impersonate ${account}; apply rbac.yaml`
   }
   if (status === 403 && message.includes(`User "${userOf(agent)}" cannot`)) {
-    return `${account} may not create and patch NodeReports; apply rbac.yaml`
+    return `${account} is not allowed to create and patch NodeReports; apply rbac.yaml`
   }
   if (status === 404) return 'the API server has no NodeReports; apply crd.yaml'
   if (status === 422) return 'the CRD does not take the reports of this version; apply its crd.yaml'

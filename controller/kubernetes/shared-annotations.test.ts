@@ -105,7 +105,7 @@ for (const [what, lease, why] of [
     store({ record, annotations: { b: '4' }, metadata: {} }, async () => {
       throw forbidden
     }),
-    /may not be written/,
+    /is not allowed to write the Lease/,
   ],
 ] as const)
   t.test(`${what}: what was read counts, and what is added here`, async (t) => {

@@ -154,7 +154,9 @@ export function createSharedAnnotations(shared: SharedLease | undefined) {
     if (own !== undefined) return keep(annotations, alone ?? '')
     const written = await attempt(() => shared.lease.update({ ...found, annotations }, found.record, signal))
     signal.throwIfAborted()
-    return written.ok ? written.value !== undefined : keep(annotations, 'the Lease may not be written')
+    return written.ok
+      ? written.value !== undefined
+      : keep(annotations, 'this controller is not allowed to write the Lease')
   }
 
   return {

@@ -210,7 +210,7 @@ export function readiness(
   const { leading, holder } = candidate.status()
   const standby =
     holder === undefined
-      ? 'standby; who leads is not known: the API server has not answered for the Lease, or refuses it; see the log'
+      ? 'standby; the leader is unknown: the API server has not returned the Lease, or denies access to it; see the log'
       : `standby; ${holder || 'nobody'} leads`
   const problems = leading ? (engine?.problems() ?? []) : []
   const ok = problems.length === 0

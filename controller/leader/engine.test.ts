@@ -221,8 +221,8 @@ t.test('what no report can say where its status is refused is a trouble of the l
   await clock.turn(2_000)
   t.match(said(), [
     {
-      text: /^the API server does not take what is decided on some Nodes, .*; see the log$/,
-      message: new RegExp(`or nothing: 1 \\(${own.name}\\): .*denied by a webhook`),
+      text: /^the API server rejects writes for some Nodes, .*; see the log$/,
+      message: new RegExp(`out of date or empty: 1 \\(${own.name}\\): .*denied by a webhook`),
     },
   ])
   t.same(engine.problems(), [], 'Nodes are initialized all the same')

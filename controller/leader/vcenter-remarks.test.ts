@@ -105,8 +105,8 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
   t.equal(lines.length, 1)
   t.match(twins.troubles(), [
     {
-      text: /^vCenters main, tenant, other say that they are one/,
-      message: /^vCenters main, tenant, other on several servers .*; take a clone out of the configuration/,
+      text: /^vCenters main, tenant, other report the same instance UUID/,
+      message: /^vCenters main, tenant, other on several servers .*; remove the clone from the configuration/,
     },
   ])
   ending.abort()

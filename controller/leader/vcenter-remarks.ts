@@ -93,8 +93,8 @@ const LACKS: Readonly<Record<TagLack, string>> = {
 function twinIdentities({ servers, inventories }: VCenterRemarksOptions): readonly Finding[] {
   return twinsOf(inventories, servers).map((vCenters) => ({
     key: String(vCenters),
-    text: `vCenters ${listed(vCenters)} say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; see the log`,
+    text: `vCenters ${listed(vCenters)} report the same instance UUID (about.instanceUuid), so VM data that only one of them reports is ignored; see the log`,
     facts: { vCenters },
-    message: `vCenters ${listed(vCenters)} on several servers say that they are one (about.instanceUuid), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one`,
+    message: `vCenters ${listed(vCenters)} on several servers report the same instance UUID (about.instanceUuid), so VM data that only one of them reports is ignored; remove the clone from the configuration, or use one server name for all if they are the same vCenter`,
   }))
 }

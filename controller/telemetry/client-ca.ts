@@ -128,7 +128,7 @@ async function readConfigMap(client: KubeClient, signal: AbortSignal): Promise<r
   } catch (error) {
     if (hasStatus(error, 403))
       throw new Error(
-        'this account may not read kube-system/extension-apiserver-authentication: bind it to the Role extension-apiserver-authentication-reader there, as manifests/components/secure-port does, or start with --authentication-skip-lookup, if no client certificate is to be believed',
+        'this account is not allowed to read kube-system/extension-apiserver-authentication: bind it to the Role extension-apiserver-authentication-reader there, as manifests/components/secure-port does, or start with --authentication-skip-lookup, if no client certificate is to be believed',
         { cause: error },
       )
     throw error

@@ -75,7 +75,7 @@ t.test('of a VM that is to be read again and may not be, that is said until it m
   const again = () => lab.inventory.readSince(tenant.ref, 'another MAC', 'worker-1')
   t.match(await until('a refusal', () => typeof again() === 'object' && again()), {
     reason: 'NoPermission',
-    message: /may not read anything of the VM .*; give it the role Read-only/,
+    message: /is not allowed to read anything of the VM .*; give it the role Read-only/,
   })
   await lab.vCenter.restore()
   await until('it is read', () => again() === true)

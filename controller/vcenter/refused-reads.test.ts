@@ -49,7 +49,7 @@ for (const as of ['fault', 'faultOnRoot'] as const) {
         alone: true,
         failure: {
           reason: 'NoPermission',
-          message: `the account may not read anything of the VM "${name}" (${ref}) without the privilege System.Read; give it the role`,
+          message: `the account is not allowed to read anything of the VM "${name}" (${ref}) without the privilege System.Read; give it the role`,
         },
       })
     }

@@ -59,7 +59,7 @@ t.test('status and explain say so too, and one Event', async (t) => {
   await until('status says it', async () => LEFT.test(await said('status')))
   const explained = await said('explain', ofCPI.name)
   t.match(explained, LEFT)
-  t.match(explained, /no other controller handles Nodes any more: until then this one changes nothing of the/)
+  t.match(explained, /the other controller stops handling Nodes; until then this one does not change the/)
   t.notMatch(explained, /the Node is tainted|the Node is deleted/)
   await stage.events.until('there is an Event', () => told().length > 0)
 })

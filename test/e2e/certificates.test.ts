@@ -33,7 +33,7 @@ const said = (name: string) =>
 await t.test('without the right, the leader says what to apply, and goes on with Nodes', async (t) => {
   t.match(
     await without.readyz(),
-    /certificate requests may not be listed: apply the component approve-certificates/,
+    /this controller is not allowed to list certificate requests: apply the component approve-certificates/,
   )
   const { text } = await run('doctor', ...access)
   t.match(

@@ -16,9 +16,9 @@ const isTainted = (node: NodeObject | undefined) =>
   node?.spec.taints?.some(({ key }) => key === SHUTDOWN) === true
 
 t.test('both are named, at the start and by /readyz, which stays ready', async (t) => {
-  await until('it is logged', () => /say that they are one/.test(controller.output()))
+  await until('it is logged', () => /report the same instance UUID/.test(controller.output()))
   t.match(controller.output(), /"vCenters":\["main","clone"\]/)
-  t.match(await controller.readyz(), /^vCenters main, clone say that they are one/m)
+  t.match(await controller.readyz(), /^vCenters main, clone report the same instance UUID/m)
   t.ok(await controller.isReady())
 })
 
@@ -26,7 +26,7 @@ t.test('doctor names them as well', async (t) => {
   const args = [`--config=${controller.configFile}`, `--kubeconfig=${stage.cluster.adminKubeconfig}`]
   t.match(
     (await runProgram('rollcall-controller', 'doctor', ...args)).output,
-    /vCenters main, clone: identity .*say that they are one/,
+    /vCenters main, clone: identity .*report the same instance UUID/,
   )
 })
 

@@ -41,7 +41,9 @@ await t.test(
       t.equal((await fetch(`${controller.url}/readyz`)).status, 503)
       t.equal(await metric(controller, USABLE), 0)
     }
-    await isTold(/the Secret kube-system\/vsphere-cloud-secret may not be read: .*credentials\.example\.yaml/)
+    await isTold(
+      /the Secret kube-system\/vsphere-cloud-secret cannot be read \(permission denied\): .*credentials\.example\.yaml/,
+    )
     for (const right of rights) await applyManifest(cluster, right)
     await isTold(/vsphere-cloud-secret does not exist: create it/)
     t.equal(await metric(controller, 'rollcall_nodes_held_up{condition="VMFound",reason="NoCredential"}'), 1)
@@ -87,12 +89,12 @@ await t.test('the Secret is spoilt, then deleted: the last one stays in use, and
   await becomes(standby, USABLE, 1)
   await write({ [key('username')]: vcsim.username, [key('password')]: '' })
   await becomes(controller, USABLE, 0)
-  await controller.says(/has nothing under .*password.*no credential any more, the last one stays in use/)
+  await controller.says(/has nothing under .*password.*no credential any more; the last one stays in use/)
   await cluster.request('DELETE', `/api/v1/namespaces/kube-system/secrets/${NAME}`)
   await controller.says(/vsphere-cloud-secret does not exist.*no credential any more/)
   t.match(
     await controller.readyz(),
-    /vCenter main: its Secret or folder gives no user and password, the last ones stay in use/,
+    /vCenter main: its Secret or folder gives no user and password; the last ones stay in use/,
   )
   t.ok(await controller.isReady())
   const status = await until('status says so', async () => {

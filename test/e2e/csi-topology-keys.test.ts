@@ -29,7 +29,7 @@ t.test('a new Node keeps the zone that the driver registered with, until that is
   t.match(topology(one), { status: 'False', reason: 'LabelsKeptForCSI' })
   t.match(
     topology(one)?.message,
-    `label ${BETA} stays zone-x, and vCenter says zone-a: the vSphere CSI driver has registered with ${BETA};`,
+    `label ${BETA} remains zone-x although vCenter reports zone-a, because the vSphere CSI driver registered with ${BETA};`,
   )
   await stage.told(one.name, 'LabelsKeptForCSI')
   await registerDriver(cluster, one, says({ [BETA]: 'zone-x' }))
@@ -50,13 +50,13 @@ t.test('relabel: labels of the driver do not follow, not while its pod is restar
   await registerDriver(cluster, kept, says({ [ZONE]: 'zone-a' }))
   await vcsim.move({ vm: kept.vm.ref, host: 'DC0_C1_H0' })
   // The watch of CSINodes may come after that of Nodes; until it has, the driver "may have" registered.
-  const whole = `label ${ZONE} stays zone-a, label ${BETA} stays zone-a, and vCenter says zone-b: the vSphere CSI driver has registered with ${ZONE};`
+  const whole = `label ${ZONE} remains zone-a, label ${BETA} remains zone-a although vCenter reports zone-b, because the vSphere CSI driver registered with ${ZONE};`
   await reports.until('it is told', () => topology(kept)?.message.includes(whole) === true)
   t.equal(topology(kept)?.reason, 'LabelsKeptForCSI')
   const files = [`--config=${controller.configFile}`, `--kubeconfig=${controller.kubeconfig}`]
   t.match(
     (await runProgram('rollcall-controller', 'plan', ...files)).output,
-    `! LabelsKeptForCSI: label ${ZONE} stays zone-a`,
+    `! LabelsKeptForCSI: label ${ZONE} remains zone-a`,
   )
 
   await unregisterDriver(cluster, kept)
@@ -69,7 +69,7 @@ t.test('relabel: labels of the driver do not follow, not while its pod is restar
   await nodes.until('the other one has followed the next leader', () => label(other, ZONE) === 'zone-a')
   t.same([label(kept, ZONE), label(kept, BETA)], ['zone-a', 'zone-a'])
   const explained = await runProgram('rollcall-controller', 'explain', kept.name, ...files)
-  t.match(explained.output, /no +topology +LabelsKeptForCSI: label .* stays zone-a/)
+  t.match(explained.output, /no +topology +LabelsKeptForCSI: label .* remains zone-a/)
   await registerDriver(cluster, kept, says({ [ZONE]: 'zone-a' }))
 
   await stage.patch(kept.name, { metadata: { labels: { [ZONE]: null, [BETA]: null } } })

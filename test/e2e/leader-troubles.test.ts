@@ -79,7 +79,7 @@ t.test('a vCenter that answers with 503, and one that refuses the login', async 
   t.match(explained, /^! vCenter main: Unavailable: /m)
   t.match(
     explained,
-    /the leader can ask vCenter main again: until then it does not see what happens to the VM/,
+    /the leader can ask vCenter main again; until then it does not see what happens to the VM/,
   )
   t.notMatch(explained, /the Node is tainted/)
   await vcsim.clearFaults()
@@ -100,7 +100,7 @@ t.test('a vCenter with a certificate of another CA', async (t) => {
   await status(/^! vCenter main: CertificateNotTrusted: .* is not trusted by the configured CA .* \(since /m)
   t.match(
     await said('explain', 'worker-1'),
-    /the leader can ask vCenter main again: until then it does not see what happens to the VM/,
+    /the leader can ask vCenter main again; until then it does not see what happens to the VM/,
   )
   // It is told once it has lasted.
   await events.until('there is an Event', () =>
@@ -146,11 +146,14 @@ t.test(
   'when it has stopped, its last words stand there, and nothing is said of what it would do',
   async (t) => {
     await controller.stop()
-    const text = await status(/^! no replica holds the Lease/m)
-    t.match(text, /^! no replica holds .*, since \d+s: check that rollcall-controller runs/m)
+    const text = await status(/^! no replica has held the Lease/m)
+    t.match(text, /^! no replica has held .* for \d+s: check that rollcall-controller is running/m)
     t.match(text, /^! vCenter main: InvalidLogin: /m)
     const explained = await said('explain', 'worker-1')
-    t.match(explained, /a replica of rollcall-controller leads: until then nothing changes the Node/)
+    t.match(
+      explained,
+      /a replica of rollcall-controller becomes the leader; until then nothing changes the Node/,
+    )
     t.notMatch(explained, /the Node is tainted|the Node is deleted/)
   },
 )

@@ -25,7 +25,7 @@ const saying = (pattern: RegExp, ...args: string[]) =>
   })
 
 const LINE =
-  /^! the API server does not take what is decided on some Nodes, so their NodeReports say what is old, or nothing: .*'frozen\.example\.com'.* not in this cluster; look for an admission webhook or policy.*/m
+  /^! the API server rejects writes for some Nodes, so their NodeReports are out of date or empty: .*'frozen\.example\.com'.* not in this cluster; look for an admission webhook or policy.*/m
 /** The line of `status` that says it, once it names this Node. */
 const line = (name: string) =>
   until(`status says it of ${name}`, async () => {
@@ -46,14 +46,14 @@ t.test('a Node is initialized, and others say what its report cannot', async (t)
   await line('fresh')
   t.match(await said('status'), /- +fresh +- +zone-b +- +initialized +NotDecidedYet$/m)
   await until('it is ready', async () =>
-    /^leading\nthe API server does not take what is decided on some Nodes/.test(await controller.readyz()),
+    /^leading\nthe API server rejects writes for some Nodes/.test(await controller.readyz()),
   )
   t.match(
     await saying(LINE, 'explain', 'fresh'),
     /^Node fresh is initialized; needs attention: no leader has .* or could not write what/m,
   )
   await saying(
-    /^warn +Lease +\S+ leads, and says: the API server does not take what .*frozen\.example\.com/m,
+    /^warn +Lease +\S+ leads, and says: the API server rejects writes .*frozen\.example\.com/m,
     'doctor',
     `--config=${controller.configFile}`,
   )

@@ -81,5 +81,5 @@ t.test('one that may not read its Lease does not say that nobody leads', async (
     t,
   )
   await other.says(/lease not written/)
-  t.match(await other.readyz(), /^standby; who leads is not known: /)
+  t.match(await other.readyz(), /^standby; the leader is unknown: /)
 })

@@ -53,7 +53,7 @@ t.test('a claim that may not be read leaves the level as reported, and is said',
   await nodes.until('its level is reported', () => level(nodes.last(member.name)) === 'reported')
   const identity = () => condition(reports.last(member.name), 'IdentityVerified')
   await reports.until('its reason is said', () => /ClaimUnreadable/.test(identity()?.message ?? ''))
-  t.match(identity()?.message, 'account may not read')
+  t.match(identity()?.message, 'account is not allowed to read')
   await vcsim.deny(member.vm.ref)
   await toldUntil(member, 'it is proven', () => level(nodes.last(member.name)) === 'proven')
 })

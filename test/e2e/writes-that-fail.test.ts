@@ -24,7 +24,7 @@ t.test('a Node that cannot be initialized says so, with the words of the API ser
   const refused = await stage.says('fresh', 'Initialized', { reason: 'NodePatchRefused' })
   t.match(refused, {
     status: 'False',
-    message: /does not take the patch of this Node: .*failed calling webhook "slow\.example\.com".*refused/,
+    message: /rejects the patch of this Node: .*failed calling webhook "slow\.example\.com".*refused/,
   })
   await stage.told('fresh', 'NodePatchRefused')
   const heldUp = 'rollcall_nodes_held_up{condition="Initialized",reason="NodePatchRefused"}'
@@ -46,10 +46,13 @@ t.test('of a VM that is off it is not said that its taint keeps pods away', asyn
   await vcsim.govc('vm.power', '-off', running.vm.name)
   await stage.says('running', 'Initialized', { reason: 'NodePatchRefused' })
   const found = condition(reports.last('running'), 'VMFound')
-  t.match(found, { reason: 'VMPoweredOff', message: /is not accepted, so pods may still be scheduled/ })
+  t.match(found, {
+    reason: 'VMPoweredOff',
+    message: /the API server rejected the taint .*, so pods may still be scheduled/,
+  })
   t.ok(Date.parse(found?.lastTransitionTime ?? '') > before - 1_000)
   t.match(await told('status'), /running +proven +\S+ +off +VM off +NodePatchRefused/)
-  t.notMatch(await told('explain', 'running'), /taken away/)
+  t.notMatch(await told('explain', 'running'), /is removed|are removed/)
 })
 
 t.test('when the webhook is gone, all is done and said', async (t) => {

@@ -146,7 +146,7 @@ t.test('it comes, changes and goes', async (t) => {
   t.notOk(taken.superseded.aborted, 'nothing else is a change')
   t.same(vCenters(), ['u/hunter1'])
   t.same([...watch.usable()], [['vc1', false]])
-  t.match(watch.remarks(), [/gives no user and password, the last ones stay in use; see the log/])
+  t.match(watch.remarks(), [/gives no user and password; the last ones stay in use; see the log/])
   await tell(read({ 'a.username': 'u' }))
   t.same(vCenters(), ['u/hunter1'])
   await tell(creds('hunter2', 'v'))
@@ -155,7 +155,7 @@ t.test('it comes, changes and goes', async (t) => {
   t.match(lines, [
     { level: 40, msg: 'no credential', vCenter: 'vc1', error: /n\/s does not exist/ },
     { level: 30, msg: 'credential loaded', source: 'the Secret n/s', changed: ['user', 'password'] },
-    { level: 40, msg: 'no credential any more, the last one stays in use' },
+    { level: 40, msg: 'no credential any more; the last one stays in use' },
     { level: 40, error: /has no key "a.password", only "a.username"/ },
     { msg: 'credential loaded', changed: ['user', 'password'] },
   ])

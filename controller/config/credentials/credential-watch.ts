@@ -124,7 +124,7 @@ export function createCredentialWatch({
     problems.set(vCenter, error)
     logger.warn(
       { vCenter, error },
-      goesOn ? 'no credential any more, the last one stays in use' : 'no credential',
+      goesOn ? 'no credential any more; the last one stays in use' : 'no credential',
     )
   }
 
@@ -174,7 +174,7 @@ export function createCredentialWatch({
 
   const troubles = (): readonly Trouble[] =>
     Array.from(problems, ([name, problem]) => {
-      const rest = inUse(name) ? ', the last ones stay in use' : ''
+      const rest = inUse(name) ? '; the last ones stay in use' : ''
       const what = `vCenter ${name}: its Secret or folder gives no user and password${rest}`
       const [text, message] = [`${what}; see the log`, `${what}: ${problem}`]
       return { key: credentialTrouble(name), text, message }

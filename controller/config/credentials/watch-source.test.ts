@@ -60,7 +60,9 @@ t.test('one Secret is asked for, and nothing else of it kept', async (t) => {
       const state = last()
       return state?.state === 'failed' && words.test(state.message)
     })
-  await fails(/may not be read: give the controller the rights to list and watch it.*cannot list resource/)
+  await fails(
+    /cannot be read \(permission denied\): give the controller the rights to list and watch it.*cannot list resource/,
+  )
   allowed = true
   await fails(/does not exist: create it/)
   await until('it is watched', () => stub.requests.some((request) => request.includes('watch=true')))

@@ -132,7 +132,7 @@ function parseSecret(object: unknown, name: string): KeptSecret | undefined {
 
 function refusal({ status, message }: ApiError): string {
   if (status === 403)
-    return `may not be read: give the controller the rights to list and watch it, as in manifests/credentials.example.yaml; ${message}`
+    return `cannot be read (permission denied): give the controller the rights to list and watch it, as in manifests/credentials.example.yaml; ${message}`
   return `cannot be read: ${message}`
 }
 

@@ -218,7 +218,7 @@ t.test('a missing right holds nothing up, but is told; one refusal is not enough
   t.equal(state(), 'held')
   await clock.turn(60_000)
   t.equal(state(), 'open')
-  t.match(interlock.remarks(), [/may not be listed, and the Lease .* may not be read; apply rbac.yaml/])
+  t.match(interlock.remarks(), [/is not allowed to list .* or to read the Lease .*; apply rbac.yaml/])
   t.equal(log.lines.filter(({ msg }) => msg === 'interlock with the CPI').length, 1)
   answers.fail.clear()
   await clock.turn(300_000)

@@ -55,7 +55,7 @@ const ROWS: {
     what: 'a CPI whose Lease may not be read, by its Pods',
     managers: managers([['--leader-elect-resource-name=own'], RUNNING]),
     leads: (lease) => (lease.name === 'own' ? undefined : false),
-    held: /may not be read \(add its name to the Role.*after its last Pod is gone$/,
+    held: /is not allowed to read \(add its name to the Role.*after its last Pod is gone$/,
   },
   {
     what: 'the same without Pods',
@@ -103,19 +103,19 @@ const ROWS: {
     what: 'nobody, where workloads may not be listed',
     managers: undefined,
     leads: nobody,
-    remark: /DaemonSets and Deployments of kube-system may not be listed; apply rbac.yaml/,
+    remark: /is not allowed to list DaemonSets and Deployments of kube-system; apply rbac.yaml/,
   },
   {
     what: 'a Lease that may not be read',
     managers: managers(),
     leads: unreadable,
-    remark: /the Lease .* may not be read/,
+    remark: /is not allowed to read the Lease /,
   },
   {
     what: 'nothing that may be read',
     managers: undefined,
     leads: unreadable,
-    remark: /may not be listed, and the Lease/,
+    remark: /is not allowed to list .* or to read the Lease/,
   },
   {
     what: 'a CPI that competes for the Lease which this controller has',

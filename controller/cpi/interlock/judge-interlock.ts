@@ -40,7 +40,7 @@ function held(sight: Sight, own: Own): string | undefined {
   if (rival !== undefined) return leftTo(rival, sight)
   if (isSame(DEFAULT_LEASE, own.lease) || leads(DEFAULT_LEASE) !== true) return undefined
   if (managers === undefined)
-    return `the Lease ${textOf(DEFAULT_LEASE)}, which the vSphere CPI uses, is held, and it is not known by what: DaemonSets and Deployments of kube-system may not be listed; apply rbac.yaml`
+    return `the Lease ${textOf(DEFAULT_LEASE)}, which the vSphere CPI uses, is held by an unknown holder: this controller is not allowed to list DaemonSets and Deployments of kube-system; apply rbac.yaml`
   const known = [...managers.cpi, ...managers.others].some(({ lease }) => isSame(lease, DEFAULT_LEASE))
   return known ? undefined : leftToSomebody()
 }
@@ -70,7 +70,7 @@ function leftTo(cpi: Manager, { managers, leads }: Sight): string {
     lease === undefined
       ? 'runs without leader election'
       : leads(lease) === undefined
-        ? `uses the Lease ${textOf(lease)}, which may not be read (add its name to the Role rollcall-controller in rbac.yaml)`
+        ? `uses the Lease ${textOf(lease)}, which this controller is not allowed to read (add its name to the Role rollcall-controller in rbac.yaml)`
         : `holds the Lease ${textOf(lease)}`
   const then =
     lease === undefined || leads(lease) === undefined
@@ -86,14 +86,14 @@ function leftToSomebody(): string {
 
 function unseen({ managers, leads }: Sight, own: Own): readonly string[] {
   const blind = [
-    ...(managers === undefined ? ['DaemonSets and Deployments of kube-system may not be listed'] : []),
+    ...(managers === undefined ? ['list DaemonSets and Deployments of kube-system'] : []),
     ...(!isSame(DEFAULT_LEASE, own.lease) && leads(DEFAULT_LEASE) === undefined
-      ? [`the Lease ${textOf(DEFAULT_LEASE)} may not be read`]
+      ? [`read the Lease ${textOf(DEFAULT_LEASE)}`]
       : []),
   ]
   if (blind.length === 0 || !handlesNodes(own)) return []
   return [
-    `cannot tell whether a vSphere CPI handles Nodes as well: ${blind.join(', and ')}; apply rbac.yaml, and make sure that none does`,
+    `this controller cannot tell whether a vSphere CPI handles Nodes as well, because it is not allowed to ${blind.join(' or to ')}; apply rbac.yaml, and make sure that none does`,
   ]
 }
 

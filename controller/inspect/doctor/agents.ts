@@ -71,7 +71,7 @@ export const CERTIFICATES = {
     name: 'serving certificates',
     look: async ({ config, nodes }) => ({ isOn: config?.certificates.approve === true, ...(await nodes()) }),
     judge({ isOn, nodes, reports }) {
-      if (!isOn) return fine('not approved by Rollcall, as certificates.approve says')
+      if (!isOn) return fine('certificates.approve is false, so Rollcall does not approve them')
       const ours = nodes.filter(isOurs)
       const waiting = ours.flatMap((node) => {
         const { conditions = [] } = previousStatus(reports.get(node.name), node)

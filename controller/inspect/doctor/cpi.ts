@@ -34,7 +34,7 @@ export const CPI = {
         (interlock?.state === 'held' || remarks.length > 0)
       )
         return skip(
-          'this account may not see whether a vSphere CPI handles Nodes; use the kubeconfig of an administrator',
+          'this account is not allowed to see whether a vSphere CPI handles Nodes; use the kubeconfig of an administrator',
         )
       if (cpi !== undefined) {
         const paravirtual = [...cpi.cpi, ...cpi.others].find(

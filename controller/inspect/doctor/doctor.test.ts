@@ -205,7 +205,8 @@ t.test(
       {
         check: 'vCenters main, twin: identity',
         status: 'warn',
-        message: /main \(vc\.example\.com:443\), twin \(clone\.example\.com:443\) say that they are one/,
+        message:
+          /main \(vc\.example\.com:443\), twin \(clone\.example\.com:443\) report the same instance UUID/,
       },
     ])
     for (const identity of [
@@ -295,7 +296,7 @@ const ofVCenter: readonly (readonly [Partial<VCenterFacts>, ...Row])[] = [
     { categories: noPermission('vc answers to tagging/category with HTTP status 403') },
     'tag categories',
     'fail',
-    /^the vCenter account may not read tags.*status 403; give it Read-only as a global permission/,
+    /^the vCenter account is not allowed to read tags.*status 403; give it Read-only as a global permission/,
   ],
   [{ skew: seen(-30_000) }, 'clock', 'warn', /30 s behind/],
   [{ skew: seen(90_000) }, 'clock', 'fail', /90 s ahead of/],
@@ -513,7 +514,7 @@ t.test('policies: what is missing, and what an older API server cannot have', as
   t.same(judged({ policies: unseen }), [], 'the trial is enough')
   const cannotTry = {
     state: 'not-in-force',
-    message: 'x may not impersonate y',
+    message: 'x is not allowed to impersonate y',
     mayNotTry: true,
   } as const
   t.match(judged({ policies: unseen, ownReportPolicy: cannotTry }), [{ status: 'skip' }])
@@ -680,7 +681,7 @@ t.test('what this account may not do is skipped, and not held against the cluste
   const blind = judge({ ...good, cluster: seen(clusterOf({ ...cluster, ...leases })) })
   t.match(
     blind.find(({ check }) => check === 'vSphere CPI'),
-    { status: 'skip', message: /^this account may not see whether a vSphere CPI/ },
+    { status: 'skip', message: /^this account is not allowed to see whether a vSphere CPI/ },
   )
   const unasked = judge({ ...good, cluster: denied('it answers, but this account may not ask who it is') })
   t.notOk(hasFailed(unasked))

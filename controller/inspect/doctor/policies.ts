@@ -62,7 +62,7 @@ export const POLICIES: readonly {
       matchConstraints: 'b87282430cae67dd',
       matchConditions: '8c45f61d0f9e57cc',
       variables: 'f4146c088f217850',
-      validations: '7565431e7ed0dee7',
+      validations: '37ececf72e76dcd8',
     },
   },
   {
@@ -142,7 +142,9 @@ export const POLICY_CHECKS = {
       const proven = tried?.state === 'in-force'
       if (unseen.length > 0)
         return proven
-          ? fine('a forged report is refused; this account may not see whether the other policies exist')
+          ? fine(
+              'a forged report is refused; this account is not allowed to see whether the other policies exist',
+            )
           : skip('this account may neither see nor try the policies; use the kubeconfig of an administrator')
       return fine(
         `${proven ? 'a forged report is refused, and ' : ''}${listed(expected.map(({ name }) => name))} are bound, as this version ships them`,

@@ -107,7 +107,7 @@ const VCENTER = {
     },
     forbidden: () =>
       skip(
-        'the vCenter account may not list sessions, and does not need to; look at Monitor > Sessions in the vSphere Client if logins fail',
+        'the vCenter account is not allowed to list sessions, and does not need to; look at Monitor > Sessions in the vSphere Client if logins fail',
       ),
     judge({ all, own }) {
       const counts = `${all} are open, ${own} of this account`
@@ -180,7 +180,7 @@ const VCENTER = {
     },
     forbidden: (message) =>
       fail(
-        `the vCenter account may not read tags, so Nodes may get no zone and no region: ${message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
+        `the vCenter account is not allowed to read tags, so Nodes may get no zone and no region: ${message}; give it Read-only as a global permission, or System.Read on the tags and their categories`,
       ),
     judge({ wanted, found, lacking }) {
       if (wanted.length === 0) return fine('none is configured: Nodes get no zone and no region')
@@ -274,7 +274,7 @@ export function judgeTwins(vCenters: readonly VCenterFacts[]): readonly Line[] {
       return {
         check: `vCenters ${listed(group.map(({ name }) => name))}: identity`,
         ...warn(
-          `${names} say that they are one (instance UUID ${instanceUUID}), so what one alone says of a VM is not believed; take a clone out of the configuration, or write one server name if they are one`,
+          `${names} report the same instance UUID (${instanceUUID}), so VM data that only one of them reports is ignored; remove the clone from the configuration, or use one server name for all if they are the same vCenter`,
         ),
       }
     })

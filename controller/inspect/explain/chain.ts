@@ -82,7 +82,7 @@ function nodeStep({ node, now }: ExplainFacts): ChainStep {
     name: 'Node',
     state: ready?.status === 'True' ? 'ok' : 'no',
     says: [
-      `registered ${age(creationTimestamp, now)} ago, UID ${uid}; Ready is ${ready?.status ?? 'not told'}${since}; provider ID ${providerID ?? 'none'}`,
+      `registered ${age(creationTimestamp, now)} ago, UID ${uid}; Ready is ${ready?.status ?? 'not reported'}${since}; provider ID ${providerID ?? 'none'}`,
       ...(hasUninitializedTaint(node) ? ['has the taint of Nodes that wait for a cloud provider'] : []),
       ...taints
         .filter(({ key }) => TOLD_TAINTS.test(key))
@@ -249,7 +249,7 @@ function placeOf(vm: Pick<BoundVM, 'datacenter' | 'cluster' | 'host'>): string {
 /** What the leader would do now. */
 function wouldStep({ changes }: NodePlan): ChainStep {
   const says = changes.map(({ what, from, to }) => {
-    if (to === undefined) return `would take ${what} away: ${from}`
+    if (to === undefined) return `would remove ${what}: ${from}`
     return from === undefined ? `would set ${what}: ${to}` : `would change ${what}: ${from} -> ${to}`
   })
   return { name: 'plan', state: 'ok', says: says.length === 0 ? ['would change nothing'] : says }

@@ -292,7 +292,7 @@ t.test('what vCenter says now, where the leader has not written that', async (t)
   t.match(step(found, 'VM'), { state: 'unknown', says: [/^asked now: VMFound: /] })
   t.match(
     step(found, 'plan')?.says.join('\n'),
-    /would set providerID: vsphere:\/\/[\s\S]*would take taints away/,
+    /would set providerID: vsphere:\/\/[\s\S]*would remove taints/,
   )
   const steady = initialized()
   const same = explain(steady, { fresh: look(facts({ node: steady.node, report: steady.report })) })
@@ -313,7 +313,7 @@ t.test(
   'of a VM that is off without the taint that says so, it is not said that it is taken away',
   async (t) => {
     const off = settled({ vms: [vm({ powerState: 'poweredOff' })] })
-    t.match(explain(decided(off)).changes, [/the taints that say it is off are taken away/])
+    t.match(explain(decided(off)).changes, [/the taints that say it is off are removed/])
     const message = 'denied by a policy'
     const rejected = decideOnRejectedWrite(
       { write: 'node', outcome: 'rejected', message },
@@ -324,7 +324,7 @@ t.test(
     const { report: of } = after(off, rejected)
     t.match(explain({ node: off.node, report: of }).changes, [
       'what to do about NodePatchRefused: docs/reasons.md',
-      /^the API server takes the write: the Node gets the taint/,
+      /^the API server accepts the write: the Node gets the taint/,
     ])
   },
 )
@@ -336,7 +336,7 @@ t.test('of a Node whose writes are refused it is not said that it would be taint
   const { report: of } = after(bare, decideOnRejectedWrite(rejection, decide(bare), bare, 0))
   const { changes } = explain({ node: bare.node, report: of })
   t.match(changes, ['what to do about NodePatchRefused: docs/reasons.md'])
-  t.match(changes.join('\n'), /^the API server takes the write: until then the Node may not get the taint/m)
+  t.match(changes.join('\n'), /^the API server accepts the write; until then the Node might not be tainted/m)
   t.notMatch(changes.join('\n'), /the Node is tainted/)
 })
 
@@ -479,14 +479,14 @@ t.test('a Node whose report contradicts what was verified keeps nothing', async 
   const changed = former && { ...former, generation: 2, spec: { ok: true, value } as const }
   const found = explain(decided(facts({ node, report: changed, lookups })))
   t.match(found.summary, /^was verified before as VM .*, identity no longer verified: ProviderIDOfAnotherVM$/)
-  t.notMatch(found.changes.join(), /stands until/)
+  t.notMatch(found.changes.join(), /remains valid/)
   t.match(step(found, 'identity')?.says.join(), /another machine reports with this Node's kubeconfig/)
 })
 
 t.test('of a leader that does not run, or leaves Nodes alone, it is not said what it would do', async (t) => {
   const told = (of: Pick<NodeFacts, 'node' | 'report'>, changes: Partial<ExplainFacts>) =>
     explain(of, changes).changes.join('\n')
-  const wouldDo = /is tainted|the Node is deleted|taken away|automatically|it is kept/
+  const wouldDo = /is tainted|the Node is deleted|is removed|are removed|automatically|it is kept/
   const off = decided(settled({ vms: [vm({ powerState: 'poweredOff' })] }))
   const waiting = decided(facts({ vms: [] }))
   const since = '2026-03-01T09:00:00Z'
@@ -498,9 +498,12 @@ t.test('of a leader that does not run, or leaves Nodes alone, it is not said wha
     t.notMatch(told(each, { leads: false }), wouldDo)
     t.match(
       told(each, { leads: false }),
-      /a replica of rollcall-controller leads: until then nothing changes/,
+      /a replica of rollcall-controller becomes the leader; until then nothing changes/,
     )
-    t.match(told(each, { leads: true, troubles: troubles('') }), /until then this one changes nothing/)
+    t.match(
+      told(each, { leads: true, troubles: troubles('') }),
+      /until then this one does not change the Node/,
+    )
   }
   t.match(told(initialized(), { leads: true }), /is tainted/)
   t.match(told(initialized(), { leads: true, troubles: troubles('vc2') }), /is tainted/)
@@ -510,7 +513,7 @@ t.test('of a leader that does not run, or leaves Nodes alone, it is not said wha
   } as const
   const newcomer = decided(facts({ lookups: [{ vCenter: 'vc1', uuid: BIOS_UUID, lookup: unasked }] }))
   const untilAsked = told(newcomer, { leads: true, troubles: troubles('vc1') })
-  t.match(untilAsked, /the leader can ask vCenter vc1 again: until then it is not known whether the VM of/)
+  t.match(untilAsked, /the leader can ask vCenter vc1 again; until then it is not known whether the VM of/)
   t.notMatch(untilAsked, wouldDo)
   t.match(told(newcomer, { leads: true }), /automatically/)
   t.match(told(waiting, { leads: true, troubles: troubles('vc2') }), /automatically/, 'vc1 has answered')

@@ -104,20 +104,20 @@ function idleness(
   { vCenter }: NodeStatus,
 ): string | undefined {
   if (leads === false)
-    return 'a replica of rollcall-controller leads: until then nothing changes the Node, whatever happens to its VM'
+    return 'a replica of rollcall-controller becomes the leader; until then nothing changes the Node, whatever happens to its VM'
   const stops = (troubles?.troubles ?? []).map((each) => each.stops)
   if (stops.includes(''))
-    return 'no other controller handles Nodes any more: until then this one changes nothing of the Node (see the line with "!")'
+    return 'the other controller stops handling Nodes; until then this one does not change the Node (see the line with "!")'
   if (vCenter !== undefined)
     return stops.includes(vCenter)
-      ? `the leader can ask vCenter ${vCenter} again: until then it does not see what happens to the VM (see the line with "!")`
+      ? `the leader can ask vCenter ${vCenter} again; until then it does not see what happens to the VM (see the line with "!")`
       : undefined
   const away = stops.filter((stopped) => stopped !== undefined)
   const unseen = previousStatus(report, node).conditions?.some(
     ({ type, status }) => type === 'VMFound' && status === 'Unknown',
   )
   return unseen === true && away.length > 0
-    ? `the leader can ask vCenter ${away.join(', ')} again: until then it is not known whether the VM of this Node is there (see the line with "!")`
+    ? `the leader can ask vCenter ${away.join(', ')} again; until then it is not known whether the VM of this Node is there (see the line with "!")`
     : undefined
 }
 
@@ -145,14 +145,16 @@ function changesOf(
       return [
         ...explained,
         ...byLeader(LOOKS_AGAIN),
-        ...(level === undefined ? [] : ['what was verified stands until something contradicts it']),
+        ...(level === undefined
+          ? []
+          : ['the previous verification remains valid until something contradicts it']),
       ]
     case 'VM off':
       return pending?.condition === 'VMFound'
-        ? byLeader('the VM runs again: the taints that say it is off are taken away, usually within a second')
+        ? byLeader('the VM runs again: the taints that say it is off are removed, usually within a second')
         : [
             ...explained,
-            ...byLeader('the API server takes the write: the Node gets the taint that keeps new pods away'),
+            ...byLeader('the API server accepts the write: the Node gets the taint that keeps new pods away'),
           ]
     case 'initialized':
       return [
@@ -172,7 +174,7 @@ function changesOf(
       ]
     case 'deleting':
       return [
-        'its finalizers are removed: the API server lets it go then',
+        'its finalizers are removed: the API server then deletes it',
         ...byLeader(
           'its VM is proven gone, and its kubelet and its agent are silent: it holds no address any more, whatever its finalizers',
         ),
@@ -187,9 +189,9 @@ function changesOf(
 
 function ofShutdown({ taints }: Node, reason: string | undefined): string {
   if (reason === 'NodePatchRefused')
-    return 'the API server takes the write: until then the Node may not get the taint either, should its VM be powered off'
+    return 'the API server accepts the write; until then the Node might not be tainted if its VM is powered off'
   return taints.some(isShutdownTaint)
-    ? 'the leader sees that its VM runs: the taint is taken away, unless lifecycle.shutdownTaint is false'
+    ? 'the leader sees that its VM runs: the taint is removed, unless lifecycle.shutdownTaint is false'
     : 'its VM is powered off: the Node is tainted, unless lifecycle.shutdownTaint is false'
 }
 

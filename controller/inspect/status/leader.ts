@@ -70,12 +70,14 @@ export function troubleLines({ at, troubles }: LeaderTroubles = { at: '', troubl
 /** That a leader has not written yet whether anything troubles it: no line would look as if nothing did. */
 export function unsaid(leads: boolean | undefined, troubles: LeaderTroubles | undefined): readonly string[] {
   return leads === true && troubles === undefined
-    ? ['it has not said yet whether anything troubles it: it has just begun, or is of an older version']
+    ? [
+        'the leader has not reported yet whether it has problems: it has just started, or runs an older version',
+      ]
     : []
 }
 
 /** A controller that was started with another --lease-name leads as well. */
-const RUNS = 'check that rollcall-controller runs, and with this --lease-name'
+const RUNS = 'check that rollcall-controller is running with this --lease-name'
 
 /** Who leads, or that nobody does: `record` is undefined where there is no such Lease. */
 export function leaderText(
@@ -88,13 +90,13 @@ export function leaderText(
   if (record === undefined) return `no replica has ever held ${held}: ${RUNS}`
   const { holder, renewTime } = record
   if (holder === '')
-    return `no replica holds ${held}, since ${age(renewTime, now)}: ${RUNS}; this is the state that the last leader left`
+    return `no replica has held ${held} for ${age(renewTime, now)}: ${RUNS}; this is the state that the last leader left`
   if (!leads) {
     const since =
       Date.parse(renewTime) > now
-        ? 'by its own clock, and does not renew it'
-        : `and none has since, for ${age(renewTime, now)}`
-    return `${holder} held ${held} until ${renewTime}, ${since}: ${RUNS}; this is the state at that time`
+        ? ' by its own clock, and is not renewing it'
+        : `, and no replica has held it for ${age(renewTime, now)}`
+    return `${holder} held ${held} until ${renewTime}${since}: ${RUNS}; this is the state at that time`
   }
   return `${holder} leads, and holds ${held}`
 }

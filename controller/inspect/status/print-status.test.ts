@@ -102,12 +102,12 @@ t.test('who leads', async (t) => {
   )
   t.match(
     leaderText(record, lease, now + 80_000),
-    /^pod_1 held .* until 2026-03-01T10:00:00.000000Z, and none/,
+    /^pod_1 held .* until 2026-03-01T10:00:00.000000Z, and no replica has/,
   )
-  t.match(leaderText({ ...record, holder: '' }, lease, now), /^no replica holds/)
+  t.match(leaderText({ ...record, holder: '' }, lease, now), /^no replica has held/)
   t.match(leaderText(undefined, lease, now), /^no replica has ever held/)
   const { text, leads } = leaderOf({ record: { ...record, holder: '' }, annotations: {} }, lease, now)
-  t.match(printStatus({ ...all([]), leader: text, leads }), /^! no replica holds/m)
+  t.match(printStatus({ ...all([]), leader: text, leads }), /^! no replica has held/m)
 })
 
 t.test('a clock of this machine that differs is said', async (t) => {
@@ -206,13 +206,13 @@ t.test('what troubles the leader, and what troubled it before it stopped', async
   t.match(leaderOf({ record: other, annotations }, LEASE, now), { leads: true, troubles: undefined })
   t.match(
     printStatus({ ...all([]), leader: 'pod_2 leads', leads: true }),
-    /^pod_2 leads\nit has not said yet whether anything troubles it/m,
+    /^pod_2 leads\nthe leader has not reported yet whether it has problems/m,
   )
-  t.notMatch(printStatus({ ...all([]), leader: leads.text, ...leads }), /not said yet/)
+  t.notMatch(printStatus({ ...all([]), leader: leads.text, ...leads }), /not reported yet/)
   const stopped = leaderOf({ record: RECORD, annotations }, LEASE, now + 3 * 3_600_000)
   t.match(stopped, {
     leads: false,
-    text: /none has since, for 3h: check/,
+    text: /no replica has held it for 3h: check/,
     troubles: { troubles: { length: 1 } },
   })
   t.match(leaderOf({ record: { ...RECORD, holder: '' }, annotations }, LEASE, now), { leads: false })
@@ -238,7 +238,7 @@ t.test('a Lease that looks old, and is renewed: only the clocks differ', async (
   }
   const [old, renewed] = ['2025-12-31T20:00:00.000000Z', '2025-12-31T20:00:03.000000Z']
   t.match(await reading(old, renewed), { leads: true, reads: 2, text: /^pod_1 leads/ })
-  t.match(await reading(old, old), { leads: false, reads: 2, text: /none has since/ })
+  t.match(await reading(old, old), { leads: false, reads: 2, text: /no replica has held it/ })
   const over = '2025-12-31T23:59:40.000000Z'
   t.match(await reading(over, over), { leads: false }, 'one that was killed 20 s ago is not said to lead')
   t.match(await reading('2026-01-01T00:00:08.000000Z'), { leads: true, reads: 1 })

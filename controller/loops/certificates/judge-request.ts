@@ -81,14 +81,14 @@ export function judgeRequest(facts: RequestFacts): RequestJudgment {
   if (!request.content.ok) return waits('RequestMalformed', request.content.message)
   const { value: content } = request.content
   if (content.commonName !== request.username)
-    return waits('RequestNotOfKubelet', `its common name is not ${quoted(request.username)}, who asks`)
+    return waits('RequestNotOfKubelet', `its common name is not the requester, ${quoted(request.username)}`)
   if (!isSame(content.organizations, [GROUP]))
-    return waits('RequestNotOfKubelet', `its organization is not ${GROUP} alone`)
+    return waits('RequestNotOfKubelet', `its organization is not exactly ${GROUP}`)
   if (node === undefined)
     return waits('NodeNotVerified', `there is no Node ${quoted(nodeOf(request.username))}`)
   // Both times are the API server's, in seconds.
   if (Date.parse(request.createdAt) < Date.parse(node.creationTimestamp))
-    return waits('RequestOlderThanNode', 'it was made for a former Node of this name')
+    return waits('RequestOlderThanNode', 'it was created for an earlier Node of this name')
   const unverified = notVerified(facts, node)
   if (unverified !== undefined) return waits('NodeNotVerified', unverified)
   return judgeNames(content, node.name, facts)
@@ -96,14 +96,15 @@ export function judgeRequest(facts: RequestFacts): RequestJudgment {
 
 /** Why nobody but a person should approve a request by who asks and what for. */
 function notOfKubelet({ username, groups, extra, usages }: CertificateRequest): string | undefined {
-  if (nodeOf(username) === '') return `${quoted(username)} asks, who is not a kubelet`
+  if (nodeOf(username) === '') return `the requester ${quoted(username)} is not a kubelet`
   if (!isSame(groups, [GROUP, AUTHENTICATED]))
-    return `who asks is not in the groups ${GROUP} and ${AUTHENTICATED} alone`
+    return `the requester's groups are not exactly ${GROUP} and ${AUTHENTICATED}`
   const { [CREDENTIAL]: credential = [], ...others } = extra
   if (Object.keys(others).length > 0 || !credential.every((each) => each.startsWith(CLIENT_CERTIFICATE)))
-    return 'who asks did not show the client certificate of a kubelet'
+    return 'the requester did not authenticate with the client certificate of a kubelet'
   const asked = usages.filter((usage) => usage !== OPTIONAL_USAGE)
-  if (!isSame(asked, USAGES)) return `its usages are other than ${USAGES.join(' and ')}`
+  if (!isSame(asked, USAGES))
+    return `its usages are not exactly ${USAGES.join(' and ')}, optionally with ${OPTIONAL_USAGE}`
   return undefined
 }
 
@@ -146,7 +147,7 @@ function judgeNames(
     return waits('NameNotVerified', `${quoted(stranger)} is not known to be the Node's name or address`)
   const wrong = dnsNames.find(isReserved) ?? addresses.find((each) => !mayBeServed(each, settings))
   if (wrong !== undefined)
-    return waits('NameNotAllowed', `${quoted(wrong)} may be in no kubelet's certificate`)
+    return waits('NameNotAllowed', `${quoted(wrong)} is not allowed in a kubelet serving certificate`)
   return {
     verdict: 'approve',
     reason: 'CertificateApproved',

@@ -209,7 +209,8 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     if (wait > 0) return { requeueAfter: wait }
     const waitOfNode = approvals.each.take(name, clock.monotonic())
     if (waitOfNode > 0) {
-      const message = 'the Node got too many certificates lately; it is looked at again'
+      const message =
+        'too many certificates were approved for the Node recently; the request will be checked again'
       say(request, { verdict: 'wait', reason: 'TooManyRequests', message })
       return { requeueAfter: waitOfNode }
     }
@@ -277,6 +278,6 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
 
 function notListed(failure: unknown): string {
   return hasStatus(failure, 403)
-    ? 'certificate requests may not be listed: apply the component approve-certificates, or set certificates.approve to false'
+    ? 'this controller is not allowed to list certificate requests: apply the component approve-certificates, or set certificates.approve to false'
     : 'certificate requests are not listed yet'
 }

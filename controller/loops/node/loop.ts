@@ -248,8 +248,7 @@ function isUnwritten(reason: Reason | undefined): boolean {
 function unwrittenReports(unwritten: ReadonlyMap<string, string>): readonly Trouble[] {
   const [message] = unwritten.values()
   if (message === undefined) return []
-  const text =
-    'the API server does not take what is decided on some Nodes, so their NodeReports say what is old, or nothing'
+  const text = 'the API server rejects writes for some Nodes, so their NodeReports are out of date or empty'
   return [
     {
       key: 'unwritten reports',

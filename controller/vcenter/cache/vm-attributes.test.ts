@@ -50,5 +50,5 @@ t.test('values by name; what is not known is not absent', async (t) => {
   )
   t.same(of().Owner, { values: ['ops', 'dev'] }, 'two of one name')
   const unreadable = readMachine('vm-1', new Map(), undefined, [CUSTOM_VALUES_PATH])
-  t.match(of(unreadable).Owner, { unread: /may not read the custom attributes/ })
+  t.match(of(unreadable).Owner, { unread: /is not allowed to read the custom attributes/ })
 })

@@ -29,7 +29,7 @@ export function createVMAttributes(wanted: ReadonlySet<string>): VMAttributes {
         unread: `vCenter shows no custom attribute "${name}" for VMs: create it under "Tags & Custom Attributes", or correct the name`,
       }
     if (unreadable.includes(CUSTOM_VALUES_PATH))
-      return { unread: 'the account may not read the custom attributes of the VM' }
+      return { unread: 'the account is not allowed to read the custom attributes of the VM' }
     return { values: customValues.flatMap(({ key, value }) => (keys.includes(key) ? value : [])) }
   }
 

@@ -5,7 +5,7 @@ import type { XMLElement } from '../wire/xml.ts'
 import { chooseCandidates, ExpectedVMs, judgeCandidates } from './vms-of-uuid.ts'
 
 const vmsCalled = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`)
-const refusal = (vm: string) => new VCenterError('NoPermission', `the account may not read ${vm}`)
+const refusal = (vm: string) => new VCenterError('NoPermission', `the account is not allowed to read ${vm}`)
 
 function machine(moref: string, biosUUID: string | undefined): VMProperties {
   const text = (text: string): XMLElement => ({

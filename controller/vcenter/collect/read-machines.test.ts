@@ -155,7 +155,7 @@ t.test('a folder of refused VMs: the others are read, and each refused one is na
     for (const vm of refused) {
       t.match(result.denied.get(`VirtualMachine:${vm}`), {
         reason: 'NoPermission',
-        message: `the account may not read anything of the VM ${vm} without the privilege System.Read; give it the role Read-only`,
+        message: `the account is not allowed to read anything of the VM ${vm} without the privilege System.Read; give it the role Read-only`,
       })
     }
     t.ok(reads.length <= 40, `${reads.length} calls`)

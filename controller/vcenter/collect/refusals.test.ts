@@ -176,7 +176,7 @@ t.test('a VM without something essential is refused in words that name it and th
   ]) {
     t.match(refusal(path, denied), {
       reason: 'NoPermission',
-      message: `the account may not read ${path} of the VM "a/b" (vm-1) without the privilege System.Read; give it the role Read-only`,
+      message: `the account is not allowed to read ${path} of the VM "a/b" (vm-1) without the privilege System.Read; give it the role Read-only`,
     })
   }
   t.match(refusal('config.uuid', new SoapFault('NoPermission', '', object), false), {

@@ -117,7 +117,7 @@ export function refused(fault: SoapFault, what: string, vm: string, name: string
   const lacks = fault.privilege === undefined ? '' : ` without the privilege ${fault.privilege}`
   const message =
     fault.fault === 'NoPermission'
-      ? `the account may not read ${what} of the VM ${described}${lacks}; give it the role Read-only on the root folder, with propagation`
+      ? `the account is not allowed to read ${what} of the VM ${described}${lacks}; give it the role Read-only on the root folder, with propagation`
       : `${what} of the VM ${described} cannot be read: ${fault.message}`
   return new VCenterError(fault.reason, message, { cause: fault })
 }

@@ -28,7 +28,7 @@ export function wordsFor(account: Account) {
   const who = described(account)
   if (account.sessionManager !== undefined)
     return {
-      another: `no further session of ${server} is asked of ${who}`,
+      another: `no further session for ${server} is requested from ${who}`,
       refused: `${who} refuses the configured token`,
       advice: "check the token, and the session manager's log",
     }

@@ -155,7 +155,7 @@ async function exchange<T>(
 
 function timedOut(server: string, { path, deadline, longPoll }: HTTPRequest): VCenterError {
   return new DeadlineError(
-    `${server} took the request to ${path} but did not finish its answer within ${deadline / 1000} s, ` +
+    `${server} took the request to ${path} but did not finish its answer within ${deadline / 1000} s; ` +
       'check the state of its services',
     longPoll === true,
   )

@@ -60,7 +60,7 @@ scenario('its deletion is not wanted', { nodes: ['gone', 'canary'] }, async (sce
   configFile.write({ deletion: 'on' })
   await scene.nextLeader()
   const held =
-    /is kept for now: the annotation rollcall.dev\/deletion=hold keeps it; to let the Node go: kubectl annotate node gone rollcall.dev\/deletion-$/
+    /is kept for now: the annotation rollcall.dev\/deletion=hold keeps it; to allow its deletion: kubectl annotate node gone rollcall.dev\/deletion-$/
   await scene.said('gone', { status: 'True', reason: 'DeletionHeld', message: held })
   annotate('gone', 'nonsense')
   const unknown = /is neither hold nor proceed \(8 characters\) and counts as hold; [^;]*$/

@@ -132,7 +132,7 @@ scenario(
     t.equal(tenants.instanceUUID, before.instanceUUID)
     t.not(vm.instanceUUID, before.instanceUUID)
     const named = new RegExp(
-      `of-a-tenant".*must be removed.* kubectl annotate node worker rollcall.dev/vm=${vm.instanceUUID}$`,
+      `; for that, remove VM "of-a-tenant".* kubectl annotate node worker rollcall.dev/vm=${vm.instanceUUID}$`,
     )
     await scene.said('worker', { reason: 'UUIDOfAnotherVM', message: named }, 'VMFound')
     await scene.probed(5, 'worker')

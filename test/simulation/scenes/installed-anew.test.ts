@@ -57,7 +57,7 @@ scenario(
     vm.vCenter.changed(vm)
     const { message } = await scene.said(
       'old',
-      { reason: 'UUIDOfAnotherVM', message: /is not configured any more.*install one of this release/ },
+      { reason: 'UUIDOfAnotherVM', message: /is no longer configured.*install one of this release/ },
       'VMFound',
     )
     t.not(instanceUUID, vm.instanceUUID)

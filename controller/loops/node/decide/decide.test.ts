@@ -274,7 +274,7 @@ t.test('a garbled report of a running Node ends nothing, and is said', async (t)
   t.match(condition(decision, 'IdentityVerified'), {
     status: 'Unknown',
     reason: 'ReportInvalid',
-    message: /spec\.nodeUID.*proven.*stands/,
+    message: /spec\.nodeUID.*proven.*remains valid/,
   })
   t.equal(decision.status?.identityLevel, 'proven')
   t.match(decision.events, [{ type: 'Warning', reason: 'ReportInvalid' }])

@@ -98,7 +98,7 @@ function rechecked({ probePlan, recheck = [] }: Draft, uuids: readonly string[])
 function doubted({ reason, message }: ConditionValue, level: IdentityLevel): ConditionValue {
   return unknown(
     reason,
-    `${message}; what was verified before (${level}) stands until something contradicts it`,
+    `${message}; the previous verification (${level}) remains valid until something contradicts it`,
   )
 }
 

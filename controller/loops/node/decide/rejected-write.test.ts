@@ -79,13 +79,16 @@ t.test('what a taint would do is not said of one that is not accepted', async (t
   const told = ({ report }: NodeFacts) =>
     report?.status.conditions?.find(({ type }) => type === 'VMFound')?.message
   const off = { ...settled(), lookups: OFF }
-  t.match(told(refused(off)), /is powered off: the taint .* is not accepted, so pods may still be scheduled/)
+  t.match(
+    told(refused(off)),
+    /is powered off: the API server rejected the taint .*, so pods may still be scheduled/,
+  )
   const again = refused(refused(off))
   t.strictSame(again.report?.status, refused(off).report?.status, 'written once')
   t.match(told(after(again, decide(again))), /no new pods are scheduled/, 'once it is accepted')
   const unanswered = { write: 'node', outcome: 'unanswered', message: 'no answer within 5 s' } as const
   const unknown = after(off, decideOnRejectedWrite(unanswered, decide(off), off, off.now))
-  t.match(told(unknown), /: the API server has not answered yet whether the taint .* is written, so pods may/)
+  t.match(told(unknown), /: the API server has not yet confirmed the taint .*, so pods may/)
   const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
   const tainted = { ...off, node: { ...off.node, taints: [shutdown] } }
   const write = { write: 'node', outcome: 'rejected', message: 'webhook says no' } as const

@@ -83,7 +83,7 @@ export function noLongerRefused(
   return {
     Initialized: needsInitialization(node)
       ? no(instead.reason, instead.message)
-      : yes('Initialized', 'is initialized; the API server accepts its patches again'),
+      : yes('Initialized', 'the Node is initialized; the API server accepts its patches again'),
   }
 }
 
@@ -96,7 +96,7 @@ function writesSlow(write: RejectedWrite['write'], message: string, node: Node):
     : 'look for an admission webhook or policy that is slow for it'
   return unknown(
     'NodeWritesSlow',
-    `the API server is slow to write ${what}: ${message}; ${remedy}. It is tried again, beside one other such Node at most, until a write is quick`,
+    `the API server is slow to write ${what}: ${message}; ${remedy}. The write is retried, alongside at most one other slow Node's, until one completes quickly`,
   )
 }
 
@@ -104,7 +104,7 @@ const CONDITIONS: Readonly<Record<RejectedWrite['write'], (message: string) => C
   node: (message) =>
     no(
       'NodePatchRefused',
-      `the API server does not take the patch of this Node: ${message}; look for an admission webhook or policy, or a missing right of rollcall-controller`,
+      `the API server rejects the patch of this Node: ${message}; look for an admission webhook or policy, or a missing right of rollcall-controller`,
     ),
   status: (message) =>
     no(

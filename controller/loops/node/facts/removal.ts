@@ -15,11 +15,11 @@ export function deletionHangs({
   finalizers,
 }: Pick<Node, 'name' | 'deletingSince' | 'finalizers'>): string | undefined {
   if (deletingSince === undefined) return undefined
-  const since = `Node ${name} is being deleted since ${deletingSince}`
+  const since = `deletion of Node ${name} was requested at ${deletingSince}`
   if (finalizers.length === 0) return since
   const [are, their] = finalizers.length === 1 ? ['its finalizer', 'its'] : ['its finalizers', 'their']
   const list = finalizers.join(', ')
-  return `${since}, and ${are} ${list} ${finalizers.length === 1 ? 'is' : 'are'} not removed; if ${their} controller is gone: kubectl patch node ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`
+  return `${since}, but ${are} ${list} ${finalizers.length === 1 ? 'is' : 'are'} not removed; if ${their} controller is gone: kubectl patch node ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`
 }
 
 /**

@@ -172,7 +172,7 @@ t.test('both are named, and why; where the other one is yet to answer, it is wai
     failure: {
       reason: 'VCenterNotUnique',
       message:
-        /^vCenters clone and real say that they are one, and real does not answer: answers 503; .*clone out of/,
+        /^vCenters clone and real report the same instance UUID, but real does not answer: answers 503; .*remove the clone/,
     },
   })
   t.match(by(answer(seen('real'))), { alone: true, failure: { message: /do not agree on the power state/ } })

@@ -96,6 +96,6 @@ function doubt({ vCenter }: NodeLookup, other: NodeLookup, why: string): VCenter
   return {
     vCenter,
     reason: 'VCenterNotUnique',
-    message: `vCenters ${vCenter} and ${other.vCenter} say that they are one, and ${why}; what one alone says is not believed: take the clone out of the configuration, or write one server name if they are one`,
+    message: `vCenters ${vCenter} and ${other.vCenter} report the same instance UUID, but ${why}; VM data that only one of them reports is ignored: remove the clone from the configuration, or use one server name for both if they are the same vCenter`,
   }
 }

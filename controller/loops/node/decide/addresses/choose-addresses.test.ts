@@ -340,7 +340,7 @@ t.test('an address that another Node was verified with is not taken over', async
 
   const leaving = { ...victim, deletingSince: '2026-03-01T09:00:00Z', finalizers: ['a.io/b', 'c'] }
   const { message } = chosen(seen('10.0.0.7'), vm(), { ...context({}), holder: () => leaving }).condition
-  t.match(message, '10.0.0.7 (of Node victim); Node victim is being deleted since 2026-03-01T09:00:00Z')
+  t.match(message, '10.0.0.7 (of Node victim); deletion of Node victim was requested at 2026-03-01T09:00:00Z')
   t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
   t.notMatch(message, /delete the other Node/, 'which changes nothing')
 })
@@ -375,7 +375,7 @@ t.test('an address that VMware Tools may not be asked for is said to be missing 
     vm({ guestNICs: [], unreadable: ['guestNICs'] }),
     context({ addresses: [] }),
   )
-  t.match(condition, { reason: 'NoAddress', message: /account may not read guest\.net/ })
+  t.match(condition, { reason: 'NoAddress', message: /account is not allowed to read guest\.net/ })
   t.end()
 })
 

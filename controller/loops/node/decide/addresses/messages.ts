@@ -81,7 +81,7 @@ export function inOtherNetworks(networks: readonly (string | undefined)[]): Cond
 export function networkUnknown(candidates: readonly CandidateAddress[], vm: VirtualMachine): ConditionValue {
   const unknown = candidates.filter(({ network }) => network === undefined).map(({ address }) => address)
   const tools = vm.unreadable.includes('guestNICs')
-    ? 'the vCenter account may not read guest.net: give it the role Read-only'
+    ? 'the vCenter account is not allowed to read guest.net: give it the role Read-only'
     : 'VMware Tools have not reported it; this ends once they report from this VM'
   return no(
     'NetworkUnknown',
@@ -130,7 +130,7 @@ export function noAddress(
   }
   const names = spec.interfaces.map(({ name }) => name).join(', ') || 'no interface'
   const tools = vm.unreadable.includes('guestNICs')
-    ? 'the vCenter account may not read guest.net'
+    ? 'the vCenter account is not allowed to read guest.net'
     : `${vm.guestNICs.length} entries`
   return no(
     'NoAddress',

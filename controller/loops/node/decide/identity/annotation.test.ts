@@ -38,18 +38,18 @@ t.test('it is said why the word of a person is not obeyed', async (t) => {
   const off = vm({ powerState: 'poweredOff' })
   t.match(
     said(NODE_UID, vm(), copy),
-    /is that of VM.*not obeyed: no VM with the BIOS UUID of this Node has that/,
+    /is that of VM.*not applied: no VM with the BIOS UUID of this Node has that/,
   )
   t.match(said(NODE_UID, vm(), copy), /kubectl annotate node worker-1 rollcall.dev\/vm-$/)
   t.match(said(INSTANCE.toUpperCase(), vm(), copy), /in lower case/)
-  t.match(said(NODE_UID, copy), /is not found.*not obeyed: no VM/, 'its own is not found')
-  t.match(said(NODE_UID, off, copy), /powered off.*not obeyed: no VM/, 'its own is off')
+  t.match(said(NODE_UID, copy), /is not found.*not applied: no VM/, 'its own is not found')
+  t.match(said(NODE_UID, off, copy), /powered off.*not applied: no VM/, 'its own is off')
   t.match(said(INSTANCE, vm(), copy, { ...copy, moref: 'vm-44' }), /: 2 VMs.*remove all but one$/)
   t.match(said(INSTANCE, vm(), { ...copy, powerState: 'poweredOff' }), /until VM "copy" .* runs/)
   t.match(said(INSTANCE, vm(), { ...copy, nics: [{ mac: '00:50:56:8e:00:02' }] }), /does not fit by its MAC/)
   const waits = written(INSTANCE, vm(), copy)
   const lookups = [...waits.lookups, { vCenter: 'vc2', uuid: BIOS_UUID, lookup: away }]
-  t.match(saidOf({ ...waits, lookups }), /is not obeyed until every vCenter has answered$/)
+  t.match(saidOf({ ...waits, lookups }), /is not applied until every vCenter has answered$/)
 })
 
 t.test('also where the Node was too many others', async (t) => {

@@ -22,7 +22,7 @@ export function withUnobeyed(
   if (named === undefined || obeyed.includes(named)) return condition
   const why = whyNot(named, word, facts)
   if (why === undefined) return condition
-  const text = `${condition.message}; the annotation ${ANNOTATION_VM}=${printable(named, 64)} is not obeyed${why}`
+  const text = `${condition.message}; the annotation ${ANNOTATION_VM}=${printable(named, 64)} is not applied${why}`
   return { ...condition, message: printable(text, MAX_MESSAGE) }
 }
 
@@ -35,7 +35,7 @@ function whyNot(named: string, word: MachineWord, facts: NodeFacts): string | un
   const [vm, ...others] = all.filter(({ instanceUUID }) => instanceUUID === named)
   if (silent !== undefined) return ' until every vCenter has answered'
   if (vm === undefined)
-    return `: no VM with the BIOS UUID of this Node has that instance UUID; write that of one of them, in lower case, or take it off: kubectl annotate node ${node.name} ${ANNOTATION_VM}-`
+    return `: no VM with the BIOS UUID of this Node has that instance UUID; use the instance UUID of one of them, in lower case, or remove the annotation: kubectl annotate node ${node.name} ${ANNOTATION_VM}-`
   if (others.length > 0)
     return `: ${others.length + 1} VMs with the BIOS UUID of this Node have that instance UUID; remove all but one`
   if (machineState(vm) !== 'runs') return ` until ${describeVM(vm)} runs, on a host that answers`

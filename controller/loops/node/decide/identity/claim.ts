@@ -40,7 +40,7 @@ export function judgeClaim(
   if (text === undefined && vm.unreadable.includes('claim')) {
     return absent(
       'ClaimUnreadable',
-      `the vCenter account may not read ${GUESTINFO_CLAIM} of the VM; give it the role Read-only on the root folder, with propagation`,
+      `the vCenter account is not allowed to read ${GUESTINFO_CLAIM} of the VM; give it the role Read-only on the root folder, with propagation`,
     )
   }
   if (text === undefined || text === '') {

@@ -27,11 +27,11 @@ export function judgeUniqueness(
     const was = copies.some((copy) => facts.previous.formerVMs?.some((each) => isBoundTo(each, copy)))
     const keepsInService =
       machineState(vm) === 'off' && facts.settings.lifecycle.outOfServiceAfter !== undefined
-        ? ', except that it is not called out of service beside a VM that may run'
+        ? ', except that it is not marked out of service while a copy may be running'
         : ''
     return no(
       'CopyFound',
-      `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${was ? 'The Node was one of them before: switch it off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
+      `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${was ? 'The Node was previously one of these VMs: power that VM off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
     )
   }
   const told = facts.previous.conditions?.some(({ type, status }) => type === 'VMUnique' && status !== 'True')

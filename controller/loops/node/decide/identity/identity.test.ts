@@ -69,7 +69,7 @@ const LEVELS: readonly (readonly [string, NodeFacts, IdentityLevel | undefined, 
   [
     'the claim may not be read',
     facts({ vms: [vm({ claim: undefined, unreadable: ['claim'] })] }),
-    ...(['reported', 'Reported', /account may not read.*ClaimUnreadable/] as const),
+    ...(['reported', 'Reported', /account is not allowed to read.*ClaimUnreadable/] as const),
   ],
   ...(['ToolMissing', 'PermissionDenied', 'Disabled', 'TimedOut', 'NotKept', 'Failed'] as const).map(
     (reason) =>
@@ -424,7 +424,7 @@ t.test(
     t.match(condition(decision), {
       status: 'Unknown',
       reason: 'ClaimedByAnotherNode',
-      message: /proven.*stands/,
+      message: /proven.*remains valid/,
     })
     t.equal(decision.status?.identityLevel, 'proven')
     const back = decide({ ...after(settled(forged), decision), lookups: facts().lookups })
@@ -440,7 +440,10 @@ t.test('of another Node that is being deleted already, what keeps it is told', a
   ]) {
     const { conditions = [] } = decide(each).status ?? {}
     const { message = '' } = conditions.find(({ reason }) => reason === 'VMHasAnotherNode') ?? {}
-    t.match(message, /Node forger is being deleted since 2026-03-01T09:00:00Z, and its finalizer a\.io\/b/)
+    t.match(
+      message,
+      /deletion of Node forger was requested at 2026-03-01T09:00:00Z, but its finalizer a\.io\/b/,
+    )
     t.notMatch(message, /; delete/)
   }
 })

@@ -103,8 +103,8 @@ export function heldBy(
   const byItself =
     claim.digest !== undefined || (likely.length === 1 && likely[0]?.instanceUUID === bound.instanceUUID)
   const until = removed
-    ? `; vCenter ${bound.vCenter} (instance UUID ${bound.vCenterInstanceUUID}), which had it, is not configured any more, so nobody can prove it gone, and the Node stays what it was until one VM alone shows the claim of its agent`
-    : '; the Node stays what it was until its VM is proven gone and its agent reports again'
+    ? `; vCenter ${bound.vCenter} (instance UUID ${bound.vCenterInstanceUUID}), which had the missing VM, is no longer configured, so nobody can prove that VM gone, and the Node stays bound to it until exactly one VM shows the claim of the Node's agent`
+    : "; the Node stays bound to the missing VM until that VM is proven gone and the Node's agent reports again"
   // Until then none of the others is taken for the same VM under another reference.
   const inItsPlace = others.find(
     (vm) => vm.instanceUUID === bound.instanceUUID && vm.vCenter.instanceUUID === bound.vCenterInstanceUUID,
@@ -112,7 +112,7 @@ export function heldBy(
   const first =
     inItsPlace === undefined || likely.includes(inItsPlace)
       ? ''
-      : `, for which ${describeVM(inItsPlace)}, which has its instance UUID, must be removed`
+      : `; for that, remove ${describeVM(inItsPlace)}, which has its instance UUID`
   const without = byItself
     ? ''
     : '. The agent writes no claim with a nonce, by which its VM would be known: install one of this release, and let it write guestinfo'
@@ -147,7 +147,7 @@ export function rebuiltAsOneOf(
 ): ConditionValue {
   return no(
     'UUIDOfAnotherVM',
-    `the agent reports the BIOS UUID of ${describeVM(vm)}, and this Node was verified to be ${describeBound(bound)}; it becomes another VM once every vCenter has answered and that is the only one that fits, or it alone shows the claim of the agent: remove its copies, or give them UUIDs of their own. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${vm.instanceUUID ?? 'INSTANCE-UUID'}`,
+    `the agent reports the BIOS UUID of ${describeVM(vm)}, and this Node was verified to be ${describeBound(bound)}; it is bound to the other VM once every vCenter has answered and that VM is the only one that fits, or that VM alone shows the claim of the agent: remove its copies, or give them UUIDs of their own. Only if you know that the Node is that VM now: kubectl annotate node ${name} ${ANNOTATION_VM}=${vm.instanceUUID ?? 'INSTANCE-UUID'}`,
   )
 }
 

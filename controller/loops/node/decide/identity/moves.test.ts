@@ -340,11 +340,14 @@ t.test('it is said what makes a Node another VM, and what a person can do', asyn
   const its = (state: 'answers' | 'unconfigured', ...vms: readonly VirtualMachine[]) =>
     before({ vms, vCenterState: () => state })
   const annotate = (name: string) => new RegExp(`kubectl annotate node worker-1 rollcall.dev/vm=${name}$`)
-  t.match(said(its('answers', there)), /until its VM is proven gone and its agent reports again\. Only if/)
+  t.match(
+    said(its('answers', there)),
+    /until that VM is proven gone and the Node's agent reports again\. Only if/,
+  )
   t.match(said(its('answers', there)), annotate(copy.instanceUUID ?? ''))
   t.match(
     said(its(gone, there)),
-    /is not configured any more.*until one VM alone shows the claim of its agent\. Only/,
+    /is no longer configured.*until exactly one VM shows the claim of the Node's agent\. Only/,
   )
   for (const state of ['answers', gone] as const)
     t.match(said(old(its(state, there))), /no claim with a nonce.*install one of this release/)
@@ -359,7 +362,7 @@ t.test('it is said what makes a Node another VM, and what a person can do', asyn
   const squatter = vm({ moref: 'vm-45', name: 'squatter', nics: [{ mac: '00:50:56:8e:00:02' }] })
   t.match(
     said(its('answers', there, squatter)),
-    /"copy" \(vm-43\) in vCenter vc2 has its BIOS UUID.*for which VM "squatter".*instance UUID, must be removed\. Only if/,
+    /"copy" \(vm-43\) in vCenter vc2 has its BIOS UUID.*; for that, remove VM "squatter".*instance UUID\. Only if/,
   )
   const obeyed = its(gone, same)
   const word = known({ ...obeyed, node: { ...obeyed.node, vmAnnotation: OWN } })
@@ -385,7 +388,7 @@ t.test('a machine that was rebuilt under its name, and one of two: it is said wh
     decide(two).status?.conditions?.find(({ type }) => type === 'VMFound'),
     {
       reason: 'UUIDOfAnotherVM',
-      message: /once every vCenter has answered and that is the only one.*rollcall.dev\/vm=/,
+      message: /once every vCenter has answered and that VM is the only one.*rollcall.dev\/vm=/,
     },
   )
 })
@@ -563,7 +566,7 @@ t.test('a copy is told at once, by name, and once more when it is gone', async (
     kept.events.find(({ reason }) => reason === 'CopyFound'),
     {
       message:
-        /nothing for the Node, except that it is not called out of service beside a VM that may run\. Find/,
+        /nothing for the Node, except that it is not marked out of service while a copy may be running\. Find/,
     },
   )
   for (const harmless of [

@@ -32,17 +32,17 @@ t.test('an empty vCenter that a running Node keeps in doubt names it, and what e
       probes: [probe(), other({ canary: none })],
       inhabited: new Map([['two', { kind, names }]]),
     })[0]?.message
-  const letGo =
-    'let that Node go, so that vCenter vc2 counts as empty: kubectl delete node n1, or kubectl annotate node n1 rollcall.dev/deletion=proceed'
+  const remove =
+    'delete that Node or allow its deletion, so that vCenter vc2 counts as empty: kubectl delete node n1, or kubectl annotate node n1 rollcall.dev/deletion=proceed'
   const empty = 'vCenter vc2 shows no VM at all, so not finding one proves nothing, though'
   t.equal(
     told('unlisted', 'n1'),
-    `${empty} Node n1 is Ready and had its VM there: register that VM again, or ${letGo}`,
+    `${empty} Node n1 is Ready and had its VM there: register that VM again, or ${remove}`,
   )
   t.match(told('unlisted', 'n1', 'n2', 'n3'), /Node n1 \(and 2 more\) is Ready and had/)
   t.equal(
     told('unshown', 'n1'),
-    `${empty} Node n1 is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${letGo}`,
+    `${empty} Node n1 is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${remove}`,
   )
 })
 

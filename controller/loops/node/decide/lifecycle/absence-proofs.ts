@@ -248,10 +248,10 @@ function livesThere(vCenter: string, inhabitants: Inhabitants): string {
     return "other Nodes have theirs there: look whether it is still starting, and at the account's role"
   const [first = '', ...others] = inhabitants.names
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`
-  const letGo = `let that Node go, so that vCenter ${vCenter} counts as empty: kubectl delete node ${first}, or kubectl annotate node ${first} ${ANNOTATION_DELETION}=proceed`
+  const remove = `delete that Node or allow its deletion, so that vCenter ${vCenter} counts as empty: kubectl delete node ${first}, or kubectl annotate node ${first} ${ANNOTATION_DELETION}=proceed`
   return inhabitants.kind === 'unlisted'
-    ? `Node ${first}${more} is Ready and had its VM there: register that VM again, or ${letGo}`
-    : `Node ${first}${more} is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${letGo}`
+    ? `Node ${first}${more} is Ready and had its VM there: register that VM again, or ${remove}`
+    : `Node ${first}${more} is Ready and no vCenter shows its VM, which may be there: register that VM again, install the agent on the Node if it has none, or ${remove}`
 }
 
 function fromFailure({ vCenter, reason, message }: VCenterFailure): Unmet {

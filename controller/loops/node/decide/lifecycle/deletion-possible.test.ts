@@ -41,7 +41,7 @@ t.test(
 t.test('what is lacking is told while the VM is there: once, and until it is not', async (t) => {
   const first = look({ provable: [proven, lacking] })
   const message =
-    /^if its VM vanished, that could not be proven, and the Node would be kept for ever: vCenter vc2: the account lacks/
+    /^if its VM vanished, that could not be proven, and the Node would be kept forever: vCenter vc2: the account lacks/
   t.match(first.said, { status: 'False', reason: 'PrivilegeMissing', message })
   t.match(first.decision.events, [{ type: 'Warning', reason: 'PrivilegeMissing', message }])
   t.equal(first.decision.state, 'initialized')

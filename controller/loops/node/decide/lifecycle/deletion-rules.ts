@@ -56,7 +56,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'NoLifeSign',
-    holds: 'since then its agent has not reported, nor its kubelet written Ready',
+    holds: 'neither its agent has reported nor its kubelet updated Ready since then',
     fleeting: 'while Ready',
     unmet: ({ node, report, evidence }) =>
       lifeSignOf(node, report) === evidence.request.lifeSign ? undefined : SIGN_OF_LIFE,
@@ -80,7 +80,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   },
   {
     name: 'Confirmed',
-    holds: 'enough answers in a row said so, over enough time',
+    holds: 'enough consecutive responses confirmed it, over enough time',
     unmet({ evidence: { absent, request }, settings: { lifecycle } }) {
       const { confirmations } = lifecycle
       const absentFor = absenceOf(request, lifecycle)
@@ -240,7 +240,7 @@ export function holdsByList(
 export function heldBy(node: Node): Unmet | undefined {
   const { name, deletionAnnotation } = node
   if (deletionAnnotation === undefined || mayProceed(node)) return undefined
-  const takeOff = `to let the Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
+  const takeOff = `to allow its deletion: kubectl annotate node ${name} ${ANNOTATION_DELETION}-`
   const message =
     deletionAnnotation === 'hold'
       ? `the annotation ${ANNOTATION_DELETION}=hold keeps it; ${takeOff}`

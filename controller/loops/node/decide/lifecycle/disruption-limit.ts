@@ -154,7 +154,7 @@ export function brakeEngaged(node: Pick<Node, 'name'>, bound: Pick<BoundVM, 'vCe
   const held = `$(kubectl get nr -o jsonpath='{.items[?(@.status.brakeEngagedFor=="${bound.vCenter}")].metadata.name}')`
   return {
     reason: 'BrakeEngaged',
-    message: `the deletion brake is engaged: ${tooManyVanished(bound)}; bring them back, or ${letGo(node)}, or all Nodes that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
+    message: `the deletion brake is engaged: ${tooManyVanished(bound)}; bring them back, or ${allow(node)}, or that of all Nodes that it holds: kubectl annotate node ${held} ${ANNOTATION_DELETION}=proceed`,
   }
 }
 
@@ -162,7 +162,7 @@ export function brakeEngaged(node: Pick<Node, 'name'>, bound: Pick<BoundVM, 'vCe
 export function brakeWouldEngage(node: Pick<Node, 'name'>, bound: Pick<BoundVM, 'vCenter' | 'moref'>): Unmet {
   return {
     reason: 'BrakeEngaged',
-    message: `the deletion brake would engage: ${tooManyVanished(bound)}; bring them back, or ${letGo(node)}`,
+    message: `the deletion brake would engage: ${tooManyVanished(bound)}; bring them back, or ${allow(node)}`,
   }
 }
 
@@ -174,7 +174,7 @@ export function brakeUndecided(
 ): Unmet {
   return {
     reason: 'BrakeUndecided',
-    message: `the deletion brake has not engaged, and holds this Node until it is known how many ${machinesOf(bound)} vanished at once: with those that are still to be looked at, and those whose Nodes were deleted within ${duration(quietTime(settings))}, they may be more than lifecycle.maxAbsentShare and maxAbsentMinimum allow; this ends by itself, or ${letGo(node)}`,
+    message: `deletion is on hold until it is known how many ${machinesOf(bound)} vanished at once: counting those not yet checked, and those whose Nodes were deleted within ${duration(quietTime(settings))}, there may be more than lifecycle.maxAbsentShare and maxAbsentMinimum allow; this ends by itself, or ${allow(node)}`,
   }
 }
 
@@ -186,8 +186,8 @@ function machinesOf({ vCenter, moref }: Pick<BoundVM, 'vCenter' | 'moref'>): str
   return isUnseen({ moref }) ? 'machines that no vCenter has ever shown' : `VMs of vCenter ${vCenter}`
 }
 
-function letGo({ name }: Pick<Node, 'name'>): string {
-  return `let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`
+function allow({ name }: Pick<Node, 'name'>): string {
+  return `allow the deletion of this Node: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`
 }
 
 function recentlyDeleted({ deleted }: Fleet, settings: LifecycleConfig): readonly Span[] {

@@ -72,7 +72,7 @@ function judgeDeletionPossible({
     const { vCenter, reason, message } = proof.failure
     return no(
       reason,
-      `if its VM vanished, that could not be proven, and the Node would be kept for ever: vCenter ${vCenter}: ${message}`,
+      `if its VM vanished, that could not be proven, and the Node would be kept forever: vCenter ${vCenter}: ${message}`,
     )
   }
   const told = conditions.some(({ type, status }) => type === 'DeletionPossible' && status !== 'True')

@@ -86,6 +86,6 @@ export function vCenterDoubted(
   const shows = isUnseen({ moref }) ? 'no vCenter shows' : `vCenter ${vCenter} does not show`
   return {
     reason: 'BrakeEngaged',
-    message: `the deletion brake is engaged: ${shows} the VMs of more machines that run than lifecycle.maxAbsentShare and maxAbsentMinimum allow, as after the restore of an old backup; it is released ${duration(quietTime(settings))} after those VMs are registered again, or after their Nodes (those whose DeletionPending is NodeReady or SignOfLife) are deleted or annotated ${ANNOTATION_DELETION}=hold, or after their agents have been silent for ${duration(AGENT_SILENT * settings.absentFor)}; or let this Node go: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
+    message: `the deletion brake is engaged: ${shows} the VMs of more machines that run than lifecycle.maxAbsentShare and maxAbsentMinimum allow, as after the restore of an old backup; it is released ${duration(quietTime(settings))} after those VMs are registered again, or after their Nodes (those whose DeletionPending is NodeReady or SignOfLife) are deleted or annotated ${ANNOTATION_DELETION}=hold, or after their agents have been silent for ${duration(AGENT_SILENT * settings.absentFor)}; or allow the deletion of this Node: kubectl annotate node ${name} ${ANNOTATION_DELETION}=proceed`,
   }
 }

@@ -84,8 +84,8 @@ export function withoutTaints<T extends Pick<ConditionValue, 'message'>>(
   const message = condition.message.replace(
     KEEPS_AWAY,
     outcome === 'rejected'
-      ? 'the taint that keeps new pods away is not accepted, so pods may still be scheduled to the Node'
-      : 'the API server has not answered yet whether the taint that keeps new pods away is written, so pods may still be scheduled to the Node',
+      ? 'the API server rejected the taint that keeps new pods away, so pods may still be scheduled to the Node'
+      : 'the API server has not yet confirmed the taint that keeps new pods away, so pods may still be scheduled to the Node',
   )
   return { ...condition, message }
 }

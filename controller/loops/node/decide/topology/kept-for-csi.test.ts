@@ -66,8 +66,11 @@ for (const [what, labels] of KEYS)
     })
     const [key = ''] = Object.keys(labels)
     t.match(topology(decision), { status: 'False', reason: 'LabelsKeptForCSI' })
-    t.match(topology(decision)?.message, `label ${key} stays zone-x`)
-    t.match(topology(decision)?.message, 'vCenter says zone-a: the vSphere CSI driver has registered with')
+    t.match(topology(decision)?.message, `label ${key} remains zone-x`)
+    t.match(
+      topology(decision)?.message,
+      'vCenter reports zone-a, because the vSphere CSI driver registered with',
+    )
     t.match(topology(decision)?.message, /delete its CSINodeTopology and those labels/)
     t.match(decision.events[0], { type: 'Warning', reason: 'LabelsKeptForCSI' })
     for (const onChange of ['report', 'relabel', 'ignore'] as const) {
@@ -96,7 +99,7 @@ t.test('relabel: the labels do not follow, but for those that are not the driver
   t.match(topology(decision), { status: 'False', reason: 'LabelsKeptForCSI' })
   t.match(
     topology(decision)?.message,
-    `label ${ZONE} stays zone-a, label ${BETA} stays zone-a, and vCenter says zone-b`,
+    `label ${ZONE} remains zone-a, label ${BETA} remains zone-a although vCenter reports zone-b`,
   )
   const [warned, relabeled] = decision.events
   t.match(warned, { type: 'Warning', reason: 'LabelsKeptForCSI' })
@@ -121,7 +124,7 @@ t.test('while the driver is away, or no CSINode can be read', async (t) => {
   t.equal(first.patch?.labels?.[ZONE], undefined, 'a driver is registered, nobody knows with what')
   t.match(topology(first), {
     reason: 'LabelsKeptForCSI',
-    message: /may have registered with .* no CSINode says so/,
+    message: /may have registered with .* \(no CSINode currently says so\)/,
   })
 
   const kept = after(moved('relabel'), decide(moved('relabel')))
@@ -162,7 +165,7 @@ t.test('what was kept is not forgotten while tags cannot be read', async (t) => 
     t.match(topology(decision), {
       reason: 'LabelsKeptForCSI',
       message:
-        /label .*zone stays zone-a, .*vCenter tells no value at present.*not readable: the tag service/,
+        /label .*zone remains zone-a .*vCenter currently reports no value.*not readable: the tag service/,
     })
     const back = { ...after(during, decision), csiTopologyKeys: undefined, lookups: away.lookups }
     t.equal(decide(back).patch?.labels?.[ZONE], undefined)

@@ -198,13 +198,13 @@ function keptForCSI(
     const differing = names.filter((name) => node.labels[name] !== undefined && node.labels[name] !== value)
     const theirs = differing.filter((name) => keys.includes(name))
     if (theirs.length === 0 || (value === undefined && !told)) continue
-    const stay = differing.map((name) => `label ${name} stays ${node.labels[name]}`).join(', ')
-    const said = value === undefined ? 'tells no value at present' : `says ${value}`
+    const stay = differing.map((name) => `label ${name} remains ${node.labels[name]}`).join(', ')
+    const said = value === undefined ? 'currently reports no value' : `reports ${value}`
     const whose =
       csiTopologyKeys === undefined
-        ? `the vSphere CSI driver may have registered with ${theirs.join(', ')}, although no CSINode says so at present`
-        : `the vSphere CSI driver has registered with ${theirs.join(', ')}`
-    kept.set(label, `${stay}, and vCenter ${said}: ${whose}`)
+        ? `the vSphere CSI driver may have registered with ${theirs.join(', ')} (no CSINode currently says so)`
+        : `the vSphere CSI driver registered with ${theirs.join(', ')}`
+    kept.set(label, `${stay} although vCenter ${said}, because ${whose}`)
   }
   return kept
 }
