@@ -5,7 +5,7 @@ import type { LocalFacts, ReportParts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
 import type { Logger } from './log.ts'
 import { buildReport } from './report.ts'
-import { reportObject } from './reporter.ts'
+import { reportObject } from './send-report.ts'
 import { GUESTINFO_CLAIM, parseClaim } from './shared/node-report.ts'
 import { escapeUnprintable } from './shared/printable.ts'
 

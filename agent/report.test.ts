@@ -1,7 +1,7 @@
 import t from 'tap'
 import { unreadable } from './facts/files.ts'
 import { buildReport, type MachineFacts } from './report.ts'
-import { reportObject } from './reporter.ts'
+import { reportObject } from './send-report.ts'
 import { MAX_REPORT_BYTES, type NetworkInterface, parseSpec } from './shared/node-report.ts'
 import { ok } from './shared/result.ts'
 

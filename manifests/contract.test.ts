@@ -14,7 +14,7 @@ import {
 } from '../agent/shared/node-report.ts'
 import { MAX_MESSAGE } from '../controller/loops/node/decide/condition-value.ts'
 import { PROOFS } from '../controller/loops/node/decide/lifecycle/absence-proofs.ts'
-import { PRECONDITIONS } from '../controller/loops/node/decide/lifecycle/deletion-rules.ts'
+import { PRECONDITIONS } from '../controller/loops/node/decide/lifecycle/deletion-preconditions.ts'
 import { manifestFiles, readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
 import { nodeReportSchema, type StructuralSchema } from './testing/schema.ts'

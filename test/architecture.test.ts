@@ -13,7 +13,7 @@ const [before = '', table = '', after = ''] = architecture.split(/^## (?:Where t
 const ACTING: readonly string[] = [
   // Who the agent is, and its report.
   'agent/identity.ts',
-  'agent/reporter.ts',
+  'agent/send-report.ts',
   // Asks who we are, who a token belongs to, and what an account may do.
   'controller/kubernetes/access-review.ts',
   'controller/kubernetes/event-recorder.ts',

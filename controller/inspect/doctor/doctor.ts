@@ -30,7 +30,7 @@ import {
   opens,
   prepareToAsk,
 } from './prepare.ts'
-import { RIGHTS } from './rights.ts'
+import { RIGHTS } from './rbac.ts'
 import { judgeTwins, judgeVCenter, lookAtVCenter, type VCenterFacts } from './vcenter.ts'
 
 const { skew, reportFields, ...others } = CLUSTER

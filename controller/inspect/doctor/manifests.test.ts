@@ -7,7 +7,7 @@ import { manifestFiles, readManifests } from '../../../test/servers/manifests.ts
 import { accountsIn } from '../../kubernetes/access-review.ts'
 import { fieldsOf, REPORT_FIELDS } from './cluster.ts'
 import { bindingSpec, digests, POLICIES } from './policies.ts'
-import { AGENT_RIGHTS, CERTIFICATE_RIGHTS, controllerRights, type Right } from './rights.ts'
+import { AGENT_RIGHTS, CERTIFICATE_RIGHTS, controllerRights, type Right } from './rbac.ts'
 
 t.test('rights', async (t) => {
   const given = rightsOf(await rbacObjects())

@@ -2,7 +2,11 @@ import { didYouMean } from '../../../agent/shared/did-you-mean.ts'
 import type { Condition } from '../../../agent/shared/node-report.ts'
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import { PROOFS } from '../../loops/node/decide/lifecycle/absence-proofs.ts'
-import { heldBy, holdsByList, PRECONDITIONS } from '../../loops/node/decide/lifecycle/deletion-rules.ts'
+import {
+  heldBy,
+  holdsByList,
+  PRECONDITIONS,
+} from '../../loops/node/decide/lifecycle/deletion-preconditions.ts'
 import { isShutdownTaint } from '../../loops/node/decide/lifecycle/shutdown-taint.ts'
 import { addAgent, isWindows, previousStatus } from '../../loops/node/facts/previous-status.ts'
 import { ANNOTATION_DELETION, type Node, type NodeReport } from '../../types/node.ts'

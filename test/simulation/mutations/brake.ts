@@ -40,7 +40,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     name: 'brake: who is proven absent, silent and still Ready may still come to count',
     edits: [
       edit(
-        `${LIFECYCLE}/living-machines.ts`,
+        `${LIFECYCLE}/doubted-vcenter.ts`,
         'return evidence === undefined || evidence.absent !== undefined',
         'return evidence === undefined',
       ),
@@ -75,7 +75,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
         "!isDecided(node) && (node.ready?.status !== 'True' || evidence.spokenAt !== undefined)",
       ),
       edit(
-        `${LIFECYCLE}/living-machines.ts`,
+        `${LIFECYCLE}/doubted-vcenter.ts`,
         'if (evidence?.spokenAt === undefined || isDecided(node))',
         'if (true)',
       ),
@@ -85,7 +85,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     name: 'brake: a vCenter that is wrong about many is not believed about any',
     edits: [
       edit(
-        `${LIFECYCLE}/living-machines.ts`,
+        `${LIFECYCLE}/doubted-vcenter.ts`,
         'return living > allowedAbsent(bound, settings)',
         'return living > 99 * allowedAbsent(bound, settings)',
       ),
@@ -93,7 +93,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'brake: a machine whose agent reports goes on speaking against its vCenter',
-    edits: [edit(`${LIFECYCLE}/living-machines.ts`, 'const AGENT_SILENT = 6', 'const AGENT_SILENT = 0')],
+    edits: [edit(`${LIFECYCLE}/doubted-vcenter.ts`, 'const AGENT_SILENT = 6', 'const AGENT_SILENT = 0')],
   },
   {
     name: 'brake: who deletes nothing leaves no latch',

@@ -45,7 +45,9 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'machines: a machine that was never seen takes longer',
-    edits: [edit(`${LIFECYCLE}/deletion-rules.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1')],
+    edits: [
+      edit(`${LIFECYCLE}/deletion-preconditions.ts`, 'const UNSEEN_FACTOR = 6', 'const UNSEEN_FACTOR = 1'),
+    ],
   },
   {
     name: 'machines: one that was never seen keeps a Node that was verified',

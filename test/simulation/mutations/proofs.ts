@@ -1,6 +1,6 @@
 /** What is missing from the proof that a VM is gone. */
 import { PROOFS } from '../../../controller/loops/node/decide/lifecycle/absence-proofs.ts'
-import { PRECONDITIONS } from '../../../controller/loops/node/decide/lifecycle/deletion-rules.ts'
+import { PRECONDITIONS } from '../../../controller/loops/node/decide/lifecycle/deletion-preconditions.ts'
 import { edit, LIFECYCLE, type Mutation } from './mutation.ts'
 
 export const PROOF_MUTATIONS: readonly Mutation[] = [
@@ -22,7 +22,7 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
       name: `precondition ${name}`,
       edits: [
         edit(
-          `${LIFECYCLE}/deletion-rules.ts`,
+          `${LIFECYCLE}/deletion-preconditions.ts`,
           'return PRECONDITIONS.flatMap(',
           `return PRECONDITIONS.filter((each) => each.name !== '${name}').flatMap(`,
         ),
@@ -102,7 +102,7 @@ export const PROOF_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(`${LIFECYCLE}/evidence.ts`, 'before.heartbeat === result.heartbeat &&', ''),
       edit(
-        `${LIFECYCLE}/deletion-rules.ts`,
+        `${LIFECYCLE}/deletion-preconditions.ts`,
         'return PRECONDITIONS.flatMap(',
         "return PRECONDITIONS.filter((each) => each.name !== 'KubeletSilent').flatMap(",
       ),

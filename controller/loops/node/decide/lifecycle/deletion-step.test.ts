@@ -32,7 +32,7 @@ import { agentlessReport } from '../../facts/previous-status.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'
-import { isPartlyConfirmed, PRECONDITIONS } from './deletion-rules.ts'
+import { isPartlyConfirmed, PRECONDITIONS } from './deletion-preconditions.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { SHUTDOWN } from './shutdown-taint.ts'
 

@@ -17,7 +17,6 @@ import {
   tooManyAbsent,
   tooManyForNow,
 } from './disruption-limit.ts'
-import type { Evidence } from './evidence.ts'
 import {
   isStillUnknown,
   livesOn,
@@ -25,7 +24,8 @@ import {
   tooManyLive,
   vCenterDoubted,
   wasDoubted,
-} from './living-machines.ts'
+} from './doubted-vcenter.ts'
+import type { Evidence } from './evidence.ts'
 
 /** The disruption limit for one Node whose VM is missing: the brake, in the words of the configuration and the metrics. */
 export interface DisruptionLimit {

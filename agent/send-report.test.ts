@@ -13,7 +13,7 @@ import { fileFingerprint } from './facts/files.ts'
 import { createGuestinfo, findTools as locate } from './facts/guestinfo.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
-import { createReporter, publish, type ReportOutcome } from './reporter.ts'
+import { createReporter, publish, type ReportOutcome } from './send-report.ts'
 import { systemClock } from './shared/clock.ts'
 import {
   AGENT_FIELD_MANAGER,

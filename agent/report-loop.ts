@@ -1,7 +1,7 @@
 import { WITHOUT_NONCE } from './claim.ts'
 import type { Failure } from './failure.ts'
 import type { Logger } from './log.ts'
-import type { Reporter, ReportOutcome } from './reporter.ts'
+import type { Reporter, ReportOutcome } from './send-report.ts'
 import { createBackoff } from './shared/backoff.ts'
 import type { Clock } from './shared/clock.ts'
 

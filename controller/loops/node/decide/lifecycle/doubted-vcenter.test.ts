@@ -1,7 +1,7 @@
 import t from 'tap'
 import { facts, fleet, node, SETTINGS } from '../../../../../test/fixtures/facts.ts'
 import { absence } from '../../../../../test/fixtures/probes.ts'
-import { livesOn, speaksByKubeletAlone, tooManyLive, vCenterDoubted, wasDoubted } from './living-machines.ts'
+import { livesOn, speaksByKubeletAlone, tooManyLive, vCenterDoubted, wasDoubted } from './doubted-vcenter.ts'
 
 const settings = SETTINGS.lifecycle
 const QUIET = 2 * settings.absentFor
