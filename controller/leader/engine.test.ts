@@ -16,6 +16,7 @@ import { LOOPS } from '../loops/table.ts'
 import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/cluster-state.ts'
+import { swapUUID } from '../types/uuid.ts'
 import type { VCenterFailure } from '../types/vcenter-probe.ts'
 import { createEngine } from './engine.ts'
 
@@ -47,20 +48,26 @@ const OBJECTS: Readonly<Record<string, readonly object[]>> = {
   [REQUESTS]: [request('right', '10.0.0.5'), request('wrong', '10.0.0.6')],
 }
 
-const other = (_: unknown, i: number) => ({
-  metadata: {
-    name: `other-${i}`,
-    uid: `uid-${i}`,
-    resourceVersion: '1',
-    creationTimestamp: own.creationTimestamp,
-  },
+const nodeOf = (name: string, uid: string) => ({
+  metadata: { name, uid, resourceVersion: '1', creationTimestamp: own.creationTimestamp },
 })
+const other = (_: unknown, i: number) => nodeOf(`other-${i}`, `uid-${i}`)
+/** A Node with a report of a machine of its own. */
+const LATE = { name: 'late', uid: '420e0000-0000-4000-8000-000000000001' }
+const lateReport = () => {
+  const serialUUID = '420e0000-0000-4000-8000-000000000002'
+  const machine = { ...spec().machine, serialUUID, productUUID: swapUUID(serialUUID) }
+  return { metadata: { ...metadata, name: LATE.name }, spec: spec({ nodeUID: LATE.uid, machine }) }
+}
 
 interface Stage {
   readonly initializes?: boolean
-  readonly settled?: () => boolean
-  /** How many Nodes there are besides. */
+  /** Whether the vCenter has answered for this BIOS UUID. */
+  readonly answers?: (uuid: string) => boolean
+  /** How many Nodes there are besides that point to no VM. */
   readonly others?: number
+  /** Whether {@link LATE} is there besides. */
+  readonly late?: boolean
   /** Which requests the API server refuses. */
   readonly refuses?: (request: KubeRequest) => boolean
   readonly interlock?: InterlockState
@@ -73,8 +80,9 @@ async function setUp(
   t: Test,
   {
     initializes = true,
-    settled = () => true,
+    answers = () => true,
     others = 0,
+    late = false,
     refuses = () => false,
     interlock = { state: 'open' },
     failure,
@@ -82,11 +90,17 @@ async function setUp(
 ) {
   const clock = createHandClock()
   const sent: KubeRequest[] = []
+  const decided = new Set<string>()
   const copy = copyCluster({
     async request({ path }) {
-      const known = OBJECTS[path]
-      const items =
-        path === '/api/v1/nodes' ? [...(known ?? []), ...Array.from({ length: others }, other)] : known
+      const besides: Readonly<Record<string, readonly object[]>> = {
+        '/api/v1/nodes': [
+          ...Array.from({ length: others }, other),
+          ...(late ? [nodeOf(LATE.name, LATE.uid)] : []),
+        ],
+        '/apis/rollcall.dev/v1alpha1/nodereports': late ? [lateReport()] : [],
+      }
+      const items = OBJECTS[path]?.concat(besides[path] ?? [])
       if (items === undefined) throw new ApiError(`no ${path}`, { status: 404, reason: 'NotFound' })
       return { metadata: { resourceVersion: '1' }, items }
     },
@@ -110,11 +124,14 @@ async function setUp(
       config,
       client: observed(client, (request) => sent.push(request)),
       openInventory: ({ name }, onChange) => {
-        answer = () => onChange([])
+        answer = () => onChange([BIOS_UUID])
         return {
           ...inventory({
             vCenter: name,
-            lookup: (uuid) => ({ state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }),
+            lookup: (uuid) =>
+              answers(uuid)
+                ? { state: 'answered', vms: uuid === BIOS_UUID ? [vm()] : [] }
+                : { state: 'pending' },
             instanceUUID: () => vm().vCenter.instanceUUID,
           }),
           provableEverywhere: () => undefined,
@@ -123,7 +140,6 @@ async function setUp(
           datacenters: () => undefined,
           lackingCategories: () => new Map(),
           certificateExpiry: () => undefined,
-          settled,
           passwordChanged: () => undefined,
           run: aborted,
         }
@@ -144,7 +160,13 @@ async function setUp(
       clock,
       random: () => 0.5,
       logger: createLogLines().logger,
-      metrics,
+      metrics: {
+        ...metrics,
+        decided(name, ...others) {
+          decided.add(name)
+          metrics.decided(name, ...others)
+        },
+      },
     },
     [...LOOPS, approvalLoop],
   )
@@ -154,7 +176,7 @@ async function setUp(
     await running
   })
   const writes = () => sent.filter(({ method }) => method !== 'GET').map(({ path }) => path)
-  return { engine, clock, writes, answer: () => answer() }
+  return { engine, clock, writes, decided, answer: () => answer() }
 }
 
 t.test('a second loop runs by its row: what the first decides, it acts upon', async (t) => {
@@ -175,33 +197,47 @@ t.test('a second loop runs by its row: what the first decides, it acts upon', as
 })
 
 t.test('nothing is decided at the start before the vCenter has answered for what is known', async (t) => {
-  let isSettled = false
-  const { engine, clock, writes, answer } = await setUp(t, { settled: () => isSettled })
+  let isAnswered = false
+  const { engine, clock, writes, decided, answer } = await setUp(t, { answers: () => isAnswered })
   await clock.turn(1_900)
   answer()
   await clock.turn(10)
+  t.same([...decided], [])
   t.same(writes(), [])
   t.equal(engine.isIdle(), false)
-  isSettled = true
+  isAnswered = true
   answer()
   await clock.turn(10)
   t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
+})
+
+t.test('a Node does not wait for what the vCenter has yet to answer for others', async (t) => {
+  const { engine, clock, writes, decided } = await setUp(t, {
+    answers: (uuid) => uuid === BIOS_UUID,
+    late: true,
+  })
+  await clock.turn(100)
+  t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
+  t.notOk(decided.has(LATE.name))
+  t.equal(engine.isIdle(), false)
+  await clock.turn(2_000)
+  t.ok(decided.has(LATE.name), 'it is judged by what is known after a while')
 })
 
 t.test('a vCenter that does not answer holds up the start of the loops for two seconds', async (t) => {
-  const { clock, writes } = await setUp(t, { settled: () => false })
+  const { clock, decided } = await setUp(t, { answers: () => false })
   await clock.turn(1_900)
-  t.same(writes(), [])
+  t.same([...decided], [])
   await clock.turn(200)
-  t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
+  t.ok(decided.has(own.name))
 })
 
 t.test('the more Nodes there are, the longer the answers may take', async (t) => {
-  const { clock, writes } = await setUp(t, { settled: () => false, others: 2_500 })
+  const { clock, decided } = await setUp(t, { answers: () => false, others: 2_500 })
   await clock.turn(4_900)
-  t.same(writes(), [])
+  t.notOk(decided.has(own.name))
   await clock.turn(200)
-  t.ok(writes().includes(`/api/v1/nodes/${own.name}`))
+  t.ok(decided.has(own.name))
 })
 
 t.test('a loop that the configuration turns off is not there', async (t) => {

@@ -18,6 +18,7 @@ import type { InterlockState } from '../types/cluster-state.ts'
 import { type Trouble, troubleOf } from '../types/trouble.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
 import { createEventHandlers, createInventoryHandler } from './event-handlers.ts'
+import { createFirstAnswers } from './first-answers.ts'
 import { createListFailures } from './troubles.ts'
 import { createVCenterRemarks } from './vcenter-remarks.ts'
 
@@ -46,13 +47,6 @@ export interface EnginePorts extends Pick<LoopPorts, 'tracker' | 'approvals' | '
     Pick<Metrics, 'vCentersUp' | 'policyInForce' | 'cpiRuns' | 'controllersRun' | 'agentVersions'>
 }
 
-/**
- * How long the first decisions wait for what the vCenters answer, milliseconds. Without it each Node would be decided on three
- * times at a start: before its VM is known, before the VM's tags are, and then. Answers about many VMs take longer; but a
- * vCenter that hangs must not keep the Nodes of others waiting for long.
- */
-const FIRST_ANSWERS = { least: 2_000, perNode: 2, most: 10_000 }
-
 /** All loops under one configuration, run as one, with what they watch and ask. */
 export interface Engine extends Omit<RunningLoop, 'remarks'> {
   /** The remarks of all loops and of the engine itself, one line each. Anyone can read them. */
@@ -71,18 +65,17 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const { config, client, term, writing, clock, random, logger, metrics } = ports
   const settings = settingsOf(config)
   const index = createNodeIndex(settings.identity)
-  const queue = {
-    add(name: string, why?: 'itself') {
+  const queue = { add: (name: string, why?: 'itself') => firstAnswers.add(name, why) }
+  const onInventory = createInventoryHandler(index, queue)
+  const inventories = config.vCenters.map((vCenter) => ports.openInventory(vCenter, onInventory))
+  const firstAnswers = createFirstAnswers({
+    index,
+    inventories,
+    enqueue(name, why) {
       for (const loop of loops) loop.add(name, why)
     },
-  }
-  const enqueueConcerned = createInventoryHandler(index, queue)
-  let noteAnswer: () => void = () => undefined
-  const onInventory = (uuids: Iterable<string>) => {
-    enqueueConcerned(uuids)
-    noteAnswer()
-  }
-  const inventories = config.vCenters.map((vCenter) => ports.openInventory(vCenter, onInventory))
+    clock,
+  })
   const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
   const labels = new Set(table.flatMap((loop) => [...loop.labels(config)]))
@@ -178,25 +171,11 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     }),
   )
 
-  /** Resolves once every vCenter has answered for all that is known at the start, or after a while. */
-  async function firstAnswers(signal: AbortSignal): Promise<void> {
-    const answered = new AbortController()
-    noteAnswer = () => {
-      if (inventories.every((inventory) => inventory.settled())) answered.abort()
-    }
-    noteAnswer()
-    const { least, perNode, most } = FIRST_ANSWERS
-    const atMost = Math.min(Math.max(least, perNode * nodes.size), most)
-    await clock.sleep(atMost, AbortSignal.any([signal, answered.signal]))
-    noteAnswer = () => undefined
-  }
-
   const work: Task = async (signal) => {
     const listed = [synced.nodes.promise, synced.reports.promise, csiNodes.known, interlock.known]
     await Promise.race([Promise.all(listed), aborted(signal)])
     if (!signal.aborted) ports.onSynced()
-    await firstAnswers(signal)
-    await Promise.all(loops.map(({ run }) => run(signal)))
+    await Promise.all([firstAnswers.run(nodes.size, signal), ...loops.map(({ run }) => run(signal))])
   }
 
   const problems = (): readonly Trouble[] => [
@@ -221,7 +200,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
       ...failures.notFollowed('Nodes', nodes),
       ...failures.notFollowed('NodeReports', reports),
     ],
-    isIdle: () => loops.every((loop) => loop.isIdle()),
+    isIdle: () => firstAnswers.isOver() && loops.every((loop) => loop.isIdle()),
     add: queue.add,
     uuidsOf: index.uuidsOf,
     run: (signal) =>

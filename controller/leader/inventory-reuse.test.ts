@@ -55,7 +55,6 @@ async function open(t: Test) {
       datacenters: () => undefined,
       lackingCategories: () => new Map(),
       certificateExpiry: () => undefined,
-      settled: () => true,
       passwordChanged: () => void told.push('password'),
       async run(signal) {
         told.push('runs')

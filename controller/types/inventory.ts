@@ -91,3 +91,8 @@ export function failureOf(lookup: Lookup): VCenterFailure | undefined {
       return lookup.incomplete
   }
 }
+
+/** Whether nothing is awaited of this answer: all its VMs are known with their tags, or a failure is shown. */
+export function isKnown(lookup: Lookup): boolean {
+  return lookup.state !== 'pending' && vmsOf(lookup).every(({ ancestry }) => ancestry !== undefined)
+}

@@ -243,10 +243,6 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     }
   }
 
-  function allKnown(): boolean {
-    return store.isAnswered(store.followed()) && locations.tagged(store.machines()).every(locations.hasTags)
-  }
-
   return {
     vCenter,
     run,
@@ -290,7 +286,6 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     fullReads: () => (categories.size > 0 ? Math.min(reads.VMs, reads.tags) : reads.VMs),
     failure: () => health.failure(),
     connected: () => health.connected(),
-    settled: () => health.failure() !== undefined || allKnown(),
     datacenters: () => datacenters,
     lackingCategories: locations.lacking,
     certificateExpiry: () => certificateExpiry,

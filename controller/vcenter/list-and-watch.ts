@@ -90,7 +90,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const members = createMembers({ soap, listView, timings })
   const sightings = new Sightings()
   const suspects = createSuspects(reader)
-  const sync: SyncVMsOptions = { store, locations, locator, sightings, reader, suspects }
+  const onAnswered = triggers.tags.trigger
+  const sync: SyncVMsOptions = { store, locations, locator, sightings, reader, suspects, onAnswered }
   /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
   /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
@@ -292,43 +293,52 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     store.refresh()
   }
 
-  // Before the first VMs: their Nodes may be initialized at once.
-  if (attributes !== undefined) await defining(attributes)(signal)
-  const watchedBefore = store.vms().size > 0
-  const first = store.beginRead()
-  const asked = store.followed()
-  await locate(signal)
-  reads.set(first, asked)
-  endReads()
-  // At once: until vCenter watches them, changes are seen late. VMs that are new now can wait.
-  if (watchedBefore) await syncMembers(signal)
-  options.onReady()
+  async function locateFirst(signal: AbortSignal): Promise<void> {
+    const watchedBefore = store.vms().size > 0
+    const first = store.beginRead()
+    const asked = store.followed()
+    await locate(signal)
+    reads.set(first, asked)
+    endReads()
+    // At once: until vCenter watches them, changes are seen late. VMs that are new now can wait.
+    if (watchedBefore) await syncMembers(signal)
+    options.onReady()
+  }
+
   const timed = (interval: number, work: (signal: AbortSignal) => Promise<void>) =>
     every(interval, work, clock, random)
-  await runTogether(
-    [
-      (signal) => followUpdates(take, signal),
-      (signal) => triggers.locate.run(locate, signal),
-      (signal) => triggers.members.run(syncMembers, signal),
-      (signal) => triggers.provability.run(look, signal),
-      (signal) => triggers.lost.run(readOthers, signal),
-      (signal) => prober.run({ soap, content, login: session.lastLogin() }, alive, signal),
-      ...(tagReader === undefined ? [] : [tagging(tagReader)]),
-      ...(attributes === undefined ? [] : [timed(timings.resync, defining(attributes))]),
-      timed(timings.resync, resyncInTime),
-      timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
-      timed(timings.failed, retryFailed),
-      timed(timings.enter, readOverdue),
-      timed(timings.sweep, sweep),
-      async (signal) => {
-        await lookForDatacenters(signal)
-        await timed(timings.sweep, lookForDatacenters)(signal)
-      },
-      async (signal) => {
-        await session.endLost(reader, signal)
-        await timed(timings.keepAlive, keepSession)(signal)
-      },
-    ],
-    signal,
-  )
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    await locateFirst(signal)
+    await runTogether(
+      [
+        (signal) => followUpdates(take, signal),
+        (signal) => triggers.locate.run(locate, signal),
+        (signal) => triggers.members.run(syncMembers, signal),
+        (signal) => triggers.provability.run(look, signal),
+        (signal) => triggers.lost.run(readOthers, signal),
+        (signal) => prober.run({ soap, content, login: session.lastLogin() }, alive, signal),
+        ...(attributes === undefined ? [] : [timed(timings.resync, defining(attributes))]),
+        timed(timings.resync, resyncInTime),
+        timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
+        timed(timings.failed, retryFailed),
+        timed(timings.enter, readOverdue),
+        timed(timings.sweep, sweep),
+        async (signal) => {
+          await lookForDatacenters(signal)
+          await timed(timings.sweep, lookForDatacenters)(signal)
+        },
+        async (signal) => {
+          await session.endLost(reader, signal)
+          await timed(timings.keepAlive, keepSession)(signal)
+        },
+      ],
+      signal,
+    )
+  }
+
+  // Before the first VMs: their Nodes may be initialized at once.
+  if (attributes !== undefined) await defining(attributes)(signal)
+  // Tags are read beside the first VMs: the Nodes of those that are answered already wait for them.
+  await runTogether([follow, ...(tagReader === undefined ? [] : [tagging(tagReader)])], signal)
 }

@@ -17,8 +17,6 @@ export interface RunningInventory extends Inventory {
   passwordChanged(): void
   /** Whether the vCenter answers: false before the first connection and while a failure is shown. */
   connected(): boolean
-  /** Whether no VM that is followed waits for an answer: all are known with their tags, or a failure is shown. */
-  settled(): boolean
   /** Whether the absence of all followed VMs could be proven; undefined while not known. See {@link Inventory.provable}. */
   provableEverywhere(): Proof | undefined
   /** As the account sees them; undefined before they were read, and where they may not be. */
@@ -78,7 +76,6 @@ export function withoutCredential(
     fullReads: () => 0,
     failure: () => failure,
     connected: () => false,
-    settled: () => failure !== undefined,
     datacenters: nothing,
     lackingCategories: () => new Map(),
     certificateExpiry: nothing,

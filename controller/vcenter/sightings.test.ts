@@ -62,7 +62,8 @@ function withSightings(...followed: readonly string[]) {
     sweep: async () => new Map(),
     forget() {},
   }
-  const all = { store, locations, locator, sightings, reader, suspects: createSuspects(reader) }
+  const suspects = createSuspects(reader)
+  const all = { store, locations, locator, sightings, reader, suspects, onAnswered() {} }
   for (const uuid of followed) store.follow(uuid)
   const vmsOf = (uuid: string) => {
     const answer = store.lookup(uuid)

@@ -3,10 +3,10 @@ import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { Sightings } from './cache/vms-of-uuid.ts'
 import { createSuspects } from './collect/read-machines.ts'
-import type { PropertyReader } from './collect/retrieve-properties.ts'
+import type { ObjectContent, PropertyReader } from './collect/retrieve-properties.ts'
 import { changeMachine } from './properties/pushed-properties.ts'
 import { locateWanted, readAgain, resync } from './sync-vms.ts'
-import { SoapFault } from './wire/errors.ts'
+import { SoapFault, VCenterError } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
 
 const { signal } = new AbortController()
@@ -54,7 +54,8 @@ function setUp() {
     forget() {},
   }
   const sightings = new Sightings()
-  const options = { store, locations, locator, sightings, reader, suspects: createSuspects(reader) }
+  const suspects = createSuspects(reader)
+  const options = { store, locations, locator, sightings, reader, suspects, onAnswered() {} }
   const seen = () => {
     const answer = store.lookup('u')
     return answer.state === 'answered' ? answer.vms[0] : undefined
@@ -101,6 +102,66 @@ t.test('what is pushed while a VM is asked for again is not undone', async (t) =
   t.match(seen(), { powerState: 'poweredOff' })
 })
 
+/** The VMs that a read asks for. */
+function vmsIn(specs: readonly string[]): string[] {
+  return [...specs.join().matchAll(/<obj type="VirtualMachine">([^<]+)</g)].map(([, vm = '']) => vm)
+}
+
+/** A VM with the UUID "u-" and its moref. */
+function running(vm: string): ObjectContent {
+  const properties = new Map([
+    ['config.uuid', value(`u-${vm}`)],
+    ['summary.config.numEthernetCards', value('0')],
+    ['runtime.powerState', value('poweredOn')],
+    ['runtime.connectionState', value('connected')],
+  ])
+  return {
+    reference: { type: 'VirtualMachine', value: vm },
+    properties,
+    missing: new Map(),
+    excess: undefined,
+  }
+}
+
+t.test('VMs are answered group by group: a failure of vCenter leaves the others wanted', async (t) => {
+  const { options } = setUp()
+  const { store } = options
+  const vms = Array.from({ length: 4_500 }, (_, i) => `vm-${i}`)
+  const answered = () => vms.filter((vm) => store.lookup(`u-${vm}`).state === 'answered').length
+  let fails = true
+  /** How many were answered when each read began, and each time that some were. */
+  const [atReads, told]: [number[], number[]] = [[], []]
+  const reader: PropertyReader = {
+    async read(specs, take) {
+      atReads.push(answered())
+      const asked = vmsIn(specs)
+      if (fails && asked.includes('vm-4000')) throw new VCenterError('Unreachable', 'it has gone')
+      for (const vm of asked) take(running(vm))
+    },
+  }
+  const locator = {
+    ...options.locator,
+    locate: async (uuids: readonly string[]) =>
+      new Map(uuids.map((uuid) => [uuid, { vms: [uuid.slice(2)], fresh: true }])),
+  }
+  const all = {
+    ...options,
+    reader,
+    locator,
+    suspects: createSuspects(reader),
+    onAnswered: () => told.push(answered()),
+  }
+  for (const vm of vms) store.follow(`u-${vm}`)
+  await t.rejects(locateWanted(all, signal), { message: 'it has gone' })
+  t.same(atReads, [0, 0, 2_000, 2_000, 4_000])
+  t.same(told, [2_000, 4_000])
+  t.equal(store.wanted().length, 500)
+  fails = false
+  await locateWanted(all, signal)
+  t.equal(answered(), 4_500)
+  t.same(store.wanted(), [])
+})
+
 t.test(
   'of very many VMs that are refused none is ever said not to be there, and all others are read',
   async (t) => {
@@ -112,21 +173,10 @@ t.test(
     const reader: PropertyReader = {
       async read(specs, take) {
         calls++
-        const asked = [...specs.join().matchAll(/<obj type="VirtualMachine">([^<]+)</g)].map(
-          ([, vm = '']) => vm,
-        )
+        const asked = vmsIn(specs)
         if (asked.some((vm) => refused.has(vm)))
           throw new SoapFault('NoPermission', '', { type: 'Folder', value: 'group-d1' })
-        for (const vm of asked) {
-          const properties = new Map([
-            ['config.uuid', value(`u-${vm}`)],
-            ['summary.config.numEthernetCards', value('0')],
-            ['runtime.powerState', value('poweredOn')],
-            ['runtime.connectionState', value('connected')],
-          ])
-          const reference = { type: 'VirtualMachine', value: vm }
-          take({ reference, properties, missing: new Map(), excess: undefined })
-        }
+        for (const vm of asked) take(running(vm))
       },
     }
     // As vCenter does, it leaves out what the account may not see.

@@ -9,7 +9,7 @@ import {
 } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { chooseCandidates, judgeCandidates, type Sightings, type VMAnswer } from './cache/vms-of-uuid.ts'
-import type { Locator } from './collect/locate.ts'
+import type { Located, Locator } from './collect/locate.ts'
 import { readMachines, readObjects, type Suspects } from './collect/read-machines.ts'
 import { refusalOf } from './collect/refusals.ts'
 import {
@@ -36,14 +36,19 @@ export interface SyncVMsOptions {
   readonly sightings: Sightings
   readonly reader: PropertyReader
   readonly suspects: Suspects
+  /** Called when a group of UUIDs is answered. */
+  readonly onAnswered: () => void
 }
 
+/** VMs that are read before their UUIDs are answered: ten thousand in one go would let each of their Nodes wait for all. */
+const GROUP = 2_000
+
 /**
- * Locates all wanted UUIDs, and those that vCenter has told another VM to have. Throws when vCenter fails as a whole;
- * unanswered UUIDs stay wanted.
+ * Locates all wanted UUIDs, and those that vCenter has told another VM to have, and answers group after group. Throws when
+ * vCenter fails as a whole; unanswered UUIDs stay wanted.
  */
 export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal): Promise<void> {
-  const { store, locator, sightings, suspects, reader, locations } = options
+  const { store, locator, sightings } = options
   const seen = sightings.take()
   for (const uuid of seen.keys()) store.want(uuid)
   locator.forget(seen.keys())
@@ -52,18 +57,55 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   if (uuids.length === 0) return
   const asOf = store.wants()
   const located = await locator.locate(uuids, signal)
-  const seenWith = (uuid: string) => [...(seen.get(uuid) ?? [])]
-  // VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it,
-  // for a search may be late to find them.
-  const searched = Array.from(located, ([uuid, answer]) => {
-    const error = 'error' in answer ? answer.error : undefined
-    const found = 'error' in answer ? NOT_FOUND : answer
-    const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen: seenWith(uuid) }
-    return { uuid, error, candidates: chooseCandidates(known, found) }
-  })
   // VMs whose UUIDs are searched for later are not read yet: each round would read all of them again.
   for (const [uuid, vms] of seen) if (!located.has(uuid)) for (const vm of vms) sightings.add(uuid, vm)
-  const vms = new Set(searched.flatMap(({ candidates }) => candidates.read))
+  let group: Searched[] = []
+  let size = 0
+  for (const [uuid, answer] of located) {
+    const searched = searchedFor(uuid, answer, seen.get(uuid), store)
+    group.push(searched)
+    size += searched.candidates.read.length
+    if (size < GROUP) continue
+    await answerSearched(options, group, asOf, signal)
+    group = []
+    size = 0
+  }
+  if (group.length > 0) await answerSearched(options, group, asOf, signal)
+}
+
+/** What a search for one UUID has found. */
+interface Searched {
+  readonly uuid: string
+  readonly error: VCenterError | undefined
+  readonly seen: readonly string[]
+  readonly candidates: ReturnType<typeof chooseCandidates>
+}
+
+/**
+ * VMs that had the UUID are also read by moref: no search finds an inaccessible VM. So are those that were seen with it, for a
+ * search may be late to find them.
+ */
+function searchedFor(
+  uuid: string,
+  answer: Located,
+  seenWith: ReadonlySet<string> | undefined,
+  store: VMStore,
+): Searched {
+  const seen = [...(seenWith ?? [])]
+  const error = 'error' in answer ? answer.error : undefined
+  const found = 'error' in answer ? NOT_FOUND : answer
+  const known = { before: store.vmsOf(uuid), expected: store.takeExpected(uuid), seen }
+  return { uuid, error, seen, candidates: chooseCandidates(known, found) }
+}
+
+/** Reads the VMs that these UUIDs may belong to, and answers for the UUIDs. */
+async function answerSearched(
+  { store, locator, sightings, suspects, reader, locations, onAnswered }: SyncVMsOptions,
+  group: readonly Searched[],
+  asOf: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const vms = new Set(group.flatMap(({ candidates }) => candidates.read))
   const before = new Map([...vms].map((vm) => [vm, store.machine(vm)]))
   const lastKnown = (vm: string) => store.machine(vm)
   const { machines: read, ...unread } = await suspects.read([...vms], lastKnown, signal)
@@ -73,16 +115,17 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
 
   const answers = new Map<string, VMAnswer | VCenterError>()
   const postponed: string[] = []
-  for (const { uuid, error, candidates } of searched) {
+  for (const { uuid, error, seen, candidates } of group) {
     const verdict = error ?? judgeCandidates(uuid, candidates, results, earlier)
     if (verdict === 'stale') {
       locator.forget([uuid])
-      for (const vm of seenWith(uuid)) sightings.add(uuid, vm)
+      for (const vm of seen) sightings.add(uuid, vm)
     } else if (verdict === 'unread') postponed.push(uuid)
     else answers.set(uuid, verdict)
   }
   store.answer(answers, asOf)
   store.postpone(postponed)
+  onAnswered()
 }
 
 const NOT_FOUND = { vms: [], fresh: false }

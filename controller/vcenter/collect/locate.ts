@@ -64,7 +64,7 @@ export function createAllVMs(options: {
   }
 }
 
-type Located =
+export type Located =
   /** Morefs of the VMs; `fresh` if vCenter said so just now. */
   { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
 
