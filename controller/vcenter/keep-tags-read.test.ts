@@ -205,3 +205,67 @@ t.test('why a category has no tag is said of each VM', async (t) => {
 t.test('tags are read as often as messages and docs say', async (t) => {
   t.equal(TIMINGS.resync, 5 * 60_000)
 })
+
+/** Reads what is attached at the moment, unless tags may not be read, of which vCenter says nothing. */
+function setUpRights() {
+  const state = { hidden: false, lacking: false }
+  const attached = new Map<string, readonly string[]>()
+  const reads: string[][] = []
+  const world = setUp(
+    async (objects, take) => {
+      reads.push(objects.map(({ value }) => value))
+      const tagsOf = (vm: string) =>
+        (state.hidden ? [] : (attached.get(vm) ?? [])).map((name) => ({ category: 'zone', name }))
+      take(new Map(objects.map((each) => [keyOf(each), { tags: tagsOf(each.value), problems: [] }])))
+    },
+    { lacking: () => (state.hidden ? new Map([['zone', 'categories']] as const) : new Map()) },
+  )
+  const zones = () =>
+    ['vm-0', 'vm-1', 'vm-2'].map((vm) =>
+      world
+        .ancestry(vm)
+        ?.folder[0]?.tags.map(({ name }) => name)
+        .join(),
+    )
+  return { ...world, state, attached, reads, zones }
+}
+
+t.test('where the right to read tags is lost, none that is new stands beside older ones', async (t) => {
+  const { clock, follow, allRead, end, state, attached, reads, zones, ancestry } = setUpRights()
+  for (const vm of ['vm-0', 'vm-1', 'vm-2']) attached.set(vm, [`zone of ${vm}`])
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  follow('vm-1')
+  await clock.turn(TIMINGS.tags.spacing)
+  t.same(reads, [['vm-0'], ['vm-1', 'vm-0']], 'one that is known is read again, in the same call')
+  t.same(zones(), ['zone of vm-0', 'zone of vm-1', undefined])
+  state.hidden = true
+  follow('vm-2')
+  await clock.turn(TIMINGS.tags.spacing)
+  t.same(reads.slice(2), [
+    ['vm-2', 'vm-0'],
+    ['vm-0', 'vm-1', 'vm-2'],
+  ])
+  t.same(zones(), ['', '', ''])
+  t.same(ancestry('vm-0')?.lacking, new Map([['zone', 'categories']]))
+  t.equal(allRead(), 0, 'that was not in time')
+
+  // Until all is read the next time, the others would say that they have none.
+  state.hidden = false
+  attached.set('vm-3', ['zone of vm-3'])
+  follow('vm-3')
+  await clock.turn(TIMINGS.tags.spacing)
+  t.same(zones(), ['zone of vm-0', 'zone of vm-1', 'zone of vm-2'])
+  t.equal(ancestry('vm-0')?.lacking, undefined)
+  await end()
+})
+
+t.test('where no tag was seen, one that has none needs no other', async (t) => {
+  const { clock, follow, end, reads } = setUpRights()
+  for (const vm of ['vm-0', 'vm-1', 'vm-2']) {
+    follow(vm)
+    await clock.turn(TIMINGS.tags.spacing)
+  }
+  t.same(reads, [['vm-0'], ['vm-1'], ['vm-2']])
+  await end()
+})

@@ -42,7 +42,8 @@ export async function keepTagsRead(
   const tagged = () => locations.tagged(store.machines())
   /** Objects whose tags are unknown because nobody answered, including those of an earlier loop. */
   const failed = new Set(tagged().filter(locations.hasProblems).map(keyOf))
-  let all = false
+  /** Whether all tags are to be read: because it is time, or again, since vCenter shows other categories than before. */
+  let all: 'no' | 'again' | 'in time' = 'no'
   /** Why tags cannot be read now. */
   let outage: VCenterError | undefined
 
@@ -60,16 +61,27 @@ export async function keepTagsRead(
     const objects = tagged()
     // It may become due while this read is under way.
     const readsAll = all
+    const unread = unreadOf(objects)
+    const isOfSome = unread.length < objects.length
+    const witnesses = isOfSome ? witnessesAmong(objects) : new Map<string, ManagedObjectReference>()
+    const found = new Map<string, ObjectTags>()
+    const gather = (tags: Map<string, ObjectTags>) => {
+      for (const [key, value] of tags) found.set(key, value)
+    }
+    const gathers = isOfSome || readsAll !== 'no'
     const ended = new AbortController()
     const overdue = waitForSilence(AbortSignal.any([ended.signal, signal])).then((silent) => {
       if (silent) suffer(slow(timings.callDeadline))
     })
     try {
-      await tagReader.read(unreadOf(objects), put, signal)
-      if (readsAll) {
+      // What replaces known tags, or stands beside them, is put at once: a nearer tag must not be missing for a moment.
+      await tagReader.read([...unread, ...new Set(witnesses.values())], gathers ? gather : put, signal)
+      if (isOfSome && hasChanged(witnesses, found)) readAgain()
+      else if (gathers) put(found)
+      if (readsAll !== 'no') {
         locations.keepTags(objects)
-        options.onAllRead()
-        all = false
+        if (readsAll === 'in time') options.onAllRead()
+        if (all === readsAll) all = 'no'
       }
       outage = undefined
       backoff.reset()
@@ -99,7 +111,35 @@ export async function keepTagsRead(
   }
 
   function unreadOf(objects: readonly ManagedObjectReference[]): ManagedObjectReference[] {
-    return objects.filter((object) => all || !locations.hasTags(object) || failed.has(keyOf(object)))
+    return objects.filter((object) => all !== 'no' || !locations.hasTags(object) || failed.has(keyOf(object)))
+  }
+
+  /**
+   * An object for each category of which tags are known. It is read again beside what is new: without rights on a category vCenter
+   * refuses nothing, and shows its tags on no object.
+   */
+  function witnessesAmong(objects: readonly ManagedObjectReference[]): Map<string, ManagedObjectReference> {
+    const witnesses = new Map<string, ManagedObjectReference>()
+    for (const object of objects)
+      for (const category of locations.categoriesOf(object))
+        if (!witnesses.has(category)) witnesses.set(category, object)
+    return witnesses
+  }
+
+  /** Whether other categories are shown than those of which tags are known: the rights on them may have changed in between. */
+  function hasChanged(
+    known: ReadonlyMap<string, ManagedObjectReference>,
+    found: ReadonlyMap<string, ObjectTags>,
+  ): boolean {
+    const shown = new Set([...found.values()].flatMap(({ tags }) => tags.map(({ category }) => category)))
+    return shown.size !== known.size || [...known.keys()].some((category) => !shown.has(category))
+  }
+
+  /** Reads all tags, so that none of an object that is new stands beside older ones which no longer say the same. */
+  function readAgain(): void {
+    if (all === 'no') all = 'again'
+    tagReader.refreshNames()
+    reading.trigger()
   }
 
   function put(tags: Map<string, ObjectTags>): void {
@@ -125,7 +165,7 @@ export async function keepTagsRead(
   }
 
   const refresh = async () => {
-    all = true
+    all = 'in time'
     tagReader.refreshNames()
     trigger.trigger()
   }

@@ -145,6 +145,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'the right to read tags is lost': [
       'labels by rule: who has lost the right to read tags has not seen that there is none',
     ],
+    'the right to read tags is lost, and a machine joins on a host that had none before': [
+      'tags: those that are new do not stand beside older ones that are not shown any more',
+    ],
     'the tags of all hosts may not be read': ['labels by rule: a tag that could not be read is not absent'],
     'a tag is detached, and attached again': [
       'labels by rule: an absence counts only after all was read twice',

@@ -103,4 +103,15 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     about: ['other-vcenter-answers'],
     edits: [edit('controller/vcenter/inventory.ts', 'if (isAnother) {', 'if (isAnother === undefined) {')],
   },
+  {
+    name: 'tags: those that are new do not stand beside older ones that are not shown any more',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/vcenter/keep-tags-read.ts',
+        'const witnesses = isOfSome ? witnessesAmong(objects)',
+        'const witnesses = objects.length < 0 ? witnessesAmong(objects)',
+      ),
+    ],
+  },
 ]

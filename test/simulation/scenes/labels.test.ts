@@ -1,8 +1,9 @@
 // Labels by rule: what vCenter no longer shows, does not let anybody read, or moves.
 import type { Test } from 'tap'
+import { LABEL_ZONE } from '../../../controller/types/well-known.ts'
 import { OWNER } from '../model/label-sources.ts'
 import type { VM } from '../model/machine.ts'
-import { rackOf } from '../model/rest.ts'
+import { CATEGORIES, rackOf, zoneOf } from '../model/rest.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 import { ALL_LABEL_RULES, LABEL_RULES } from '../settings.ts'
@@ -41,6 +42,28 @@ scenario('the right to read tags is lost', setting, async (scene, t) => {
   await stays(scene, t)
   await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
 })
+
+scenario(
+  'the right to read tags is lost, and a machine joins on a host that had none before',
+  { nodes: ['worker', 'canary'], labels: CATEGORIES },
+  async (scene, t) => {
+    const { vCenter } = scene
+    const taken = scene.members.flatMap(({ vm }) => vm?.host ?? [])
+    const host = ['host-0', 'host-1', 'host-2', 'host-3'].find((each) => !taken.includes(each)) ?? ''
+    vCenter.tagsHidden = true
+    const { vm } = scene.joins('new')
+    if (vm === undefined) throw new Error('it is registered')
+    vm.host = host
+    vCenter.changed(vm)
+    await scene.settled('new')
+    const zone = () => scene.node('new')?.metadata.labels[LABEL_ZONE]
+    t.equal(zone(), undefined, 'that of its datacenter is not its own')
+    await scene.said('new', { status: 'False', reason: 'TagMissing' }, 'TopologyResolved')
+    vCenter.tagsHidden = false
+    await scene.until('its zone is there', () => zone() !== undefined)
+    t.equal(zone(), zoneOf(host))
+  },
+)
 
 scenario('the tags of all hosts may not be read', setting, async (scene, t) => {
   for (const host of ['host-0', 'host-1', 'host-2', 'host-3'])
