@@ -30,7 +30,8 @@ import { NEVER_SEEN } from './facts/machines.ts'
 import type { NodeIndex } from './gather/node-index.ts'
 import { createReconciler } from './reconcile.ts'
 import { createInhabitantsOf } from './vm-probes/inhabitants.ts'
-import { createProbeWorker, type ProbeTracker } from './vm-probes/probe-tracker.ts'
+import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
+import { createProbeWorker } from './vm-probes/probe-worker.ts'
 
 /** How many Nodes of one vCenter may have lost their VM. */
 export interface VCenterLifecycle {

@@ -64,9 +64,9 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'probe tracker: deletions are counted',
     edits: [
-      edit('controller/loops/node/vm-probes/probe-tracker.ts', 'deleted.set(group, known)', ''),
+      edit('controller/loops/node/vm-probes/recent-deletions.ts', 'deleted.set(group, known)', ''),
       edit(
-        'controller/loops/node/vm-probes/probe-tracker.ts',
+        'controller/loops/node/vm-probes/recent-deletions.ts',
         'deleted.get(group)?.set(nodeUID, { at, vanished, sure: true })',
         '',
       ),
@@ -76,9 +76,14 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'probe tracker: deletions are remembered when the configuration changes',
     edits: [
       edit(
+        'controller/loops/node/vm-probes/recent-deletions.ts',
+        'return {\n    of,',
+        'return {\n    clear: () => deleted.clear(),\n    of,',
+      ),
+      edit(
         'controller/loops/node/vm-probes/probe-tracker.ts',
         'resume(exists) {',
-        'resume(exists) {\n      deleted.clear()',
+        'resume(exists) {\n      deletions.clear()',
       ),
     ],
   },

@@ -3,7 +3,7 @@ import { boundVM } from '../../../../test/fixtures/facts.ts'
 import { probe } from '../../../../test/fixtures/probes.ts'
 import { createLogLines } from '../../../kubernetes/testing/log-lines.ts'
 import type { ProbeRequest, ProbeResult } from '../decide/lifecycle/evidence.ts'
-import { createProbeWorker } from './probe-tracker.ts'
+import { createProbeWorker } from './probe-worker.ts'
 
 const REQUEST: ProbeRequest = {
   nodeUID: 'uid',
