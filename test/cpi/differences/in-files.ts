@@ -88,7 +88,7 @@ export const IN_FILES: readonly (Difference & {
     },
   },
   {
-    what: 'Braces, brackets or quotes in YAML that continue without indentation',
+    what: 'Braces, brackets or quotes in YAML that continue without further indentation',
     cpi: 'reads it',
     rollcall: 'refuses it',
     shown: { 'yaml-braces-not-indented.conf': REFUSED, 'yaml-quotes-not-indented.conf': REFUSED },
