@@ -21,6 +21,7 @@ interface Changes {
   readonly createdAt?: string
   readonly node?: Partial<NonNullable<RequestFacts['node']>> | 'none'
   readonly status?: object
+  readonly policy?: RequestFacts['policy']
   readonly settings?: Partial<RequestFacts['settings']>
 }
 
@@ -31,6 +32,7 @@ function factsOf({
   createdAt = '2026-01-01T11:59:00Z',
   node,
   status,
+  policy = { state: 'in-force' },
   settings,
 }: Changes): RequestFacts {
   const request = parseRequest({
@@ -86,6 +88,7 @@ function factsOf({
       ],
       ...status,
     }),
+    policy,
     holderOf: (name) => holders[name],
     settings: {
       approve: true,

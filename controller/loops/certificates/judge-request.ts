@@ -7,6 +7,7 @@ import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { printable } from '../../../agent/shared/printable.ts'
 import type { Result } from '../../../agent/shared/result.ts'
 import { type CertificatesConfig, reaches } from '../../config/config.ts'
+import type { PolicyState } from '../../types/cluster-state.ts'
 import type { Node } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
 import { contains } from '../node/decide/addresses/internal-and-external.ts'
@@ -41,6 +42,8 @@ export interface RequestFacts {
   readonly node: Pick<Node, 'name' | 'uid' | 'creationTimestamp' | 'deleting'> | undefined
   /** Undefined where this leader has not decided on it yet. */
   readonly verified: VerifiedNode | undefined
+  /** While reports may be forged, Nodes stay as they are, whatever becomes of their VMs. */
+  readonly policy: PolicyState
   /** Another Node of this name, or that was verified with this address. */
   readonly holderOf: (nameOrAddress: string) => string | undefined
   readonly settings: CertificatesConfig
@@ -75,7 +78,7 @@ const NO_MACHINES: ReadonlySet<string> = new Set([
 ])
 
 export function judgeRequest(facts: RequestFacts): RequestJudgment {
-  const { request, node } = facts
+  const { request, node, policy } = facts
   const other = notOfKubelet(request)
   if (other !== undefined) return waits('RequestNotOfKubelet', other)
   if (!request.content.ok) return waits('RequestMalformed', request.content.message)
@@ -89,6 +92,8 @@ export function judgeRequest(facts: RequestFacts): RequestJudgment {
   // Both times are the API server's, in seconds.
   if (Date.parse(request.createdAt) < Date.parse(node.creationTimestamp))
     return waits('RequestOlderThanNode', 'it was created for an earlier Node of this name')
+  if (policy.state === 'not-in-force')
+    return waits('PolicyNotInForce', `nothing new is verified of the Node: ${policy.message}`)
   const unverified = notVerified(facts, node)
   if (unverified !== undefined) return waits('NodeNotVerified', unverified)
   return judgeNames(content, node.name, facts)
@@ -110,10 +115,11 @@ function notOfKubelet({ username, groups, extra, usages }: CertificateRequest): 
 
 /** Why the Node is not known well enough. */
 function notVerified(
-  { verified, settings, now }: RequestFacts,
+  { verified, policy, settings, now }: RequestFacts,
   node: Pick<Node, 'uid' | 'deleting'>,
 ): string | undefined {
   if (node.deleting) return 'the Node is being deleted'
+  if (policy.state === 'pending') return 'it is not known yet whether reports can be forged'
   if (verified?.nodeUID !== node.uid) return 'it is not decided yet which VM the Node is'
   const { identityLevel: level, provenUntil, runs } = verified
   const lasts = provenUntil === undefined || Date.parse(provenUntil) > now

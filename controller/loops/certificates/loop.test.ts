@@ -8,6 +8,7 @@ import { copyCluster } from '../../inspect/plan/copied-cluster.ts'
 import type { KubeRequest } from '../../kubernetes/client.ts'
 import { observed } from '../../kubernetes/testing/cluster-client.ts'
 import { createLogLines } from '../../kubernetes/testing/log-lines.ts'
+import type { PolicyState } from '../../types/cluster-state.ts'
 import { createApprovalRates, startCertificateLoop } from './loop.ts'
 import { dns, ip, makeRequest, subjectOf } from './testing/make-request.ts'
 
@@ -20,6 +21,7 @@ const settings = {
   domains: [],
 } as const
 
+const inForce = (): PolicyState => ({ state: 'in-force' })
 const nodeNamed = (name: string) => ({ ...nodeFacts(), name, creationTimestamp: '2026-01-01T00:00:00Z' })
 const uid = nodeFacts().uid
 const statusWith = (address: string, changes: Partial<NodeReportStatus> = {}): NodeReportStatus => ({
@@ -56,10 +58,11 @@ interface Given {
   /** For a loop that follows another one. */
   readonly clock?: ReturnType<typeof createHandClock>
   readonly approvals?: ReturnType<typeof createApprovalRates>
+  readonly policy?: () => PolicyState
 }
 
 async function setUp(t: Test, { requests, nodes = ['worker-1'], answer, mayList = true, ...given }: Given) {
-  const { clock = createHandClock(), approvals = createApprovalRates() } = given
+  const { clock = createHandClock(), approvals = createApprovalRates(), policy = inForce } = given
   const sent: KubeRequest[] = []
   const client = copyCluster({
     async request({ path }) {
@@ -79,6 +82,7 @@ async function setUp(t: Test, { requests, nodes = ['worker-1'], answer, mayList 
       if (request.method === 'PATCH') answer?.(request)
     }),
     nodes: known,
+    policy,
     approvals,
     enqueue: (node) => enqueued.push(node),
     metrics: { certificateJudged: (reason) => judged.push(reason) },
@@ -110,6 +114,7 @@ t.test('where it is off there is no loop', async (t) => {
       close: async () => undefined,
     }),
     nodes: new Map(),
+    policy: inForce,
     approvals: createApprovalRates(),
     enqueue: () => undefined,
     metrics: { certificateJudged: () => undefined },
@@ -186,6 +191,49 @@ t.test('it is approved soon after the last Node', async (t) => {
   t.same(written(), [])
   await clock.turn(100)
   t.equal(written().length, 1)
+})
+
+t.test('while reports may be forged nothing is approved or denied, and that is said', async (t) => {
+  let policy: PolicyState = { state: 'pending' }
+  const { loop, clock, written } = await setUp(t, {
+    requests: [requestOf('csr-1', 'worker-1'), requestOf('csr-2', 'worker-2', [ip('10.0.0.5')])],
+    nodes: ['worker-1', 'worker-2'],
+    policy: () => policy,
+  })
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  loop.onDecided('worker-2', statusWith('10.0.0.6'))
+  await clock.turn(1_000)
+  t.same(loop.conditions('worker-1'), {}, 'nothing is said yet')
+  policy = { state: 'not-in-force', message: 'reports may be forged: so' }
+  for (const name of ['worker-1', 'worker-2']) loop.add(name)
+  await clock.turn(1_000)
+  t.match(loop.conditions('worker-1'), {
+    ServingCertificate: {
+      status: 'False',
+      reason: 'PolicyNotInForce',
+      message: 'csr-1: nothing new is verified of the Node: reports may be forged: so',
+    },
+  })
+  t.same(written(), [])
+  policy = { state: 'in-force' }
+  for (const name of ['worker-1', 'worker-2']) loop.add(name)
+  await clock.turn(1_000)
+  t.match(written(), [
+    { body: { status: { conditions: [{ type: 'Approved' }] } } },
+    { body: { status: { conditions: [{ type: 'Denied' }] } } },
+  ])
+})
+
+t.test('a policy of which nothing is known for a minute is said', async (t) => {
+  const { loop, clock } = await setUp(t, {
+    requests: [requestOf('csr-1', 'worker-1')],
+    policy: () => ({ state: 'pending' }),
+  })
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  await clock.turn(61_000)
+  t.match(loop.conditions('worker-1'), {
+    ServingCertificate: { status: 'False', reason: 'NodeNotVerified', message: /reports can be forged/ },
+  })
 })
 
 t.test('what a decided Node lacks is said at once', async (t) => {

@@ -9,6 +9,7 @@ import { createInformer, type Informer } from '../../kubernetes/informer.ts'
 import { type Basics, runTogether } from '../../lib/tasks.ts'
 import { createTokenBuckets } from '../../lib/token-buckets.ts'
 import { createWorkQueue, type ReconcileResult } from '../../lib/work-queue.ts'
+import type { PolicyState } from '../../types/cluster-state.ts'
 import type { Node } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
 import { type ConditionValue, type ConditionValues, no, yes } from '../node/decide/condition-value.ts'
@@ -28,6 +29,7 @@ export interface CertificateLoopPorts extends Basics {
   readonly config: Pick<Config, 'certificates'>
   readonly client: KubeClient
   readonly nodes: Pick<Informer<Node>, 'get'>
+  readonly policy: () => PolicyState
   readonly approvals: ReturnType<typeof createApprovalRates>
   /** To be called with a Node of which the loop has something else to say. */
   readonly enqueue: (node: string) => void
@@ -191,15 +193,16 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
     const request = newestOf(name)
     if (request === undefined) return 'done'
     const [node, now] = [nodes.get(name), clock.now()]
-    const judgment = judgeRequest({ request, node, verified: verified.get(name), holderOf, settings, now })
+    const known = { verified: verified.get(name), policy: ports.policy() }
+    const judgment = judgeRequest({ request, node, ...known, holderOf, settings, now })
     const { at, order } = seen.get(request.name) ?? { at: -Infinity, order: 0 }
     const age = clock.monotonic() - at
     if (judgment.verdict === 'wait') {
       const last = decided.get(name)
       // Of one second, the one seen later is the newer one; what is said of the newer one stays.
       if (request.createdAt === last?.createdAt && order < last.order) return 'done'
-      if (node !== undefined && verified.get(name)?.nodeUID !== node.uid && age < UNDECIDED)
-        return { requeueAfter: UNDECIDED - age }
+      const isUndecided = known.policy.state === 'pending' || known.verified?.nodeUID !== node?.uid
+      if (node !== undefined && isUndecided && age < UNDECIDED) return { requeueAfter: UNDECIDED - age }
       say(request, judgment)
       return 'done'
     }
