@@ -13,9 +13,10 @@ import { judgeDepartingNode } from './lifecycle/probe-plan.ts'
 import { SYNCED, warning } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
-import { judgeOwnership, type WithoutReport } from './ownership.ts'
+import { judgeOwnership } from './ownership.ts'
 import { refuse } from './refuse.ts'
 import { noLongerRefused } from './rejected-write.ts'
+import { judgeUnreported, type WithoutReport } from './unreported.ts'
 
 /**
  * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision
@@ -26,10 +27,10 @@ import { noLongerRefused } from './rejected-write.ts'
 export function decide(facts: NodeFacts): Decision {
   if (facts.node.deleting)
     return { state: 'unmanaged', events: [], requeue: false, ...judgeDepartingNode(facts) }
-  const ownership = judgeOwnership(facts)
-  if (ownership.kind !== 'refused' && ownership.kind !== 'ours') return withoutReport(ownership, facts.node)
+  const { report } = facts
+  if (report === undefined) return withoutReport(judgeUnreported(facts), facts.node)
 
-  const { report } = ownership
+  const ownership = judgeOwnership(report, facts)
   const followed = followMachine(begin(report, facts), facts)
   const identity =
     ownership.kind === 'refused'
@@ -53,8 +54,8 @@ function isStillItsMachine({ level, status }: Draft, { previous }: NodeFacts): b
   return vm?.moref === previous.vm?.moref && vm?.vCenterInstanceUUID === previous.vm?.vCenterInstanceUUID
 }
 
-function withoutReport(ownership: WithoutReport, node: Node): Decision {
-  switch (ownership.kind) {
+function withoutReport(judged: WithoutReport, node: Node): Decision {
+  switch (judged.kind) {
     case 'unmanaged':
       return { state: 'unmanaged', events: [], requeue: false }
     case 'agentless': {
@@ -62,7 +63,7 @@ function withoutReport(ownership: WithoutReport, node: Node): Decision {
       return { state, create: agentlessReport(node), events: [], requeue: false }
     }
     case 'waiting': {
-      const { condition, saidIn } = ownership
+      const { condition, saidIn } = judged
       return {
         state: 'waiting',
         refusal: { condition: 'Initialized', reason: condition.reason },
