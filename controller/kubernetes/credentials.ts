@@ -7,7 +7,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import { CONNECTING } from '../../agent/shared/connecting.ts'
 import { SERVICE_ACCOUNT_FOLDER } from '../../agent/shared/program.ts'
 import { failed, ok, type Result } from '../../agent/shared/result.ts'
-import { createExecPlugin, type ExecPlugin } from './exec-plugin.ts'
+import { createExecPlugin } from './exec-plugin.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
 /** Where the credentials for the API server are. */
@@ -51,7 +51,7 @@ export interface CurrentCredentials {
 export class Credentials extends KubeConfig {
   #identity: Identity | undefined
   #agent: Agent | undefined
-  #plugin: ExecPlugin | undefined
+  #plugin: ReturnType<typeof createExecPlugin> | undefined
   /** What was last read; `at` is monotonic. */
   #latest: { readonly credentials: CurrentCredentials; readonly at: number } | undefined
   readonly #clock: Clock

@@ -34,19 +34,6 @@ interface ExecCredential {
   readonly certificate: { readonly cert: string; readonly key: string } | undefined
 }
 
-export interface ExecPlugin {
-  /**
-   * The credential that the plugin gave last. It is run again once that has expired or was refused, one run for all who wait.
-   *
-   * @throws Error that names the kubeconfig and the next step, and quotes nothing of what the plugin printed
-   */
-  credential(): Promise<ExecCredential>
-  /** To be called where the API server does not accept this credential. */
-  refuse(credential: ExecCredential): void
-  /** Ends the run under way. */
-  close(): void
-}
-
 /** Milliseconds that a plugin has: enough for a cloud's slow login, and for nothing that waits for a person. */
 const TIME_LIMIT = 60_000
 /** Bytes; a certificate with its chain has a few thousand. */
@@ -72,7 +59,7 @@ const Output = v.object({
  *
  * @param limit milliseconds of each run
  */
-export function createExecPlugin(options: ExecPluginOptions, clock: Clock, limit = TIME_LIMIT): ExecPlugin {
+export function createExecPlugin(options: ExecPluginOptions, clock: Clock, limit = TIME_LIMIT) {
   const ending = new AbortController()
   let issued: ReturnType<typeof read> | undefined
   let running: Promise<ReturnType<typeof read>> | undefined
@@ -92,7 +79,12 @@ export function createExecPlugin(options: ExecPluginOptions, clock: Clock, limit
   }
 
   return {
-    async credential() {
+    /**
+     * The credential that the plugin gave last. It is run again once that has expired or was refused, one run for all who wait.
+     *
+     * @throws Error that names the kubeconfig and the next step, and quotes nothing of what the plugin printed
+     */
+    async credential(): Promise<ExecCredential> {
       if (issued !== undefined && clock.now() <= issued.expires) return issued.credential
       running ??= run().finally(() => {
         running = undefined
@@ -100,9 +92,11 @@ export function createExecPlugin(options: ExecPluginOptions, clock: Clock, limit
       issued = await running
       return issued.credential
     },
-    refuse(credential) {
+    /** To be called where the API server does not accept this credential. */
+    refuse(credential: ExecCredential): void {
       if (issued?.credential === credential) issued = undefined
     },
+    /** Ends the run under way. */
     close: () => ending.abort(),
   }
 }
@@ -126,13 +120,11 @@ function clusterInfo({ server, caData, caFile, tlsServerName, config }: ExecClus
   }
 }
 
-type Wrong = (what: string) => Error
-
 function outputOf(
   result: ToolResult,
   { kubeconfig }: ExecPluginOptions,
   limit: number,
-  wrong: Wrong,
+  wrong: (what: string) => Error,
 ): string {
   const look = `see what it says: kubectl --kubeconfig ${kubeconfig} get --raw /version`
   switch (result.kind) {
@@ -148,7 +140,7 @@ function outputOf(
   }
 }
 
-function read(stdout: string, { apiVersion }: ExecPluginOptions, wrong: Wrong) {
+function read(stdout: string, { apiVersion }: ExecPluginOptions, wrong: (what: string) => Error) {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), Output), stdout)
   if (!parsed.success || parsed.output.apiVersion !== apiVersion)
     throw wrong(

@@ -7,7 +7,7 @@ import { aborted } from '../lib/tasks.ts'
 import type { VCenterFailure } from '../types/vcenter-probe.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
-import { createInventoryReuse, type InventoryReuse } from './inventory-reuse.ts'
+import { createInventoryReuse } from './inventory-reuse.ts'
 
 /** An inventory that does nothing but say what is asked of it. */
 interface Stub {
@@ -76,7 +76,7 @@ async function open(t: Test) {
 
 /** Works by a configuration as a leader does, until it is told to end; resolves with how to do so. */
 function work(
-  inventories: InventoryReuse,
+  inventories: ReturnType<typeof createInventoryReuse>,
   config: Config,
   onChange: (uuids: ReadonlySet<string>) => void = () => undefined,
 ) {

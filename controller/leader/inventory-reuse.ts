@@ -10,21 +10,6 @@ export type OpenInventory = (
   options: Pick<InventoryOptions, 'config' | 'categories' | 'sources' | 'onChange'>,
 ) => RunningInventory
 
-/**
- * The inventories of a term of leadership. They outlive changes of the configuration: a vCenter whose settings did not
- * change keeps its session and everything known about its VMs.
- */
-export interface InventoryReuse {
-  /** Adopts a configuration: ends inventories that cannot continue with it. To be called before `take`. */
-  adopt(config: Config): void
-  /** The inventory of a vCenter of the adopted configuration. It ends with the term or by `adopt`, not with its `run`. */
-  take(vCenter: VCenterConfig, onChange: InventoryOptions['onChange']): RunningInventory
-  /** Everything needed is followed now: UUIDs that only the former configuration needed are dropped. */
-  settle(): void
-  /** Ends the remaining inventories and waits for them. Throws if one of them has failed. */
-  close(): Promise<void>
-}
-
 interface Entry {
   readonly config: VCenterConfig
   /** As configured now. They are read at each login, so a new password needs no new session. */
@@ -39,12 +24,18 @@ interface Entry {
   running: Promise<void> | undefined
 }
 
-/** @param signal ends all of them */
-export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): InventoryReuse {
+/**
+ * The inventories of a term of leadership. They outlive changes of the configuration: a vCenter whose settings did not
+ * change keeps its session and everything known about its VMs.
+ *
+ * @param signal ends all of them
+ */
+export function createInventoryReuse(open: OpenInventory, signal: AbortSignal) {
   const entries = new Map<string, Entry>()
   const ending = new Map<Promise<void>, VCenterConfig>()
   let read: Entry['read'] = { categories: { zone: undefined, region: undefined }, sources: [] }
 
+  /** Adopts a configuration: ends inventories that cannot continue with it. To be called before `take`. */
   function adopt(config: Config): void {
     read = readFor(config)
     for (const [name, entry] of entries) {
@@ -107,7 +98,8 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
 
   return {
     adopt,
-    take(vCenter, onChange) {
+    /** The inventory of a vCenter of the adopted configuration. It ends with the term or by `adopt`, not with its `run`. */
+    take(vCenter: VCenterConfig, onChange: InventoryOptions['onChange']): RunningInventory {
       const entry = entries.get(vCenter.name) ?? make(vCenter)
       entries.set(vCenter.name, entry)
       entry.onChange = onChange
@@ -131,13 +123,15 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal): 
         },
       }
     },
-    settle() {
+    /** Everything needed is followed now: UUIDs that only the former configuration needed are dropped. */
+    settle(): void {
       for (const { inventory, followed, former } of entries.values()) {
         for (const uuid of former) if (!followed.has(uuid)) inventory.unfollow(uuid)
         former.clear()
       }
     },
-    async close() {
+    /** Ends the remaining inventories and waits for them. Throws if one of them has failed. */
+    async close(): Promise<void> {
       for (const entry of [...entries.values()]) retire(entry)
       await Promise.all(ending.keys())
     },

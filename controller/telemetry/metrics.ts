@@ -6,7 +6,7 @@ import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
 import type { NodeLoopMetrics } from '../loops/node/loop.ts'
 import type { LoopPorts } from '../loops/table.ts'
 import { addCpiMetrics, type CpiMetrics } from './cpi-metrics.ts'
-import { type AgentMetrics, addAgentMetrics, addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
+import { addAgentMetrics, addNodeMetrics, type NodeMetrics } from './node-metrics.ts'
 import { addVCenterMetrics, type VCenterMetrics } from './vcenter-metrics.ts'
 
 /** All metrics of the controller; each part is passed what it reports to. */
@@ -14,7 +14,7 @@ export interface Metrics
   extends VCenterMetrics,
     Omit<NodeMetrics, 'forgetNodes'>,
     WorkMetrics,
-    AgentMetrics,
+    ReturnType<typeof addAgentMetrics>,
     Omit<CpiMetrics, 'initialized'>,
     ConfigMetrics {
   /** Whether this replica leads. When it stops leading, metrics that only a leader has are reset. */

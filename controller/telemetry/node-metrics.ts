@@ -255,17 +255,12 @@ function createReasonGuard(): (reason: string) => string {
   return (reason) => (REASON.test(reason) ? guard(reason) : 'other')
 }
 
-/** Which versions of the agent report: what an operator who rolls one out wants to see. */
-export interface AgentMetrics {
-  /** The version of each agent that reports, read at each scrape of the leader. */
-  agentVersions(read: () => Iterable<string>): void
-}
-
 /** Versions that are counted by themselves, and what they look like: a node may report any text. */
 const MAX_VERSIONS = 10
 const VERSION = /^\d+\.\d+\.\d+[0-9A-Za-z.+-]{0,24}$/
 
-export function addAgentMetrics(registry: Registry): AgentMetrics {
+/** Which versions of the agent report: what an operator who rolls one out wants to see. */
+export function addAgentMetrics(registry: Registry) {
   let readVersions: () => Iterable<string> = () => []
   new Gauge({
     name: 'rollcall_agents',
@@ -282,7 +277,8 @@ export function addAgentMetrics(registry: Registry): AgentMetrics {
     },
   })
   return {
-    agentVersions(read) {
+    /** The version of each agent that reports, read at each scrape of the leader. */
+    agentVersions(read: () => Iterable<string>): void {
       readVersions = read
     },
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../../agent/shared/clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
-import type { Rereads } from './cache/rereads.ts'
+import type { createRereads } from './cache/rereads.ts'
 import { readAttributeNames, type VMAttributes } from './cache/vm-attributes.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
@@ -37,7 +37,7 @@ export interface ListAndWatchOptions {
   readonly content: ServiceContent
   readonly store: VMStore
   readonly locations: VMLocations
-  readonly rereads: Rereads
+  readonly rereads: ReturnType<typeof createRereads>
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   /** Undefined where no custom attribute is of interest. */

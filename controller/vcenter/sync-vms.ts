@@ -10,7 +10,7 @@ import {
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { chooseCandidates, judgeCandidates, type Sightings, type VMAnswer } from './cache/vms-of-uuid.ts'
 import type { Located, Locator } from './collect/locate.ts'
-import { readMachines, readObjects, type Suspects } from './collect/read-machines.ts'
+import { type createSuspects, readMachines, readObjects } from './collect/read-machines.ts'
 import { refusalOf } from './collect/refusals.ts'
 import {
   filterSpec,
@@ -35,7 +35,7 @@ export interface SyncVMsOptions {
   readonly locator: Locator
   readonly sightings: Sightings
   readonly reader: PropertyReader
-  readonly suspects: Suspects
+  readonly suspects: ReturnType<typeof createSuspects>
   /** Called when a group of UUIDs is answered. */
   readonly onAnswered: () => void
 }

@@ -6,8 +6,8 @@ import { every } from '../../lib/tasks.ts'
 import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { type ApplyOptions, type ApplyResult, apply, type Writer } from './apply/apply.ts'
-import type { LastingFailures } from './apply/lasting-failures.ts'
-import type { SlowLane } from './apply/slow-lane.ts'
+import type { createLastingFailures } from './apply/lasting-failures.ts'
+import type { createSlowLane } from './apply/slow-lane.ts'
 import { createStatusQueue, type PendingStatus } from './apply/status-queue.ts'
 import { decide } from './decide/decide.ts'
 import type { Decision, Deletion } from './decide/decision.ts'
@@ -18,7 +18,7 @@ import { createAddressWaits, heldAddresses, undeniedAddresses } from './gather/a
 import { createAgentContacts } from './gather/agent-contacts.ts'
 import { gather } from './gather/gather.ts'
 import { createReverseIndex } from './gather/multimap.ts'
-import { createMutationCache, type MutationCache } from './gather/mutation-cache.ts'
+import { createMutationCache } from './gather/mutation-cache.ts'
 import { addressesOf } from './gather/node-keys.ts'
 import type { Sources } from './gather/sources.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
@@ -35,9 +35,9 @@ export function createReconciler(options: {
   readonly sources: Omit<Sources, 'reservedBy' | 'agentContact' | 'absentLabels'>
   readonly writer: Writer
   /** Gives each Node the patience that its writes need; by default all are written alike. */
-  readonly slowLane?: Pick<SlowLane, 'writer' | 'forget'>
+  readonly slowLane?: Pick<ReturnType<typeof createSlowLane>, 'writer' | 'forget'>
   /** What the writers remember of writes that fail; by default nothing. */
-  readonly lastingFailures?: Pick<LastingFailures, 'forget'>
+  readonly lastingFailures?: Pick<ReturnType<typeof createLastingFailures>, 'forget'>
   /** The writer of the statuses that were put off: at the end they are written when others are cut off already. */
   readonly statusWriter: (signal: AbortSignal) => Pick<Writer, 'patchReportStatus'>
   readonly tracker: Pick<ProbeTracker, 'track' | 'deleting'>
@@ -292,7 +292,7 @@ function withPending(pending: PendingStatus | undefined, decision: Decision): De
 }
 
 function remember<T extends Node | NodeReport>(
-  writes: MutationCache<T>,
+  writes: ReturnType<typeof createMutationCache<T>>,
   before: T,
   answers: readonly T[],
 ): void {

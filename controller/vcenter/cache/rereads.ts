@@ -4,24 +4,7 @@ import type { VCenterError } from '../wire/errors.ts'
 const MOST = 10_000
 
 /** VMs that have to be read again, because something contradicts what is known of them. No I/O. */
-export interface Rereads {
-  /**
-   * Whether a VM was read after this doubt about it was first raised. The first call returns false and makes the VM due; another
-   * doubt replaces the last one of the same Node. Each Node has its own: by one that is not the VM's, a false report would keep
-   * the VM's own Node waiting for ever. An error where vCenter has refused to read it since then.
-   */
-  readSince(vm: string, doubt: string, node: string): boolean | VCenterError
-  /**
-   * The VMs to read now, and what to call once they were read: with those that could not be, and why where vCenter says it.
-   * They remain due. It returns those about which there is news.
-   */
-  due(): {
-    readonly vms: readonly string[]
-    readonly done: (refused: ReadonlyMap<string, VCenterError | undefined>) => readonly string[]
-  }
-}
-
-export function createRereads(): Rereads {
+export function createRereads() {
   const asked = new Map<
     string,
     {
@@ -31,7 +14,12 @@ export function createRereads(): Rereads {
     }
   >()
   return {
-    readSince(vm, doubt, node) {
+    /**
+     * Whether a VM was read after this doubt about it was first raised. The first call returns false and makes the VM due; another
+     * doubt replaces the last one of the same Node. Each Node has its own: by one that is not the VM's, a false report would keep
+     * the VM's own Node waiting for ever. An error where vCenter has refused to read it since then.
+     */
+    readSince(vm: string, doubt: string, node: string): boolean | VCenterError {
       const key = `${vm} ${node}`
       const known = asked.get(key)
       if (known?.doubt === doubt) return known.state === 'due' ? false : known.state === 'read' || known.state
@@ -41,11 +29,15 @@ export function createRereads(): Rereads {
       if (asked.size > MOST && oldest !== undefined) asked.delete(oldest)
       return false
     },
+    /**
+     * The VMs to read now, and what to call once they were read: with those that could not be, and why where vCenter says it.
+     * They remain due. It returns those about which there is news.
+     */
     due() {
       const due = [...asked.values()].filter(({ state }) => state !== 'read')
       return {
         vms: [...new Set(due.map(({ vm }) => vm))],
-        done(refused) {
+        done(refused: ReadonlyMap<string, VCenterError | undefined>): readonly string[] {
           const news = new Set<string>()
           // A doubt that was raised meanwhile is another object, and remains due.
           for (const each of due) {

@@ -138,23 +138,17 @@ export async function readObjects(
 }
 
 /** Reads VMs, those last that vCenter refused the last time: finding the refused among many takes calls. */
-export interface Suspects {
-  /** Reads these VMs as {@link readMachines} does; those that are left may be among the refused ones. */
-  read(
-    vms: readonly string[],
-    known: (vm: string) => VMProperties | undefined,
-    signal: AbortSignal,
-  ): Promise<VMReads>
-  /** How vCenter refused a VM the last time it was read. */
-  refusalOf(vm: string): VCenterError | undefined
-}
-
-export function createSuspects(reader: PropertyReader): Suspects {
+export function createSuspects(reader: PropertyReader) {
   /** Those that were refused longest ago come first. */
   const refusals = new Map<string, VCenterError>()
 
   return {
-    async read(vms, known, signal) {
+    /** Reads these VMs as {@link readMachines} does; those that are left may be among the refused ones. */
+    async read(
+      vms: readonly string[],
+      known: (vm: string) => VMProperties | undefined,
+      signal: AbortSignal,
+    ): Promise<VMReads> {
       const wanted = new Set(vms)
       const others = vms.filter((vm) => !refusals.has(vm))
       const suspects = [...refusals.keys()].filter((vm) => wanted.has(vm))
@@ -170,6 +164,7 @@ export function createSuspects(reader: PropertyReader): Suspects {
       }
       return reads
     },
-    refusalOf: (vm) => refusals.get(vm),
+    /** How vCenter refused a VM the last time it was read. */
+    refusalOf: (vm: string): VCenterError | undefined => refusals.get(vm),
   }
 }

@@ -12,20 +12,14 @@ interface Failure {
   readonly message: string
 }
 
-/** Remembers which writes fail, by the Nodes that they are for. */
-export interface LastingFailures {
-  /** Wraps a writer, so that a failure that lasts becomes `rejected`. */
-  watch(writer: NodeWriter): NodeWriter
-  /** To be called when a Node needs no write any more that has failed, or is gone: what fails later fails anew. */
-  forget(name: string): void
-}
-
 /**
+ * Remembers which writes fail, by the Nodes that they are for.
+ *
  * Tells a write that fails for good from one that fails once. Where an admission webhook is down, the API server answers every
  * attempt with 500, and so it does for a moment when etcd has a new leader. The first is thrown, as an error that may pass; one
  * that lasts becomes `rejected`, so that it is said on the Node and not in the log alone.
  */
-export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): LastingFailures {
+export function createLastingFailures(clock: Pick<Clock, 'monotonic'>) {
   /** By Node, then by write and object. */
   const failing = new Map<string, Map<string, Failure>>()
 
@@ -64,7 +58,8 @@ export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): LastingF
   }
 
   return {
-    watch: (writer) => ({
+    /** Wraps a writer, so that a failure that lasts becomes `rejected`. */
+    watch: (writer: NodeWriter): NodeWriter => ({
       patchNodeStatus: (name, seen, changes) =>
         watched(name, `addresses of ${seen.uid}`, writer.patchNodeStatus(name, seen, changes)),
       patchNode: (name, seen, changes) =>
@@ -75,6 +70,7 @@ export function createLastingFailures(clock: Pick<Clock, 'monotonic'>): LastingF
       patchReportStatus: (name, seen, status) =>
         watched(name, `status of ${seen.uid}`, writer.patchReportStatus(name, seen, status)),
     }),
-    forget: (name) => void failing.delete(name),
+    /** To be called when a Node needs no write any more that has failed, or is gone: what fails later fails anew. */
+    forget: (name: string) => void failing.delete(name),
   }
 }

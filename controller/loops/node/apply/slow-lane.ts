@@ -11,16 +11,6 @@ export const SLOW_AFTER = 5_000
 /** For how long it is remembered, milliseconds: longer than the longest backoff, not for ever where nothing is to be written. */
 const SLOW_FOR = 600_000
 
-/** The Nodes whose writes are slow, by their names. */
-export interface SlowLane {
-  has(name: string): boolean
-  /** For one reconcile of this Node. One that turns out to be slow has not held up others for long, and is told to be. */
-  writer(node: Node): NodeWriter
-  /** The Node is gone. */
-  forget(name: string): void
-  count(): SlowNodes
-}
-
 /** How many Nodes are in the slow lane, by why they are. */
 export interface SlowNodes {
   /** A write of them was not answered in time. */
@@ -33,6 +23,8 @@ export interface SlowNodes {
 type Target = 'node' | 'report'
 
 /**
+ * The Nodes whose writes are slow, by their names.
+ *
  * A Node enters when a write of it or of its report was not answered within {@link SLOW_AFTER}, and leaves when one was quick,
  * or when it was not written for {@link SLOW_FOR}. It is in from the start where the former leader has said so in its report,
  * and always where it is huge: what makes it huge may be made within a second, and again after each quick write.
@@ -45,7 +37,7 @@ export function createSlowLane(options: {
   /** Waits as long as a request may take. */
   readonly patient: NodeWriter
   readonly clock: Clock
-}): SlowLane {
+}) {
   const { nodes, reports, brief, patient, clock } = options
   const slow = new Map<string, { readonly uid: string; readonly until: ReadonlyMap<Target, number> }>()
 
@@ -66,11 +58,12 @@ export function createSlowLane(options: {
   }
 
   return {
-    has(name) {
+    has(name: string): boolean {
       const one = nodes.get(name)
       return one !== undefined && (isHuge(one) || isSlow(one))
     },
-    writer(one) {
+    /** For one reconcile of this Node. One that turns out to be slow has not held up others for long, and is told to be. */
+    writer(one: Node): NodeWriter {
       const writer = isSlow(one) ? patient : brief
 
       async function timed<T>(target: Target, write: Promise<WriteResult<T>>): Promise<WriteResult<T>> {
@@ -91,8 +84,9 @@ export function createSlowLane(options: {
         patchReportStatus: (...args) => timed('report', writer.patchReportStatus(...args)),
       }
     },
-    forget: (name) => void slow.delete(name),
-    count() {
+    /** The Node is gone. */
+    forget: (name: string) => void slow.delete(name),
+    count(): SlowNodes {
       const counts = { slow: 0, huge: 0 }
       for (const one of nodes.values()) {
         if (isSlow(one)) counts.slow++
