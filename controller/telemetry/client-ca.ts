@@ -16,13 +16,6 @@ export type ClientCASource =
   | { readonly kind: 'cluster' }
   | { readonly kind: 'none' }
 
-export interface ClientCA {
-  /** PEM; empty while it is not known, undefined where client certificates are not wanted. */
-  readonly certificates: readonly string[] | undefined
-  /** Looks for changes, and reports each, until the signal aborts. */
-  watch(onChange: (certificates: readonly string[]) => void): Task
-}
-
 interface Options extends Basics {
   /** Whose account may read the ConfigMap. */
   readonly client: KubeClient
@@ -41,7 +34,15 @@ const Found = v.object({ data: v.nullish(v.record(v.string(), v.string()), {}) }
  *
  * @throws Error that names the file and the next step
  */
-export function loadClientCA(source: ClientCASource, options: Options): ClientCA {
+export function loadClientCA(
+  source: ClientCASource,
+  options: Options,
+): {
+  /** PEM; empty while it is not known, undefined where client certificates are not wanted. */
+  readonly certificates: readonly string[] | undefined
+  /** Looks for changes, and reports each, until the signal aborts. */
+  watch(onChange: (certificates: readonly string[]) => void): Task
+} {
   switch (source.kind) {
     case 'none':
       return { certificates: undefined, watch: () => aborted }

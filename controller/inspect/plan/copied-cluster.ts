@@ -22,7 +22,6 @@ const JSONPatch = v.array(
     value: v.optional(v.unknown()),
   }),
 )
-type Operation = v.InferOutput<typeof JSONPatch>[number]
 
 /** The objects of one kind, as they were when first listed, with the writes since. */
 interface Collection {
@@ -180,7 +179,11 @@ function patchJSON(target: JSONObject, body: readonly unknown[]): unknown {
   }, target)
 }
 
-function operate(target: unknown, [key = '', ...rest]: readonly string[], operation: Operation): unknown {
+function operate(
+  target: unknown,
+  [key = '', ...rest]: readonly string[],
+  operation: v.InferOutput<typeof JSONPatch>[number],
+): unknown {
   const { op, value } = operation
   if (Array.isArray(target)) {
     const at = key === '-' ? target.length : Number(key)

@@ -21,12 +21,6 @@ const Named = v.object({ name: v.string() })
 /** Some servers write null for an empty list. */
 const IDs = v.nullish(v.array(v.string()))
 
-/** Why it is unknown which tags a category has. */
-interface Doubt {
-  readonly why: string
-  readonly error: RESTError
-}
-
 export function createTagNames({
   rest,
   categories,
@@ -52,7 +46,8 @@ export function createTagNames({
   let shown: number | undefined
   /** Why tags have no name, and why unknown tags may belong to a category of interest. */
   let problems = new Map<string, string>()
-  let doubts = new Map<string, Doubt>()
+  /** Why it is unknown which tags a category has, by its name. */
+  let doubts = new Map<string, { readonly why: string; readonly error: RESTError }>()
   let alikes = new Map<string, readonly string[]>()
   let calls = 0
 

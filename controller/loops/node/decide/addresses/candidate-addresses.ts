@@ -17,13 +17,6 @@ export interface CandidateAddress {
   readonly virtual: boolean
 }
 
-export interface Candidates {
-  /** Best first. */
-  readonly candidates: readonly CandidateAddress[]
-  /** The names of the networks that the VM is in, as far as the agent or VMware Tools see it there. */
-  readonly networks: readonly (string | undefined)[]
-}
-
 /**
  * The addresses that may become a Node's: those that the agent sees on the VM's own vNICs, or, where it
  * sees none, those that VMware Tools report for them. What CNI plugins made never matches a vNIC's MAC
@@ -37,7 +30,12 @@ export function candidateAddresses(
   spec: NodeReportSpec,
   vm: VirtualMachine,
   macs: readonly string[],
-): Candidates {
+): {
+  /** Best first. */
+  readonly candidates: readonly CandidateAddress[]
+  /** The names of the networks that the VM is in, as far as the agent or VMware Tools see it there. */
+  readonly networks: readonly (string | undefined)[]
+} {
   const reported = fromReport(spec, vm, macs)
   const seenMACs = new Set([...macs, ...onVNICs(vm).map(({ mac }) => mac)])
   return {

@@ -6,7 +6,7 @@ import type { Node } from '../../../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { commonMACs } from '../identity/contradiction.ts'
 import type { AddressHolder } from '../node-facts.ts'
-import { type AddressContext, chooseAddresses } from './choose-addresses.ts'
+import { chooseAddresses } from './choose-addresses.ts'
 import { NO_WITNESS } from './usable-addresses.ts'
 
 type Interfaces = NodeReportSpec['interfaces']
@@ -242,7 +242,7 @@ const ROWS: readonly (readonly [name: string, row: Row, ...expected: string[]])[
   ],
 ]
 
-type Context = Omit<AddressContext, 'macs'>
+type Context = Omit<Parameters<typeof chooseAddresses>[2], 'macs'>
 
 function chosen(spec: NodeReportSpec, vm: VirtualMachine, context: Context) {
   return chooseAddresses(spec, vm, { ...context, macs: commonMACs(spec, vm) })

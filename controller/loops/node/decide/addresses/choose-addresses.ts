@@ -16,12 +16,6 @@ import {
 import * as because from './messages.ts'
 import { type AddressHolders, kept, type Taken, usableAddresses } from './usable-addresses.ts'
 
-export interface AddressContext extends AddressHolders {
-  /** See `commonMACs`. */
-  readonly macs: readonly string[]
-  readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
-}
-
 export interface Addresses {
   /** Undefined where none can be written; an initialized Node then keeps those it has. */
   readonly addresses: readonly NodeAddress[] | undefined
@@ -44,7 +38,11 @@ export interface Addresses {
 export function chooseAddresses(
   spec: NodeReportSpec,
   vm: VirtualMachine,
-  context: AddressContext,
+  context: AddressHolders & {
+    /** See `commonMACs`. */
+    readonly macs: readonly string[]
+    readonly settings: Pick<DecisionConfig, 'nodes' | 'ipFamilies'>
+  },
 ): Addresses {
   const { node, macs, settings } = context
   const { nodes } = settings

@@ -111,13 +111,11 @@ export function judgeIdentity(
   }
 }
 
-interface Candidate extends FoundVM {
-  readonly spec: NodeReportSpec
-  readonly vmState: ConditionValue | undefined
-}
-
 /** Whether the one VM that was found is the Node. */
-function judgeVM(candidate: Candidate, facts: NodeFacts): JudgedIdentity {
+function judgeVM(
+  candidate: FoundVM & { readonly spec: NodeReportSpec; readonly vmState: ConditionValue | undefined },
+  facts: NodeFacts,
+): JudgedIdentity {
   const { vm, condition: found, rival, move, spec, vmState } = candidate
   const { node, settings, boundTo } = facts
   const { ancestry } = vm

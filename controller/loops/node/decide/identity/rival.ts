@@ -5,21 +5,18 @@ import { type ConditionValue, no } from '../condition-value.ts'
 import type { Rival } from '../node-facts.ts'
 import { commonMACs } from './contradiction.ts'
 
-/** Why other Nodes speak against this Node's being the VM, by when that counts; undefined where none does. */
-export interface Objections {
-  /** Whatever the VM claims. */
-  readonly original: ConditionValue | undefined
-  /** Where the VM claims to be this Node. */
-  readonly proven: ConditionValue | undefined
-  /** Where no claim decides. */
-  readonly withoutClaim: ConditionValue | undefined
-}
-
-/** @param holdsVM whether this Node was verified to be the VM before */
-export function objectionsOf(vm: VirtualMachine, holdsVM: boolean, rivals: readonly Rival[]): Objections {
+/**
+ * Why other Nodes speak against this Node's being the VM, by when that counts; undefined where none does.
+ *
+ * @param holdsVM whether this Node was verified to be the VM before
+ */
+export function objectionsOf(vm: VirtualMachine, holdsVM: boolean, rivals: readonly Rival[]) {
   return {
+    /** Whatever the VM claims. */
     original: holdsVM ? undefined : verifiedOriginal(vm, rivals),
+    /** Where the VM claims to be this Node. */
     proven: holdsVM ? undefined : provenRival(vm, rivals),
+    /** Where no claim decides. */
     withoutClaim: strongerRival(vm, holdsVM, rivals),
   }
 }

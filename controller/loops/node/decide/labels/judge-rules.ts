@@ -36,14 +36,13 @@ interface Outcome {
   readonly write?: string | null
   /** What the record is to say of it; undefined where that stays as it is. */
   readonly record?: string
-  readonly says: { readonly reason: Problem | 'Resolved'; readonly message: string }
+  readonly says: { readonly reason: (typeof PROBLEMS)[number] | 'Resolved'; readonly message: string }
   /** Whether the value is gone, and the label is removed once that is certain. */
   readonly goes?: true
 }
 
 /** In the order in which they give the condition its reason. */
 const PROBLEMS = ['LabelNotOurs', 'LabelAmbiguous', 'LabelInvalid', 'LabelUnreadable'] as const
-type Problem = (typeof PROBLEMS)[number]
 
 export function judgeRules(
   vm: Pick<VirtualMachine, 'vCenter' | 'attributes' | 'moving'>,

@@ -17,14 +17,6 @@ const POWER: Readonly<Record<PowerState, string>> = {
 
 const KEEPS_AWAY = 'no new pods are scheduled to the Node until it runs again'
 
-export interface Shutdown {
-  /** For the condition VMFound, where there is more to say than that the VM is found. */
-  readonly condition?: ConditionValue
-  /** All taints that the Node should have, where they differ from those it has. */
-  readonly taints?: readonly Taint[]
-  readonly events: readonly NodeEvent[]
-}
-
 /**
  * The taints that follow from a VM's states. When the VM is off the shutdown taint is added at once, whatever the Node's
  * Ready condition says; when it runs again the taint is removed; while the state is unknown nothing changes.
@@ -37,7 +29,13 @@ export function judgeShutdown(
     readonly shutdown: boolean
     readonly outOfService: boolean
   },
-): Shutdown {
+): {
+  /** For the condition VMFound, where there is more to say than that the VM is found. */
+  readonly condition?: ConditionValue
+  /** All taints that the Node should have, where they differ from those it has. */
+  readonly taints?: readonly Taint[]
+  readonly events: readonly NodeEvent[]
+} {
   const { taints } = node
   const condition = stoppedVM(
     vm,
