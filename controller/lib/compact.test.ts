@@ -45,6 +45,13 @@ t.test('a text does not keep the longer one that it was cut out of', async (t) =
   for (const length of [20, 500]) t.ok(bytesEach(200, cut(length)) < 10_000, `${length} of 262144 characters`)
 })
 
+t.test('all empty lists are one, which cannot be changed', async (t) => {
+  const { one, other } = compact({ one: [], other: [] })
+  t.strictSame(one, [])
+  t.equal<unknown>(one, other)
+  t.ok(Object.isFrozen(one))
+})
+
 t.test('many equal texts are one', async (t) => {
   const text = 'the claim is in guestinfo.rollcall.claim '.repeat(4)
   const each = bytesEach(10_000, (i) => ({ i, text: `${text}${i % 5}` }))

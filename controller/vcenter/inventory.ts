@@ -6,6 +6,7 @@ import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { outlive } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
+import type { VCenterIdentity } from '../types/virtual-machine.ts'
 import { createRereads } from './cache/rereads.ts'
 import { createVMAttributes } from './cache/vm-attributes.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
@@ -77,14 +78,15 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     provability: createDebounce(timings.provability, clock),
     lost: createDebounce(timings.lost, clock),
   }
-  let instanceUUID = ''
+  /** One object for all VMs. */
+  let identity: VCenterIdentity = { name: vCenter, instanceUUID: '' }
   let certificateExpiry: number | undefined
   let datacenters: readonly DatacenterPath[] | undefined
   let waiting = new AbortController()
   const reads = { VMs: 0, tags: 0 }
   const locations = createVMLocations({ tagging: categories.size > 0 })
   const store = new VMStore({
-    vCenter: () => ({ name: vCenter, instanceUUID }),
+    vCenter: () => identity,
     place: (machine) => ({
       ...locations.place(machine),
       ...attributes?.of(machine),
@@ -110,7 +112,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     store,
     timings,
     clock,
-    instanceUUID: () => instanceUUID,
+    instanceUUID: () => identity.instanceUUID,
     failure: health.latest,
     onProvability: onChange,
   })
@@ -160,8 +162,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       // The session outlived the last connection: objects created in it would pile up.
       if (openedIn === content) for (const each of opened) await each.destroy(signal)
       openedIn = undefined
-      const isAnother = instanceUUID !== '' && instanceUUID !== content.instanceUUID
-      instanceUUID = content.instanceUUID
+      const { instanceUUID } = content
+      const isAnother = identity.instanceUUID !== '' && instanceUUID !== identity.instanceUUID
+      if (instanceUUID !== identity.instanceUUID) identity = { name: vCenter, instanceUUID }
       if (isAnother) {
         logger.warn({ instanceUUID }, 'another vCenter answers: all that was read before is forgotten')
         store.forgetAll()
@@ -280,7 +283,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       return { ...known, incomplete: { vCenter, ...incomplete } }
     },
     probe: prober.probe,
-    instanceUUID: () => instanceUUID,
+    instanceUUID: () => identity.instanceUUID,
     provable: prober.provable,
     provableEverywhere: prober.provableEverywhere,
     fullReads: () => (categories.size > 0 ? Math.min(reads.VMs, reads.tags) : reads.VMs),

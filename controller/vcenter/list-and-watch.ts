@@ -240,6 +240,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   async function retryFailed(): Promise<void> {
+    locator.dropOld()
     if (store.wantFailed() || rereads.due().vms.length > 0) triggers.locate.trigger()
   }
 

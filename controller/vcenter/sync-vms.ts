@@ -32,7 +32,7 @@ import { keyOf, type ManagedObjectReference, vmReference } from './wire/managed-
 export interface SyncVMsOptions {
   readonly store: VMStore
   readonly locations: VMLocations
-  readonly locator: Locator
+  readonly locator: Pick<Locator, 'locate' | 'forget'>
   readonly sightings: Sightings
   readonly reader: PropertyReader
   readonly suspects: ReturnType<typeof createSuspects>

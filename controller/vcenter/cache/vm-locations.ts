@@ -218,10 +218,10 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
                 resourcePool: resourcePool.ancestors,
                 folder: folder.ancestors,
                 ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
-                unreadable: [
+                unreadable: compact([
                   ...WAYS.flatMap((way) => unreadableSteps(machine, way)),
                   ...new Set(all.flatMap((each) => each.unreadable)),
-                ],
+                ]),
                 ...unreadAbove(machine, { compute, resourcePool, folder }),
                 ...(lacking.size > 0 ? { lacking } : {}),
               }

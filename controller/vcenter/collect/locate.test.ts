@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-connection.ts'
@@ -72,6 +74,28 @@ t.test('Nodes that keep changing their UUIDs cost one sweep per age of the index
   }
   t.equal(count('RetrievePropertiesEx'), 2)
   t.ok(count('FindAllByUuid') <= 8 * 40)
+})
+
+t.test('a sweep that is too old to answer is not kept', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const held = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const uuids = Array.from({ length: 5_000 }, (_, i) => `u-${i}`)
+  const { clock, locator, count, calls } = setUp(uuids)
+  await locator.sweep(signal)
+  locator.dropOld()
+  t.equal((await locator.locate(uuids, signal)).size, 5_000)
+  t.equal(count('FindAllByUuid'), 0, 'it answers for a while')
+  calls.length = 0
+  await clock.turn(TIMINGS.indexAge)
+  const before = held()
+  locator.dropOld()
+  const freed = (before - held()) / uuids.length
+  t.ok(freed > 50, `${Math.round(freed)} bytes for each`)
+  t.equal((await locator.locate(['u-1'], signal)).size, 1)
 })
 
 t.test('a sweep keeps nothing that is no UUID, however long it is', async (t) => {

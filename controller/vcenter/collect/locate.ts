@@ -81,6 +81,8 @@ export interface Locator {
   sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined>
   /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
   forget(uuids: Iterable<string>): void
+  /** Drops the last sweep where it is too old to answer: it has the UUIDs of all VMs, not only of Nodes. */
+  dropOld(): void
 }
 
 export function createLocator(options: {
@@ -94,6 +96,8 @@ export function createLocator(options: {
   const { soap, reader, allVMs, content, timings, clock } = options
   let index: Map<string, readonly string[]> | undefined
   let indexed = -Infinity
+
+  const isRecent = () => clock.monotonic() - indexed < timings.indexAge
 
   /** Where some VM makes reads of all fail, UUIDs are searched for one by one for a while. */
   async function sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
@@ -148,7 +152,7 @@ export function createLocator(options: {
 
   return {
     async locate(uuids, signal) {
-      const recent = clock.monotonic() - indexed < timings.indexAge
+      const recent = isRecent()
       const known = recent ? index : undefined
       const located = new Map<string, Located>()
       const unknown: string[] = []
@@ -174,6 +178,9 @@ export function createLocator(options: {
     sweep,
     forget(uuids) {
       for (const uuid of uuids) index?.delete(uuid)
+    },
+    dropOld() {
+      if (!isRecent()) index = undefined
     },
   }
 }

@@ -2,6 +2,7 @@
  * What vCenter refuses: whole calls about many objects because of a single one, and properties of a VM that the account may not
  * read.
  */
+import { compact } from '../../lib/compact.ts'
 import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
@@ -124,10 +125,10 @@ export function refused(fault: SoapFault, what: string, vm: string, name: string
 
 /** The non-essential properties that are unknown because of unreadable paths. */
 export function unreadableFacts(paths: readonly string[]): readonly UnreadableProperty[] {
-  return [
+  return compact([
     ...(paths.includes('guest.net') ? (['guestNICs'] as const) : []),
     ...(paths.includes(CLAIM_PATH) ? (['claim'] as const) : []),
-  ]
+  ])
 }
 
 /** The properties of a VM with which the ways up from it begin. */
