@@ -299,6 +299,27 @@ for (const name of ownNames)
     t.match(judgeRequest(facts), { verdict: 'wait', reason: 'NameNotAllowed' })
   })
 
+t.test('a name that another Node has by a domain is in no certificate', async (t) => {
+  const settings = { domains: ['example.com', 'a.example.com'] }
+  const asks = (name: string, dnsName: string, other: string) =>
+    judgeRequest({
+      ...factsOf({
+        parts: { subject: subjectOf(`system:node:${name}`), names: [dns(dnsName)] },
+        spec: { username: `system:node:${name}` },
+        node: { name },
+        settings,
+      }),
+      holderOf: (one) => (one === other || one === name ? one : undefined),
+    })
+  const both = { verdict: 'wait', reason: 'NameNotAllowed' }
+  t.match(asks('db.example.com', 'db.example.com', 'db'), both)
+  t.match(asks('db', 'db.example.com', 'db.example.com'), { ...both, message: /"db\.example\.com" as well$/ })
+  t.match(asks('db.a.example.com', 'db.a.example.com', 'db'), both)
+  t.match(asks('db.a', 'db.a.example.com', 'db'), both)
+  t.match(asks('db', 'db', 'db.example.com'), { verdict: 'approve' })
+  t.match(asks('db', 'db.example.com', 'web'), { verdict: 'approve' })
+})
+
 const denied: [string, Changes][] = [
   ["another Node's address", names(ip('10.0.0.6'))],
   ["another Node's address among its own", names(dns('worker-1'), ip('10.0.0.5'), ip('fd00::6'))],

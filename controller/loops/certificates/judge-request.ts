@@ -135,13 +135,17 @@ function judgeNames(
   { verified, holderOf, settings }: RequestFacts,
 ): RequestJudgment {
   const own = verified?.addresses ?? []
+  const otherHolder = (each: string): string | undefined =>
+    namesIn(each.toLowerCase(), settings.domains)
+      .flatMap((one) => (one === name ? [] : (holderOf(one) ?? [])))
+      .find((holder) => holder !== name)
   const notOwn = [
     ...dnsNames.filter((each) => !isNameOf(name, each, settings.domains)),
     ...addresses.filter((each) => !own.includes(each)),
   ]
   for (const each of notOwn) {
-    const holder = holderOf(withoutDomain(each.toLowerCase(), settings.domains))
-    if (holder !== undefined && holder !== name)
+    const holder = otherHolder(each)
+    if (holder !== undefined)
       return {
         verdict: 'deny',
         reason: 'CertificateDenied',
@@ -154,6 +158,12 @@ function judgeNames(
   const wrong = dnsNames.find(isReserved) ?? addresses.find((each) => !mayBeServed(each, settings))
   if (wrong !== undefined)
     return waits('NameNotAllowed', `${quoted(wrong)} is not allowed in a kubelet serving certificate`)
+  // Whoever joins a machine chooses its name: that may be what another Node's name and a domain come to.
+  for (const each of dnsNames) {
+    const holder = otherHolder(each)
+    if (holder !== undefined)
+      return waits('NameNotAllowed', `${quoted(each)} is a name of the Node ${quoted(holder)} as well`)
+  }
   return {
     verdict: 'approve',
     reason: 'CertificateApproved',
@@ -166,9 +176,10 @@ function isNameOf(node: string, dnsName: string, domains: readonly string[]): bo
   return dnsName === node || domains.some((domain) => dnsName === `${node}.${domain}`)
 }
 
-function withoutDomain(dnsName: string, domains: readonly string[]): string {
-  const domain = domains.find((each) => dnsName.endsWith(`.${each}`))
-  return domain === undefined ? dnsName : dnsName.slice(0, -domain.length - 1)
+/** The names of the Nodes that a DNS name may be of: the name itself, and without each configured domain. */
+function namesIn(dnsName: string, domains: readonly string[]): readonly string[] {
+  const ends = domains.map((domain) => `.${domain}`).filter((end) => dnsName.endsWith(end))
+  return [dnsName, ...ends.map((end) => dnsName.slice(0, -end.length))]
 }
 
 /** Labels of letters, digits and hyphens, of which the last is not a number: as Go has it, that would be an address. */

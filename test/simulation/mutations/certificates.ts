@@ -82,8 +82,8 @@ export const CERTIFICATE_MUTATIONS: readonly Mutation[] = [
   ),
   without(
     'what is denied is of another Node',
-    'holder !== undefined && holder !== name',
-    'holder !== name',
+    'if (holder !== undefined)\n      return {',
+    'if (holder !== name)\n      return {',
     'asks-for-nobodys',
   ),
   {
