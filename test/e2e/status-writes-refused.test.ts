@@ -74,7 +74,8 @@ t.test('of a VM that is powered off meanwhile it is not said that it runs', asyn
 })
 
 t.test('it is one Event of the leader, and when the policy is gone, all is written', async (t) => {
-  const told = () => events.versions.filter(({ object }) => object.message?.includes('rejects writes for some Nodes'))
+  const told = () =>
+    events.versions.filter(({ object }) => object.message?.includes('rejects writes for some Nodes'))
   await events.until('there is one', () => told().length > 0)
   t.match(told(), [{ object: { reason: 'LeaderTroubled', involvedObject: { kind: 'Lease' } } }])
   await cluster.request('DELETE', `${POLICIES}bindings/${NAME}`)
