@@ -212,7 +212,9 @@ t.test(
       message: '',
       lastTransitionTime: '2026-03-01T09:00:00Z',
     } as const
-    const rows: readonly [what: string, lookups: NodeFacts['lookups'], hadCopy: boolean, isOut: boolean][] = [
+    const formerVMs = [boundVM({ moref: 'vm-99', vCenter: 'vc2', vCenterInstanceUUID: 'another' })]
+    type Before = false | 'a copy' | 'another VM'
+    const rows: readonly [what: string, lookups: NodeFacts['lookups'], before: Before, isOut: boolean][] = [
       ['another runs', shown(vm(ELSEWHERE)), false, false],
       [
         'or may, on a host that is away',
@@ -231,18 +233,21 @@ t.test(
       ['the other one is off, too', shown(vm({ ...ELSEWHERE, ...OFF })), false, true],
       ['the other one is a template', shown(vm({ ...ELSEWHERE, template: true })), false, true],
       ['another vCenter does not answer', [...shown(), away], false, true],
-      ['another vCenter does not answer, and there was a copy', [...shown(), away], true, false],
-      ['there was a copy, and all answer', shown(), true, true],
+      ['another vCenter does not answer, and there was a copy', [...shown(), away], 'a copy', false],
+      ['there was a copy, and all answer', shown(), 'a copy', true],
+      ['another vCenter does not answer, where it failed over from', [...shown(), away], 'another VM', false],
+      ['it failed over, and all answer', shown(), 'another VM', true],
     ]
-    for (const [what, lookups, copied, isOut] of rows) {
+    for (const [what, lookups, had, isOut] of rows) {
       const { settings } = facts()
       const before = settled({ settings, node: NODE })
       const { report } = before
       if (report === undefined) throw new Error('a Node that is settled has a report')
-      const conditions = [...(report.status.conditions ?? []), ...(copied ? [hadCopy] : [])]
+      const conditions = [...(report.status.conditions ?? []), ...(had === 'a copy' ? [hadCopy] : [])]
+      const former = had === 'another VM' ? { formerVMs } : {}
       const { patch, probePlan } = decide({
         ...before,
-        report: { ...report, status: { ...report.status, conditions } },
+        report: { ...report, status: { ...report.status, ...former, conditions } },
         lookups,
         evidence: LONG_OFF,
         monotonic: MONOTONIC,

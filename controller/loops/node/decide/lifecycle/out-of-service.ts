@@ -50,7 +50,8 @@ export function judgeOutOfService(
 /**
  * Whether the machine of a VM that is off may run as another one that has its UUID, failed over or restored from a backup, which
  * an agent without a nonce cannot prove. There it writes to the Node's volumes: so here a copy counts as the machine, and one on a
- * host that is away may run whatever was last known of it. After a copy was seen every vCenter must say that there is none.
+ * host that is away may run whatever was last known of it. After a copy was seen, or where the Node was another VM that is not proven gone, every vCenter
+ * must say that none runs.
  */
 export function mayRunElsewhere(
   bound: BoundVM,
@@ -62,7 +63,8 @@ export function mayRunElsewhere(
   const isUnanswered = lookups.some(
     ({ lookup }) => lookup.state === 'pending' || failureOf(lookup) !== undefined,
   )
-  return isElsewhere || (isUnanswered && hadCopy(previous))
+  const { formerVMs = [] } = previous
+  return isElsewhere || (isUnanswered && (hadCopy(previous) || formerVMs.length > 0))
 }
 
 function mayRun(vm: VirtualMachine): boolean {
