@@ -8,7 +8,7 @@ const MAX_LINE = 4096
 
 /**
  * The whole text of a small file. Read synchronously: the kernel's files are in memory, and a thread pool would cost memory.
- * Only regular files are read, since a FIFO or a device could block the agent for ever.
+ * Only regular files are read, since a FIFO or a device could block the agent forever.
  *
  * @param limit bytes; a longer file is refused after this much, whatever its size says
  */

@@ -80,7 +80,7 @@ const LOOK =
 const WAIT =
   'wait: Rollcall takes over by itself about 20 seconds after the Lease was last renewed, or, without leader election, within two minutes after the last Pod is gone; Nodes that the CPI has initialized stay as they are, and new ones keep their taint until then'
 
-/** Rollcall does not see what a CPI outside kube-system does: because of its Lease alone it would leave Nodes to it for ever. */
+/** Rollcall does not see what a CPI outside kube-system does: because of its Lease alone it would leave Nodes to it forever. */
 function isNeighbor(cpi: Manager): readonly string[] {
   const { namespace, name } = DEFAULT_LEASE
   if (cpi.namespace === namespace || isUnseen(cpi)) return []

@@ -184,7 +184,7 @@ t.test('an answer that was lost does not make two of one', async (t) => {
   await until('it is written', () => recorder.counts().written === 1)
 })
 
-t.test('flush waits for what is queued, but not for ever', async (t) => {
+t.test('flush waits for what is queued, but not forever', async (t) => {
   const { state, clock, log, recorder } = await withStub(t)
   await recorder.flush(PATIENCE)
   recorder.event(about('a'))

@@ -150,7 +150,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
         } finally {
           running = undefined
           onWork(undefined)
-          // Otherwise the metrics of Nodes that are deleted meanwhile would stay for ever.
+          // Otherwise the metrics of Nodes that are deleted meanwhile would stay forever.
           metrics.leading(false)
         }
         if (signal.aborted || !superseded.aborted) return

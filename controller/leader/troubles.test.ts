@@ -153,7 +153,7 @@ t.test(
   },
 )
 
-t.test('what comes and goes does not keep the rest from being told for ever', async (t) => {
+t.test('what comes and goes does not keep the rest from being told forever', async (t) => {
   const { clock, lead, record, has, end } = setUp()
   void lead('a')
   for (let second = 0; second < 70; second += 2) {

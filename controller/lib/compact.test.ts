@@ -58,7 +58,7 @@ t.test('many equal texts are one', async (t) => {
   t.ok(each < text.length, `${Math.round(each)} bytes for each`)
 })
 
-t.test('texts that are all different are not kept for ever', async (t) => {
+t.test('texts that are all different are not kept forever', async (t) => {
   const text = 'y'.repeat(150)
   bytesEach(20_000, () => 0)
   const kept = bytesEach(20_000, (i) => void compact(`${text}${i}`))

@@ -21,7 +21,7 @@ const PAUSE = 50
 
 /**
  * Gives memory back once it has grown by {@link SLACK} since the last time. V8 keeps pages that a collection has freed for
- * the next burst, and in a process that is never idle it keeps them for ever: of 160 MB that a leader held an hour after
+ * the next burst, and in a process that is never idle it keeps them forever: of 160 MB that a leader held an hour after
  * the start, 45 were its heap. A process in which nothing grows is left alone.
  */
 export function releaseMemory(memory: ProcessMemory, clock: Clock): Task {

@@ -245,7 +245,7 @@ function addProcessMetrics(registry: Registry, version: string, startedAt: numbe
   })
 }
 
-/** The API server's own statuses. A proxy may send any other, and each would become a time series for ever. */
+/** The API server's own statuses. A proxy may send any other, and each would become a time series forever. */
 const STATUSES: ReadonlySet<number> = new Set([
   200, 201, 400, 401, 403, 404, 408, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504,
 ])

@@ -153,7 +153,7 @@ const MAX_VALUES = 64
 
 /**
  * Limits the values of a label that come from another program: a value passes if it looks like a name, up to a number of
- * them; everything else becomes `other`. Time series stay for ever.
+ * them; everything else becomes `other`. Time series stay forever.
  */
 export function createLabelGuard(): (value: string) => string {
   const seen = new Set<string>()

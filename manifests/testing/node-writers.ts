@@ -65,7 +65,7 @@ export function heartbeat(who: Requester, name: string) {
 /**
  * What a kubelet does at its start where its Node exists (`tryRegisterWithAPIServer` in its kubelet_node_status.go): it
  * tries to create the Node, reads it, and makes the labels it was told of its own by one strategic merge patch of the
- * status. Resolves with whether it counts itself registered; else it would begin anew, for ever.
+ * status. Resolves with whether it counts itself registered; else it would begin anew, forever.
  */
 export async function registerAgain(
   kubelet: Requester,

@@ -41,7 +41,7 @@ t.test('all is as it should be', (t) => {
 
 t.test('each thing that is not so is told', (t) => {
   const cases: [string, Parameters<typeof judgeEnd>, RegExp][] = [
-    ['held for ever', [[{ ...machine, destroyedAt: 1 }], [node()], []], /VM is gone: it has no report/],
+    ['held forever', [[{ ...machine, destroyedAt: 1 }], [node()], []], /VM is gone: it has no report/],
     ['wrongly deleted', [[machine], [], []], /exists and has no Node/],
     ['never registered', [[{ ...machine, nodeUID: undefined }], [], []], /exists and has no Node/],
     ['another Node of the name', [[], [node()], []], /belongs to no machine/],

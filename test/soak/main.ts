@@ -7,7 +7,7 @@ const HELP = `usage: npm run soak -- [options]
 
 Runs two replicas of the controller on a real API server, the real kube-controller-manager and a simulated
 vCenter, lets VMs come, go, move and be off while sessions, vCenter, the API server and the leader fail, and
-judges by its own knowledge of the VMs: no Node is wrongly deleted, none is held for ever, no memory is lost.
+judges by its own knowledge of the VMs: no Node is wrongly deleted, none is held forever, no memory is lost.
 Exit code 1 where one is. Kubelets and agents are stand-ins, each with the credential of its own node.
 
   --nodes N    how many (default 300); 20 for a quick trial

@@ -90,7 +90,7 @@ const RESERVED = /(^|\.)(kubernetes|k8s)\.io\//
 
 /**
  * The labels of `--node-labels`, by the CPI's rules: keys are checked, and those of Kubernetes' own namespaces are left out
- * with a warning. Values are checked, too: the CPI's Nodes would wait for ever, since the API server refuses them.
+ * with a warning. Values are checked, too: the CPI's Nodes would wait forever, since the API server refuses them.
  */
 export function checkNodeLabels(
   given: Iterable<readonly [string, string]>,

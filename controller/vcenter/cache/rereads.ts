@@ -17,7 +17,7 @@ export function createRereads() {
     /**
      * Whether a VM was read after this doubt about it was first raised. The first call returns false and makes the VM due; another
      * doubt replaces the last one of the same Node. Each Node has its own: by one that is not the VM's, a false report would keep
-     * the VM's own Node waiting for ever. An error where vCenter has refused to read it since then.
+     * the VM's own Node waiting forever. An error where vCenter has refused to read it since then.
      */
     readSince(vm: string, doubt: string, node: string): boolean | VCenterError {
       const key = `${vm} ${node}`

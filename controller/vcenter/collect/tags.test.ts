@@ -84,7 +84,7 @@ t.test('tags of the categories of interest, each name read once', async (t) => {
   t.equal(calls.length, 10, 'names are remembered')
   reader.refreshNames()
   await readTags(objects)
-  t.equal(calls.length, 15, 'but not for ever; only what is in use is asked for again')
+  t.equal(calls.length, 15, 'but not forever; only what is in use is asked for again')
 })
 
 t.test('two thousand objects a call', async (t) => {

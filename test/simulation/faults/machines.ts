@@ -218,12 +218,12 @@ export const MACHINE_FAULTS: Faults = {
     return undefined
   },
   'vm-unregistered-running': (world, focus) => unregister(world, focus, () => undefined),
-  /** Nobody registers it again, and it runs on; at most one in each vCenter, lest vCenter be in doubt for ever. */
+  /** Nobody registers it again, and it runs on; at most one in each vCenter, lest vCenter be in doubt forever. */
   'vm-unregistered-for-good'({ machines }, { machine: { vm } }) {
     const lost = machines.all.some(
       (each) => !each.destroyed && each.vm === undefined && each.lastVM?.vCenter === vm?.vCenter,
     )
-    // One that shows nothing at all would be in doubt for ever, too.
+    // One that shows nothing at all would be in doubt forever, too.
     const others = [...(vm?.vCenter.vms.values() ?? [])].some((each) => each.machine === undefined)
     if (vm !== undefined && others && !lost) vm.vCenter.unregister(vm)
     return undefined

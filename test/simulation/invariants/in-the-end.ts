@@ -105,7 +105,7 @@ function judgeProvable({ judge, settings }: World, name: string, status: StoredS
     judge.violate('what could not be proven is taken back', `${name}: ${possible.reason} ${possible.message}`)
 }
 
-/** Who runs, and is what its agent says, is initialized; nobody waits for ever for what another has held. */
+/** Who runs, and is what its agent says, is initialized; nobody waits forever for what another has held. */
 function judgeInitialized(world: World, node: StoredNode, machine: Machine): void {
   const { judge, settings, vCenters } = world
   const { vm, destroyed, power } = machine

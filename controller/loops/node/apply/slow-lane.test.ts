@@ -93,7 +93,7 @@ t.test('a quick write of the report does not say that those of the Node are, nor
   t.notOk(has())
 })
 
-t.test('a Node that is not written any more is not slow for ever', async (t) => {
+t.test('a Node that is not written any more is not slow forever', async (t) => {
   const { clock, answers, reconcile, has } = setUp()
   answers.node = 'unanswered'
   await reconcile('patchNode')

@@ -8,7 +8,7 @@ import { isHuge } from '../facts/labels-read.ts'
  * what is slow beyond that is slow for this Node.
  */
 export const SLOW_AFTER = 5_000
-/** For how long it is remembered, milliseconds: longer than the longest backoff, not for ever where nothing is to be written. */
+/** For how long it is remembered, milliseconds: longer than the longest backoff, not forever where nothing is to be written. */
 const SLOW_FOR = 600_000
 
 /** How many Nodes are in the slow lane, by why they are. */

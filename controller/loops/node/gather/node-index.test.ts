@@ -110,7 +110,7 @@ t.test(
     index.report('first', verified('first'))
     t.ok(index.node('second', shown('second')).concerned.has('first'))
     t.ok(index.report('second', verified('second')).concerned.has('first'))
-    t.notOk(index.report('second', verified('second')).concerned.has('first'), 'not for ever')
+    t.notOk(index.report('second', verified('second')).concerned.has('first'), 'not forever')
     const { status, ...refused } = verified('second')
     const { identityLevel: _, ...before } = status
     index.report('second', { ...refused, status: before })

@@ -83,7 +83,7 @@ export function latchedNode(
   { node }: NodeEntry,
   known: KnownNode | undefined,
 ): LatchedNode | undefined {
-  // A Node that is being deleted may wait for a finalizer for ever.
+  // A Node that is being deleted may wait for a finalizer forever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
   if (known?.machines === undefined || known.previous.brakeEngagedAt === undefined) return undefined
   return { name, vCenter: known.machines.machines[0].vCenter, group: disruptionGroup(known.machines) }

@@ -185,7 +185,7 @@ t.test('the first of many goes only when it is known of the others whether they 
   t.match(spoken(monotonic)?.probePlan?.absence, { pending: false, lives: true })
   t.match(spoken(monotonic - 30_000)?.probePlan?.absence, { pending: true, lives: false }, 'silent by now')
   const unproven = evidence && decide({ ...longAgo, evidence: { ...evidence, absent: undefined } })
-  t.match(unproven?.probePlan?.absence, { pending: false }, 'what cannot be proven holds nobody for ever')
+  t.match(unproven?.probePlan?.absence, { pending: false }, 'what cannot be proven holds nobody forever')
 })
 
 t.test('one that fell silent long after its VM first went missing was there until then', async (t) => {
@@ -299,7 +299,7 @@ t.test('the brake stays engaged until a person releases it, or the VM is back', 
     status: { brakeEngagedAt: '2026-03-01T10:00:00Z' },
     requeueAfter: 1_000,
   })
-  t.equal(there(NOW + quiet).status?.brakeEngagedAt, undefined, 'one that is there holds no other for ever')
+  t.equal(there(NOW + quiet).status?.brakeEngagedAt, undefined, 'one that is there holds no other forever')
   t.match(pending(there(NOW + quiet)), { status: 'False', reason: 'VMExists' }, 'nor is it deleted')
 
   const back = decide({ ...leave, lookups: settled().lookups })
@@ -528,7 +528,7 @@ t.test('a VM with its UUID that is not the one it was is no absence', async (t) 
   t.equal(
     braked(NOW + quiet).status?.brakeEngagedAt,
     undefined,
-    'nor does it hold others by the brake for ever',
+    'nor does it hold others by the brake forever',
   )
   const ahead = braked(NOW - 86_400_000)
   t.equal(ahead.status?.brakeEngagedAt, '2026-02-28T10:00:00Z', 'nor when a clock that was ahead wrote it')

@@ -35,7 +35,7 @@ const AGENT_SILENT = 6
 
 /**
  * Whether nothing but its kubelet speaks for a machine that is proven absent, for long: its agent, which reports every few
- * minutes, has been silent since. A kubelet's certificate that was copied off a destroyed VM can do that for ever. Its own Node
+ * minutes, has been silent since. A kubelet's certificate that was copied off a destroyed VM can do that forever. Its own Node
  * is kept all the same, but it says nothing more about its vCenter. A machine that never had an agent is not measured so.
  */
 export function speaksByKubeletAlone(

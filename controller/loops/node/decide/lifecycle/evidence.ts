@@ -233,7 +233,7 @@ function reportSignOf(report: NodeReport | undefined): string {
  * Whether a Node's machine is gone, as far as one proof says so and nothing contradicts it: the Node is not Ready, and neither
  * its kubelet nor its agent has spoken since. That is not enough to delete the Node, but enough to free its addresses for
  * another. A machine that is merely off is still found by its vCenter and keeps them. One that was registered again or moved
- * keeps its instance UUID, so a VM with no more than its BIOS UUID counts as a copy, which would keep them for ever; so does
+ * keeps its instance UUID, so a VM with no more than its BIOS UUID counts as a copy, which would keep them forever; so does
  * one that the status names because it was seen while the Node's own was not. Nobody can be asked about a VM whose vCenter a
  * person has taken out of the configuration: if the Node is deleted as well, what the other vCenters say is enough.
  */

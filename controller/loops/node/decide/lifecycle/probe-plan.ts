@@ -51,7 +51,7 @@ const LOOK = 60_000
 /**
  * What is still done for a Node that is being deleted: nothing is written to it, but where no vCenter shows its machine, or a
  * copy alone, it is probed as before a deletion. Once that is proven gone the Node holds no address and no VM, though a finalizer may keep
- * the Node itself for ever. It does not count for the brake: its deletion is decided.
+ * the Node itself forever. It does not count for the brake: its deletion is decided.
  */
 export function judgeDepartingNode(
   facts: NodeFacts,

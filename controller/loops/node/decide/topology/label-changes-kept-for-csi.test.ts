@@ -172,7 +172,7 @@ t.test('what was kept is not forgotten while tags cannot be read', async (t) => 
   }
   const unconfigured = after(moved('relabel'), decide(moved('relabel')))
   const settings = { ...unconfigured.settings, labels: { zone: undefined, region: undefined } }
-  t.equal(topology(decide({ ...unconfigured, settings }))?.reason, 'NotConfigured', 'nor kept for ever')
+  t.equal(topology(decide({ ...unconfigured, settings }))?.reason, 'NotConfigured', 'nor kept forever')
 })
 
 t.test('without its labels it is over', async (t) => {
