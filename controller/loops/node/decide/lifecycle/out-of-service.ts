@@ -50,8 +50,8 @@ export function judgeOutOfService(
 /**
  * Whether the machine of a VM that is off may run as another one that has its UUID, failed over or restored from a backup, which
  * an agent without a nonce cannot prove. There it writes to the Node's volumes: so here a copy counts as the machine, and one on a
- * host that is away may run whatever was last known of it. After a copy was seen, or where the Node was another VM that is not proven gone, every vCenter
- * must say that none runs.
+ * host that is away may run whatever was last known of it. After a copy was seen, or where the Node was another VM that is not
+ * proven gone, every vCenter must say that none runs.
  */
 export function mayRunElsewhere(
   bound: BoundVM,
