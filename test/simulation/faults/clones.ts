@@ -41,8 +41,9 @@ function change({ random }: World, vm: VM): void {
 function cloned(lives: boolean): Fault {
   return (world, { vCenter }) => {
     const { clones, configFile, timeline, random } = world
-    // Nothing tells the copy from the vCenter itself where another one answers in the place of that.
-    if (vCenter.impostor !== undefined || clones.some(({ name }) => configFile.names(name))) return undefined
+    // Nothing tells the copy from the vCenter itself where another one answers in the place of that, or was the last that did.
+    if (vCenter.impostor !== undefined || isMistaken(world, vCenter)) return undefined
+    if (clones.some(({ name }) => configFile.names(name))) return undefined
     const clone = world.cloneVCenter(vCenter, random)
     copyInventory(world, vCenter, clone, random.pick([0, 0.5, 1, 1]))
     configFile.add(clone.name, vCenter.name)
@@ -74,6 +75,11 @@ export const CLONE_FAULTS: Faults = {
       clone.reach = 'works'
     }
   },
+}
+
+/** Whether a replica has not logged in there since another vCenter answered in its place. */
+function isMistaken({ processes }: World, { mistakenBy }: VCenterModel): boolean {
+  return processes.some(({ name, state }) => state !== 'dead' && mistakenBy.has(name))
 }
 
 /** Whether a copy of this vCenter is configured, or was, and a replica that has not read the file since is logged in there. */

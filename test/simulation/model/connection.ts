@@ -155,7 +155,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
           const shown = shownIn(text, vCenter)
           reply(answered(200, inEnvelope(text), cookies), () => {
             if (shown.length > 0) logins.showed(owner, shown)
-            heardLogin(made)
+            heardLogin(made, vCenter)
           })
         } catch (error) {
           fails(error)
@@ -172,9 +172,11 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     })
   }
 
-  function heardLogin(made: SessionModel | undefined): void {
+  function heardLogin(made: SessionModel | undefined, vCenter: VCenterModel): void {
     if (made === undefined) return
     logins.accepted(owner, made)
+    if (vCenter === configured) configured.mistakenBy.delete(process.name)
+    else configured.mistakenBy.add(process.name)
     held = made
   }
 

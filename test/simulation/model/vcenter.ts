@@ -77,6 +77,8 @@ export interface VCenterModel {
   pushLost: number
   /** Another vCenter that answers at the address. */
   impostor: VCenterModel | undefined
+  /** Processes that have logged in there last, and so take this one for that. */
+  readonly mistakenBy: Set<string>
   /** After a restart: VMs that are loaded so far; undefined for all. */
   loaded: Set<string> | undefined
   /** Longest time in which it loads its inventory. */
@@ -251,6 +253,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     attributesHidden: undefined,
     pushLost: 0,
     impostor: undefined,
+    mistakenBy: new Set(),
     loaded: undefined,
     register(given, moref) {
       // In one vCenter no two VMs have one instance UUID: it gives the newcomer another.
