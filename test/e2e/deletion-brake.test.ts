@@ -52,7 +52,7 @@ t.test('a person who knows that VMs are gone lets their Nodes go', async (t) => 
 
   await t.test('all go by one command, and no more in a minute than are allowed', async (t) => {
     const { message } = await deletionPending(play, other, { reason: 'BrakeEngaged' })
-    const [, command = ''] = /or all Nodes that it holds: (kubectl .*)$/.exec(message) ?? []
+    const [, command = ''] = /or that of all Nodes that it holds: (kubectl .*)$/.exec(message) ?? []
     const env = {
       PATH: `${dirname(await serverBinary('kubectl'))}:/usr/bin:/bin`,
       KUBECONFIG: play.cluster.adminKubeconfig,
