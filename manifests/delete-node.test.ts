@@ -88,7 +88,11 @@ const kept: [string, Told, RegExp][] = [
   ['that is held', { wish: 'hold' }, /holds; remove the annotation to allow its deletion/],
   ['that is held in other words', { wish: 'Hold!' }, /holds; remove the annotation to allow its deletion/],
   ['whose annotation is empty', { wish: '' }, /holds; remove the annotation to allow its deletion/],
-  ['whose annotation is long', { wish: 'proceed'.padEnd(100_000) }, /holds; remove the annotation to allow its deletion/],
+  [
+    'whose annotation is long',
+    { wish: 'proceed'.padEnd(100_000) },
+    /holds; remove the annotation to allow its deletion/,
+  ],
   ['of another provider', { providerID: 'other://vsphere://1' }, /provider ID does not begin/],
   ['without a provider ID', { providerID: '', untainted: true }, /provider ID does not begin/],
   ['of another provider, that waits for it', { providerID: 'other://1' }, /provider ID does not begin/],
