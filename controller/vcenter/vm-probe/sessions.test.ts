@@ -70,6 +70,8 @@ t.test('a session whose end only probes have met is replaced too', async (t) => 
   await vCenter.resetCalls()
   const met = await Promise.all(Array.from({ length: 4 }, () => inventory.probe(bound, signal)))
   for (const probe of met) t.match(summary(probe), { privileges: 'SessionLost', canary: 'SessionLost' })
+  // Whether the session lives is asked after the probes have ended.
+  await until('a login', async () => (await vCenter.calls()).operations.Login === 1)
   await vCenter.clearFaults()
   const next = await until('another session', async () => {
     const probe = await inventory.probe(bound, signal)
