@@ -74,8 +74,9 @@ const siteLost: Fault = (world, { machine, vCenter }) => {
   }
 }
 
-/** The same VMs in a vCenter that says it is another. */
+/** The same VMs in a vCenter that says it is another, in which nobody is logged in. */
 export function installAnew({ machines, random }: World, vCenter: VCenterModel): void {
+  vCenter.endSessions()
   vCenter.instanceUUID = random.uuid()
   for (const vm of [...vCenter.vms.values()]) {
     vCenter.unregister(vm)
