@@ -15,6 +15,8 @@ import { isLeaderWell } from './leader.ts'
 const LATELY = 90_000
 /** The same of what the API server has told, where nothing has kept the leader from hearing it for so long. */
 const TOLD = { at: 5_000, wellFor: 30_000 }
+/** How often all is looked at, milliseconds: a Node may have gone at any time since. */
+const LOOKED = 5_000
 /** Of one Node, by one leader: so many at once, and one more after each of these times, milliseconds. */
 const AT_ONCE = 6
 const ONE_MORE = 600_000
@@ -60,7 +62,7 @@ export function createCertificateJudge(): CertificateJudge {
     if (!usages.every((usage) => USAGES.includes(usage)) || !usages.includes('server auth'))
       return `it is for ${usages.join()}`
     const last = seen.get(name)
-    const node = api.nodes.get(name) ?? (lately(last?.at, told) ? last?.node : undefined)
+    const node = api.nodes.get(name) ?? (lately(last?.at, told + LOOKED) ? last?.node : undefined)
     if (node === undefined) return 'there is no such Node'
     const { uid, creationTimestamp } = node.metadata
     if (isDeparting(node) && !lately(departing.get(uid) ?? timeline.now, told))

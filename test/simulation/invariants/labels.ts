@@ -92,7 +92,9 @@ export function createLabelJudge() {
           const start = sourceKey(from, '')
           return key.startsWith(start) && labelOf(rule, key.slice(start.length)) === has
         }
-        if (machines.some(({ places }) => [...places].some(isOf))) continue
+        // A person may have attached a tag where the VM stands since it came there.
+        const isIts = ({ places, vm }: Machine) => [...places, ...(vm ? sourceKeys(vm) : [])].some(isOf)
+        if (machines.some(isIts)) continue
         if (isOfAcceptedCopy(world, by, before, (vm) => sourceKeys(vm).some(isOf))) continue
         world.judge.violate('labels by rule are those of the VM', `${by} labels ${name} with ${label}=${has}`)
       }
