@@ -80,9 +80,11 @@ function waitsInVain(world: World): readonly string[] {
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
     // It waits for something else first: as two vCenters disagree on its VM, or that VM is not its own any more.
     if (reasonOf('Initialized') !== 'AddressOfAnotherNode' || reasonOf('VMFound') !== 'VMFound') return []
-    if (isHeldForGood(world, node, machine)) return []
+    // What it reports, which may be another's.
+    const address = machine.squats ?? machine.address
+    if (isHeldForGood(world, node, { address })) return []
     if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED) || isDeparting(node)) return []
-    const holders = machines.all.filter((each) => each !== machine && each.address === machine.address)
+    const holders = machines.all.filter((each) => each !== machine && each.address === address)
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]
       : []
@@ -94,7 +96,11 @@ function waitsInVain(world: World): readonly string[] {
  * has deleted the Node, or one lists a VM that its machine has left; or the search of some vCenter cannot be tried. Or that Node's VM has
  * had a copy, which may have its instance UUID as well.
  */
-export function isHeldForGood(world: World, node: StoredNode, { address }: Machine): boolean {
+export function isHeldForGood(
+  world: World,
+  node: StoredNode,
+  { address }: Pick<Machine, 'address'>,
+): boolean {
   const { api, vCenters } = world
   return [...api.nodes.values()].some((other) => {
     const { vm } = api.reports.get(other.metadata.name)?.status ?? {}
