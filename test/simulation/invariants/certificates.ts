@@ -42,9 +42,12 @@ export function createCertificateJudge(): CertificateJudge {
   /** When approvals were written, by process and UID of the Node. */
   const approvals = new Map<string, readonly number[]>()
 
-  function lookAt(machine: Machine, now: number): void {
-    const { vm, nodeUID, power, destroyed } = machine
-    if (power === 'poweredOn' && !destroyed) ranAt.set(machine, now)
+  function lookAt({ judge, api, timeline: { now } }: World, machine: Machine): void {
+    const { vm, lastVM, nodeUID, power, destroyed } = machine
+    const ran = now - (ranAt.get(machine) ?? Number.NEGATIVE_INFINITY) <= LATELY
+    // While its vCenter does not answer the leader, what was known before counts, as docs/certificates.md says.
+    const isUnknown = lastVM !== undefined && !judge.canAsk(api.holder.identity, lastVM.vCenter)
+    if ((power === 'poweredOn' && !destroyed) || (ran && isUnknown)) ranAt.set(machine, now)
     if (nodeUID !== undefined && vm?.claim !== undefined && vm.claim === claimOf(machine))
       shown.set(machine, nodeUID)
   }
@@ -73,7 +76,7 @@ export function createCertificateJudge(): CertificateJudge {
     const machines = machinesOf(world, uid)
     // Of a Node that has registered this moment a leader may know the one before.
     const all = machines.length === 0 ? [machine] : machines
-    for (const each of all) lookAt(each, timeline.now)
+    for (const each of all) lookAt(world, each)
     const others = dnsNames.filter((each) => !isNameOf(name, each, settings.certificates.domains))
     if (others.length > 0) return `${others.join()} is not its name`
     const foreign = addresses.filter((each) => !all.some((one) => hasAddress(world, one, each)))
@@ -101,7 +104,7 @@ export function createCertificateJudge(): CertificateJudge {
         if (!registered.has(uid)) registered.set(uid, timeline.now)
         if (isDeparting(node) && !departing.has(uid)) departing.set(uid, timeline.now)
       }
-      for (const machine of machines.all) lookAt(machine, timeline.now)
+      for (const machine of machines.all) lookAt(world, machine)
     },
     decided(world, by, request) {
       const { name } = request.metadata

@@ -24,6 +24,8 @@ export interface Hearing {
   knowsToRun(by: string, vm: VM): boolean
   /** The same of the claim that it shows. */
   knowsClaim(by: string, vm: VM, claim: string): boolean
+  /** Whether a replica has a session in a vCenter that answers. */
+  canAsk(by: string, vCenter: VCenterModel): boolean
   /** To be called every few seconds. */
   look(): void
 }
@@ -59,6 +61,7 @@ export function createHearing(world: () => World): Hearing {
   }
 
   return {
+    canAsk,
     told(owner, { vm, state, claim }) {
       const [process = ''] = owner.split('/')
       const key = `${process} ${vm.vCenter.name}`

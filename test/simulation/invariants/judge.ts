@@ -172,6 +172,7 @@ export function createJudge(world: () => World): Judge {
     },
     knowsToRun: hearing.knowsToRun,
     knowsClaim: hearing.knowsClaim,
+    canAsk: hearing.canAsk,
     awaySince: (vCenter) => awaySince.get(vCenter),
     stoppedAt: (vm) => stoppedAt.get(vm),
     shownAt: (vm) => shownAt.get(vm),

@@ -68,7 +68,7 @@ export interface Gone {
   readonly untold: boolean
 }
 
-export interface Judge extends ControllerWatch, LoginJudge, Pick<Hearing, 'knowsToRun' | 'knowsClaim'> {
+export interface Judge extends ControllerWatch, LoginJudge, Omit<Hearing, 'told' | 'look'> {
   readonly violations: readonly Violation[]
   onWrite(write: Write): void
   /** The API server refuses the deletion of a Node. */
