@@ -87,7 +87,7 @@ t.test('ends green by itself, a forger refused, in plain lines, and leaves nothi
     /^vCenter calls +\d+ until .*\n +\d+ \w+, .*REST GET tagging\/tag\/\*/m,
     /1 Node deleted \d.* s after its VM, 1 tainted \d.* s after power-off/,
     /sessions +1 SOAP, 1 REST/,
-    /^time +\d+ s in all, \d.* s of it/m,
+    /^time +(\d+ min )?\d+ s in all, \d.* s of it/m,
     ...FORGERY,
   ])
     t.match(said, words)
