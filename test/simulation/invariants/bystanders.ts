@@ -12,8 +12,13 @@ export function createBystanderJudge(): (world: World) => void {
 function heldUp(world: World): readonly string[] {
   const { api, settings, vCenters, clones } = world
   const areWell = vCenters.every(
-    ({ errors, slowLogin, loaded, searchBroken, denied }) =>
-      errors === 0 && slowLogin === 0 && loaded === undefined && !searchBroken && denied.size === 0,
+    ({ errors, slowLogin, slowSetUp, loaded, searchBroken, denied }) =>
+      errors === 0 &&
+      slowLogin === 0 &&
+      slowSetUp === 0 &&
+      loaded === undefined &&
+      !searchBroken &&
+      denied.size === 0,
   )
   if (!areWell) return []
   return [...api.nodes.values()].flatMap((node) => {

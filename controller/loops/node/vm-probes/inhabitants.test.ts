@@ -75,8 +75,12 @@ function setUp(world: World) {
       evidence: (name) => (name === 'worker-2' && foundBy !== undefined ? evidence : undefined),
     },
     inventories: [
-      { vCenter: 'vc1', lookup: (uuid) => (uuid === BIOS_UUID ? here : NONE) },
-      { vCenter: 'vc2', lookup: (uuid) => (uuid === BIOS_UUID ? there : NONE) },
+      {
+        vCenter: 'vc1',
+        instanceUUID: () => HERE.vCenterInstanceUUID,
+        lookup: (uuid) => (uuid === BIOS_UUID ? here : NONE),
+      },
+      { vCenter: 'vc2', instanceUUID: () => 'two', lookup: (uuid) => (uuid === BIOS_UUID ? there : NONE) },
     ],
     node: (name) => nodes.get(name),
     report: () => (reports ? report({ status, spec: { ok: true, value: said } }) : undefined),
@@ -161,8 +165,8 @@ function setUpBeside(
         name === other.name && found !== undefined ? absence(facts(), { probes }) : undefined,
     },
     inventories: [
-      { vCenter: 'vc1', lookup: () => NONE },
-      { vCenter: 'vc2', lookup: () => there },
+      { vCenter: 'vc1', instanceUUID: () => HERE.vCenterInstanceUUID, lookup: () => NONE },
+      { vCenter: 'vc2', instanceUUID: () => 'two', lookup: () => there },
     ],
     node: (name) => (name === other.name ? other : undefined),
     report: (name) => report({ name, status: status ?? {} }),
@@ -187,6 +191,23 @@ t.test('a Ready Node that was never bound tells it too, where no other vCenter s
     t.same(inhabitantsOf(HERE, 'unbound'), expected, `${what}, asked for a Node that was never bound either`)
     const empty = { vCenter: 'vc2', vCenterInstanceUUID: 'two' }
     t.equal(inhabitantsOf(empty, 'worker-1'), undefined, 'a vCenter that never had a VM')
+  }
+})
+
+t.test('a Ready Node whose vCenter is no longer there may live in any that shows nothing', async (t) => {
+  const empty = { vCenter: 'vc2', vCenterInstanceUUID: 'two' }
+  for (const [what, home, condition, expected] of [
+    ['it was installed anew', 'before', ready, { kind: 'unshown', names: ['other'] }],
+    ['the same, and it is not Ready', 'before', silent, undefined],
+    ['its vCenter is there', HERE.vCenterInstanceUUID, ready, undefined],
+  ] as const) {
+    const vm = { ...boundVM(), vCenterInstanceUUID: home }
+    const { inhabitantsOf } = setUpBeside(
+      node({ name: 'other', uid: 'other', ready: condition }),
+      { nodeUID: 'other', vm },
+      {},
+    )
+    t.same(inhabitantsOf(empty, 'worker-1'), expected, what)
   }
 })
 

@@ -24,14 +24,15 @@ import type { ProbeTracker } from './probe-tracker.ts'
  *
  * A Ready Node whose machine no vCenter shows may have it there too, for it runs somewhere: another provider may have
  * initialized that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
- * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM.
+ * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM, unless its
+ * own vCenter is no longer there: one that was installed anew has another identity, and shows nothing until rights are granted.
  *
  * A Node that somebody removes on purpose does not count as running, nor one for which a kubelet alone has spoken for long.
  */
 export function createInhabitantsOf(options: {
   readonly index: Pick<NodeIndex, 'names' | 'namesIn' | 'uuidsOf'>
   readonly tracker: Pick<ProbeTracker, 'missingFor' | 'evidence'>
-  readonly inventories: readonly Pick<Inventory, 'vCenter' | 'lookup'>[]
+  readonly inventories: readonly Pick<Inventory, 'vCenter' | 'instanceUUID' | 'lookup'>[]
   readonly node: (
     name: string,
   ) => Pick<Node, 'uid' | 'ready' | 'deleting' | 'deletionAnnotation' | 'taints'> | undefined
@@ -93,6 +94,11 @@ export function createInhabitantsOf(options: {
         node(name)?.deleting === true
       )
     }
+    const hasLostItsVCenter = (name: string): boolean => {
+      const known = node(name)
+      const home = known && previousStatus(report(name), known).vm?.vCenterInstanceUUID
+      return home !== undefined && inventories.every((each) => each.instanceUUID() !== home)
+    }
     const names = [...index.namesIn(vCenterInstanceUUID)]
     const unlisted: string[] = []
     for (const name of names) {
@@ -101,10 +107,13 @@ export function createInhabitantsOf(options: {
       if (isAlive(name) && !runsElsewhere(name)) unlisted.push(name)
     }
     if (unlisted.length > 0) return { kind: 'unlisted', names: unlisted.sort() }
-    const unseen = [...index.namesIn('')]
-    if (!names.includes(except) && !unseen.includes(except)) return undefined
+    const mayBeFromHere = names.includes(except) || [...index.namesIn('')].includes(except)
     const unshown = [...index.names()].filter(
-      (name) => name !== except && isAlive(name) && !runsElsewhere(name),
+      (name) =>
+        name !== except &&
+        isAlive(name) &&
+        (mayBeFromHere || hasLostItsVCenter(name)) &&
+        !runsElsewhere(name),
     )
     return unshown.length > 0 ? { kind: 'unshown', names: unshown.sort() } : undefined
   }
