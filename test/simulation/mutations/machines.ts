@@ -82,8 +82,19 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/loops/node/vm-probes/inhabitants.ts',
-        'name !== except && isAlive(name) && !runsElsewhere(name)',
-        'isAlive(name) && name === except',
+        'name !== except &&\n        isAlive(name) &&',
+        'name === except &&\n        isAlive(name) &&',
+      ),
+    ],
+  },
+  {
+    name: 'machines: a Node whose vCenter is no longer there may be the only one of another',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/loops/node/vm-probes/inhabitants.ts',
+        '(mayBeFromHere || hasLostItsVCenter(name)) &&',
+        'mayBeFromHere &&',
       ),
     ],
   },

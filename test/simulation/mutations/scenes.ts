@@ -95,6 +95,8 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'another vCenter answers: what the one before has shown says nothing of it': [
       'inventory: what another vCenter has shown is not taken for what this one has',
     ],
+    'it shows nothing for want of rights, while a Node runs that was its own: no vCenter is believed to be empty':
+      ['machines: a Node whose vCenter is no longer there may be the only one of another'],
   },
   kubelets: {
     'a running Node has another zone by its beta name alone': [

@@ -92,3 +92,34 @@ scenario(
     t.same(bound(), before)
   },
 )
+
+scenario(
+  'it shows nothing for want of rights, while a Node runs that was its own: no vCenter is believed to be empty',
+  { nodes: ['gone', 'canary'], lifecycle, second: 'empty' },
+  async (scene, t) => {
+    const { world, cast } = scene
+    const [, second] = world.vCenters
+    const [folder] = second?.folders ?? []
+    if (second === undefined || folder === undefined) throw new Error('there is a second vCenter')
+    world.machines.create('other', second, folder).claims = 'with-nonce'
+    await scene.settled('other')
+
+    second.reach = 'down'
+    second.endSessions()
+    await scene.pass(20_000)
+    for (const { moref } of second.folders) second.denied.add(moref)
+    second.reach = 'works'
+    installAnew(world, second)
+    scene.destroy(cast.gone)
+    scene.silence(cast.gone)
+    const message = /vCenter vc-2 shows no VM at all, .* Node other is Ready and no vCenter shows its VM/
+    await scene.said('gone', { status: 'Unknown', reason: 'CanaryNotFound', message })
+    await scene.pass(600_000)
+    t.ok(scene.node('gone'), 'its VM may be there')
+
+    second.denied.clear()
+    second.changedAll()
+    await scene.ends(cast.gone)
+    t.ok(scene.node('other'))
+  },
+)
