@@ -41,7 +41,7 @@ export function createEventRecorder(
   const writer = createEventWriter(options)
   /** In order of their last occurrence. */
   const series = new Map<string, EventSeries>()
-  /** What is to be written; whoever tells of it again brings the facts, so that they are not kept any longer. */
+  /** What is to be written. The facts are dropped after that: whoever reports the event again brings them. */
   const queue = new Map<EventSeries, EventDetails>()
   const buckets = createTokenBuckets(PER_OBJECT)
   const backoff = createBackoff({ ...BACKOFF, random })
@@ -159,7 +159,7 @@ export function createEventRecorder(
   }
 }
 
-/** What these texts are known by: a digest, for messages are long, and thousands are remembered. */
+/** A key for these texts: a digest, because messages are long and thousands of keys are kept. */
 function keyOf(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('base64')
 }

@@ -47,10 +47,9 @@ const RETRY = { base: 1_000, max: 30_000 }
 type PolicyAnswer =
   | { readonly outcome: 'in-force' }
   | (Omit<Extract<PolicyState, { readonly state: 'not-in-force' }>, 'state'> & {
-      readonly outcome: 'open' | 'unproven'
+      /** `denied-elsewhere`: by another admission plugin, perhaps for what is in that report alone. */
+      readonly outcome: 'open' | 'unproven' | 'denied-elsewhere'
       readonly cause?: string
-      /** Whether another admission plugin has denied the write, perhaps for what stands in that report alone. */
-      readonly deniedElsewhere?: boolean
     })
   /** It says nothing about the policy. */
   | { readonly outcome: 'none'; readonly cause: string }
@@ -113,9 +112,9 @@ export function createPolicyCheck(
       if (name === undefined || tried.has(name)) return changed
       tried.add(name)
       changed = await tryChange(name, signal)
-      const deniedElsewhere = changed.outcome === 'unproven' && changed.deniedElsewhere === true
-      if (changed.outcome === 'none' || deniedElsewhere) useless.add(name)
-      if (!deniedElsewhere) return changed
+      const isDeniedElsewhere = changed.outcome === 'denied-elsewhere'
+      if (changed.outcome === 'none' || isDeniedElsewhere) useless.add(name)
+      if (!isDeniedElsewhere) return changed
     }
     return changed
   }
@@ -155,7 +154,8 @@ export function createPolicyCheck(
     }
     silent = false
     const now = clock.monotonic()
-    doubtedSince = answer.outcome === 'unproven' ? (doubtedSince ?? now) : undefined
+    const isInDoubt = answer.outcome === 'unproven' || answer.outcome === 'denied-elsewhere'
+    doubtedSince = isInDoubt ? (doubtedSince ?? now) : undefined
     if (state.state === 'in-force' && doubtedSince !== undefined && now - doubtedSince < DOUBT) return
     if (answer.outcome === 'in-force') {
       if (state.state === 'in-force') return
@@ -210,8 +210,7 @@ function answerOf(error: unknown, agent: LeaseName): PolicyAnswer {
   if (!(error instanceof ApiError)) return { outcome: 'none', cause }
   const { status } = error
   const plugin = otherPlugin(error, agent)
-  if (plugin !== undefined)
-    return { outcome: 'unproven', message: unknownBy(plugin), cause, deniedElsewhere: true }
+  if (plugin !== undefined) return { outcome: 'denied-elsewhere', message: unknownBy(plugin), cause }
   // Expired credentials and timeouts are temporary.
   if (status >= 500 || status === 401 || status === 408 || status === 429) return { outcome: 'none', cause }
   if (status === 403 && cause.includes(NOT_READY)) return { outcome: 'none', cause }

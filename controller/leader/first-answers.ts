@@ -53,7 +53,7 @@ export function createFirstAnswers({
       waiting.add(name)
       return
     }
-    // What it has waited for is news besides itself.
+    // Not only the Node itself is new then, but also the answers that it has waited for.
     const waited = waiting.delete(name)
     enqueue(name, waited ? undefined : why)
     endIfAllAreAnswered()

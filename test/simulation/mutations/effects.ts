@@ -193,7 +193,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/kubernetes/policy-check.ts',
-        "if (changed.outcome === 'none' || deniedElsewhere) useless.add(name)",
+        "if (changed.outcome === 'none' || isDeniedElsewhere) useless.add(name)",
         '',
       ),
     ],

@@ -14,7 +14,7 @@ export type Ownership =
   /** The report or the Node is invalid. */
   | ({ readonly kind: 'refused'; readonly report: NodeReport } & RefusalDetails)
 
-/** Whether a Node that has a report is ours to decide on. The first that is wrong with it is told. */
+/** Whether a Node that has a report is ours to decide on; otherwise the first thing that is wrong with it. */
 export function judgeOwnership(report: NodeReport, { node }: Pick<NodeFacts, 'node'>): Ownership {
   const scheme = judgeProviderID(node.providerID, undefined)
   if (scheme === 'foreign') return refused(report, foreignProviderID(node), { ends: true })

@@ -24,8 +24,8 @@ import type { ProbeTracker } from './probe-tracker.ts'
  *
  * A Ready Node whose machine no vCenter shows may have it there too, for it runs somewhere: another provider may have
  * initialized that Node, or the VM may have moved there from another vCenter. It counts for the vCenter that had the Node's own
- * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM, unless its
- * own vCenter is no longer there: one that was installed anew has another identity, and shows nothing until rights are granted.
+ * VM, and for all where nobody knows which one that was. It does not count for others, which may never have had a VM, unless the
+ * Ready Node's own vCenter is no longer there: a vCenter that was installed anew has another identity, and may show nothing yet.
  *
  * A Node that somebody removes on purpose does not count as running, nor one for which a kubelet alone has spoken for long.
  */

@@ -85,8 +85,8 @@ export const MOVES: readonly BindingMove[] = [
       isSameMachine(candidate, facts),
   },
   {
-    // As after a failover to another site, or a restored backup: the machine has booted there, and says so. So it has after a
-    // failover back: one that the Node was before may be that of a thief, who has copied the claim.
+    // As after a failover to another site, or a restored backup: the machine has booted there, and shows a new claim. After a
+    // failover back it does, too: an old claim on a VM that the Node was before may be a thief's copy.
     name: 'FailedOver',
     what: 'its former VM does not run, and it shows the claim of a report that came after that',
     former: 'kept',
