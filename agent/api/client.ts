@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { isIP } from 'node:net'
+import { anySignal } from '../shared/any-signal.ts'
 import { ApiError } from '../shared/api-error.ts'
 import { CONNECTING } from '../shared/connecting.ts'
 import type { Credential } from './credential.ts'
@@ -83,7 +84,7 @@ function send(
         ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
-      signal: AbortSignal.any([signal, deadline]),
+      signal: anySignal([signal, deadline]),
       ...(ca === undefined ? {} : { ca }),
       ...(clientCertificate ?? {}),
       ...(serverName === undefined

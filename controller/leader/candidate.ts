@@ -1,3 +1,4 @@
+import { anySignal } from '../../agent/shared/any-signal.ts'
 import { createCredentialWatch } from '../config/credentials/credential-watch.ts'
 import { sourceWatcher } from '../config/credentials/watch-source.ts'
 import type { ConfigSource, LoadedConfig } from '../config/load.ts'
@@ -146,7 +147,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
         running = engine
         onWork(engine)
         try {
-          await engine.run(AbortSignal.any([signal, superseded]))
+          await engine.run(anySignal([signal, superseded]))
         } finally {
           running = undefined
           onWork(undefined)

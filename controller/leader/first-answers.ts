@@ -1,4 +1,5 @@
 /** Lets each Node wait for what the vCenters answer at the start. */
+import { anySignal } from '../../agent/shared/any-signal.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { NodeIndex } from '../loops/node/gather/node-index.ts'
 import { type Inventory, isKnown } from '../types/inventory.ts'
@@ -68,7 +69,7 @@ export function createFirstAnswers({
       endIfAllAreAnswered()
       const { least, perNode, most } = FIRST_ANSWERS
       const atMost = Math.min(Math.max(least, perNode * nodes), most)
-      await clock.sleep(atMost, AbortSignal.any([signal, answered.signal]))
+      await clock.sleep(atMost, anySignal([signal, answered.signal]))
       state = 'over'
       for (const name of waiting) enqueue(name)
       waiting.clear()

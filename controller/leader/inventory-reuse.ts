@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { anySignal } from '../../agent/shared/any-signal.ts'
 import { type Config, serverKey, type VCenterConfig } from '../config/config.ts'
 import { sameConnection } from '../config/watch.ts'
 import { aborted } from '../lib/tasks.ts'
@@ -92,7 +93,7 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal) {
       .filter(([, other]) => serverKey(other) === serverKey(config))
       .map(([done]) => done)
     await Promise.all(before)
-    const either = AbortSignal.any([signal, end.signal])
+    const either = anySignal([signal, end.signal])
     if (!either.aborted) await inventory.run(either)
   }
 

@@ -1,3 +1,4 @@
+import { anySignal } from '../../agent/shared/any-signal.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from './log.ts'
 
@@ -102,7 +103,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
 export function outlive(grace: number, clock: Clock, signal: AbortSignal) {
   const [last, over] = [new AbortController(), new AbortController()]
   async function wait(): Promise<void> {
-    await aborted(AbortSignal.any([signal, over.signal]))
+    await aborted(anySignal([signal, over.signal]))
     await clock.sleep(grace, over.signal)
     last.abort()
   }

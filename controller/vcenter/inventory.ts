@@ -1,4 +1,5 @@
 /** One vCenter's VMs, followed by push: `vcenter/` as the rest of the controller sees it. */
+import { anySignal } from '../../agent/shared/any-signal.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { type LabelSource, serverKey, type VCenterConfig } from '../config/config.ts'
@@ -238,7 +239,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         const pause = session.pause()
         if (pause !== undefined || clock.monotonic() - start > timings.callDeadline) backoff.reset()
         waiting = new AbortController()
-        await clock.sleep(pause?.left ?? backoff.next(), AbortSignal.any([signal, waiting.signal]))
+        await clock.sleep(pause?.left ?? backoff.next(), anySignal([signal, waiting.signal]))
       }
     } finally {
       await logout()

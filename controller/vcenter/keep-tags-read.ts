@@ -1,4 +1,5 @@
 /** Keeps the tags of all relevant objects up to date. Nothing waits for it: tags are independent of other properties. */
+import { anySignal } from '../../agent/shared/any-signal.ts'
 import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../lib/log.ts'
@@ -70,7 +71,7 @@ export async function keepTagsRead(
     }
     const gathers = isOfSome || readsAll !== 'no'
     const ended = new AbortController()
-    const overdue = waitForSilence(AbortSignal.any([ended.signal, signal])).then((silent) => {
+    const overdue = waitForSilence(anySignal([ended.signal, signal])).then((silent) => {
       if (silent) suffer(slow(timings.callDeadline))
     })
     try {

@@ -1,3 +1,4 @@
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import { aborted, type Basics, firstAnswer, runTogether } from '../../lib/tasks.ts'
 import type { Trouble } from '../../types/trouble.ts'
 import type { Config, VCenterConfig, VCenterCredentials } from '../config.ts'
@@ -165,7 +166,7 @@ export function createCredentialWatch({
       }),
     )
     news.resolve()
-    await runTogether([followNews, ...tasks], AbortSignal.any([signal, superseded]))
+    await runTogether([followNews, ...tasks], anySignal([signal, superseded]))
   }
 
   /** Whether there is a credential for the server that is configured now. */
@@ -183,7 +184,7 @@ export function createCredentialWatch({
   return {
     current() {
       if (configuration.current().config !== base.config) update()
-      return { config, superseded: AbortSignal.any([base.superseded, end.signal]) }
+      return { config, superseded: anySignal([base.superseded, end.signal]) }
     },
     async run(signal) {
       while (!signal.aborted) await followSources(signal)

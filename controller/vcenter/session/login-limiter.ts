@@ -1,4 +1,5 @@
 /** All logins of this process go through here, so that refused ones do not lock the account. */
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { messageOf } from '../../../agent/shared/result.ts'
@@ -239,7 +240,7 @@ export function createTurns() {
 async function waitFor(before: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
   if (before === undefined) return
   const over = new AbortController()
-  await Promise.race([before, aborted(AbortSignal.any([signal, over.signal]))])
+  await Promise.race([before, aborted(anySignal([signal, over.signal]))])
   // The signal may live as long as the process, and its listener with it.
   over.abort()
   signal.throwIfAborted()

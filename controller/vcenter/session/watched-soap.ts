@@ -1,4 +1,5 @@
 /** A client that asks vCenter for its time when a call does not show whether vCenter and the session are alive. */
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
 import { inLivingSession, isSessionLost, SoapFault } from '../wire/errors.ts'
@@ -34,9 +35,9 @@ export function createWatchedSoap(options: {
     if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
     const dead = new AbortController()
     const ended = new AbortController()
-    const watching = watch(AbortSignal.any([call.signal, ended.signal]), dead)
+    const watching = watch(anySignal([call.signal, ended.signal]), dead)
     try {
-      return await soap.call({ ...call, signal: AbortSignal.any([call.signal, dead.signal]) })
+      return await soap.call({ ...call, signal: anySignal([call.signal, dead.signal]) })
     } finally {
       ended.abort()
       await watching

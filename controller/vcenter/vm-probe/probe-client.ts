@@ -1,4 +1,5 @@
 /** vCenter's API for one probe: bound to one session, and closed by the first call that gets no answer. */
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../../types/vcenter-probe.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
@@ -37,7 +38,7 @@ export function createProbeClient(options: {
   readonly lost: (error: VCenterError) => void
 }): ProbeClient {
   const { vCenter, access, timings, clock, period, signal, lost } = options
-  const either = AbortSignal.any([signal, period])
+  const either = anySignal([signal, period])
   // The deadline of each call alone would let many slow calls go on for too long.
   const end = clock.monotonic() + timings.readDeadline
   let broken: VCenterError | undefined

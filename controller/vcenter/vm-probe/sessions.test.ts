@@ -1,4 +1,5 @@
 import t from 'tap'
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import { bindingParents } from '../../types/virtual-machine.ts'
@@ -117,7 +118,7 @@ t.test('a vCenter that hangs is given up after one deadline, for all probes', as
   const over = new AbortController()
   const sleep: Clock['sleep'] = (ms, signal) =>
     ms === callDeadline && !over.signal.aborted
-      ? systemClock.sleep(NEVER, AbortSignal.any([signal, over.signal]))
+      ? systemClock.sleep(NEVER, anySignal([signal, over.signal]))
       : systemClock.sleep(ms, signal)
   // No poll of the inventory ends meanwhile, whose next one would hang and be counted among the probes' calls.
   const lab = await openLab(t, {

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { BrokenAnswerError, DeadlineError, malformed, VCenterError } from './errors.ts'
 import { createNames, type Names } from './names.ts'
@@ -90,7 +91,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       })
       try {
         const dispatcher = request.longPoll === true ? longPoll : calls
-        const either = AbortSignal.any([request.signal, late.signal])
+        const either = anySignal([request.signal, late.signal])
         // undici heeds the signal only once it is connected.
         const sent = { ...request, headers: { ...always, ...request.headers } }
         return await Promise.race([

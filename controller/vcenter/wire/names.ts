@@ -10,6 +10,7 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { readRegularFile } from '../../../agent/shared/regular-file.ts'
 import { attempt } from '../../../agent/shared/result.ts'
@@ -50,7 +51,7 @@ export function createNames(options: {
 
   async function search(name: string) {
     const over = new AbortController()
-    void clock.sleep(DEADLINE, AbortSignal.any([signal, over.signal])).then(() => over.abort())
+    void clock.sleep(DEADLINE, anySignal([signal, over.signal])).then(() => over.abort())
     const found = await attempt(() => find(name, sources, clock, over.signal))
     over.abort()
     searches.delete(name)
@@ -64,7 +65,7 @@ export function createNames(options: {
     searches.set(name, searching)
     const over = new AbortController()
     const patience = before === undefined ? DEADLINE : DEADLINE_WITH_LAST
-    const late = clock.sleep(patience, AbortSignal.any([signal, over.signal])).then(() => undefined)
+    const late = clock.sleep(patience, anySignal([signal, over.signal])).then(() => undefined)
     const found = await Promise.race([searching, late])
     over.abort()
     if (found?.ok) return found.value
@@ -123,7 +124,7 @@ async function findAddresses(
   const resolver = new Resolver(QUERY)
   if (servers !== undefined) resolver.setServers(servers)
   const over = new AbortController()
-  const ended = AbortSignal.any([signal, over.signal])
+  const ended = anySignal([signal, over.signal])
   const cancel = () => resolver.cancel()
   ended.addEventListener('abort', cancel, { once: true })
   if (ended.aborted) throw new NameError('EAI_AGAIN', name)
