@@ -44,6 +44,39 @@ t.test('a slow directory is waited for, and reported meanwhile', async (t) => {
   t.same(rest, soap, 'both are known to be of one client')
 })
 
+t.test('a login by REST hangs: neither a failure nor the next session waits for it', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, failureGrace: 100 },
+    async before(vCenter) {
+      await vCenter.tag(ZONE)
+      await vCenter.fault({ operation: REST_LOGIN, kind: 'hang' })
+    },
+  })
+  const { vCenter, inventory } = lab
+  const { uuid } = await vmAt(lab, 0)
+  inventory.follow(uuid)
+  await answered(lab, uuid)
+  const calls = async (operation: string) => (await vCenter.calls()).operations[operation] ?? 0
+  await until('a login by REST', async () => (await calls(REST_LOGIN)) === 1)
+  await until('a poll', async () => (await calls('WaitForUpdatesEx')) > 0)
+  for (const operation of ['WaitForUpdatesEx', 'CancelWaitForUpdates', 'CurrentTime'])
+    await vCenter.fault({ operation, kind: 'status', status: 503 })
+  t.match(await until('the failure', () => inventory.failure()), { reason: 'Unavailable' })
+  await vCenter.endSessions()
+  for (const { id, operation } of await vCenter.faults())
+    if (operation !== REST_LOGIN) await vCenter.clearFaults(id)
+  await until('another session', () => inventory.failure() === undefined)
+  t.equal(await calls('Login'), 2)
+  t.equal(await calls(REST_LOGIN), 1)
+  await vCenter.clearFaults()
+  await until('its zone', () => {
+    const ancestry = vmsOf(inventory.lookup(uuid))?.[0]?.ancestry
+    return ancestry?.compute.some(({ tags }) => tags[0]?.name === 'z')
+  })
+  await lab.stop()
+  t.same(await vCenter.sessions(), { soap: 0, rest: 0 })
+})
+
 t.test('a vCenter that hangs in a login is not waited for as long', async (t) => {
   const lab = await openLab(t, {
     timings: { ...QUICK, callDeadline: 1_000 },

@@ -202,7 +202,9 @@ export function createLoginLimiter(options: {
       const { account, instanceUUID, signal } = request
       known.identify(account, instanceUUID)
       const { own = nameOf(account) } = known.get(account)
-      return await takeTurns(own, () => attempt(request), signal)
+      // A login by REST may hang while SOAP answers. It tries no password, so nothing waits for what becomes of it.
+      const turn = isRight(request, account.password) ? `${own} by ${request.by}` : own
+      return await takeTurns(turn, () => attempt(request), signal)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
-import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
+import { type Connection, type HTTPAnswer, readText, rejection } from '../wire/connection.ts'
 import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import {
@@ -162,9 +162,12 @@ export function createRESTClient(options: {
   }
 
   /** In a new session, maybe another call's. An error that remains was not about the session. */
-  async function attemptAnew(attempt: (key: string) => Promise<unknown>): Promise<unknown> {
+  async function attemptAnew(
+    attempt: (key: string) => Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<unknown> {
     try {
-      return await attempt(session ?? (await open()))
+      return await attempt(session ?? (await open(signal)))
     } catch (error) {
       if (error instanceof RESTError && LOST.has(error.status)) standsUntil = clock.monotonic() + UNMENDED
       throw error
@@ -180,11 +183,17 @@ export function createRESTClient(options: {
     )
   }
 
-  async function open(): Promise<string> {
+  /** The login goes on when the signal aborts: nobody waits for it then, and what it opens is found by the next call. */
+  async function open(signal: AbortSignal): Promise<string> {
     opening ??= login().finally(() => {
       opening = undefined
     })
-    return await opening
+    const over = new AbortController()
+    try {
+      return await Promise.race([opening, rejection(signal, over.signal)])
+    } finally {
+      over.abort()
+    }
   }
 
   function toSession(value: unknown): string {
@@ -240,7 +249,7 @@ export function createRESTClient(options: {
       }
       if (config.sessionManager !== undefined) return await callInSoapSession(attempt, call.signal)
       // A session that was opened for this call may end before it as well as any other.
-      const key = session ?? (await open())
+      const key = session ?? (await open(call.signal))
       try {
         return await attempt(key)
       } catch (error) {
@@ -250,10 +259,12 @@ export function createRESTClient(options: {
           await end(key, call.signal)
         }
         if (session === key) session = undefined
-        return await attemptAnew(attempt)
+        return await attemptAnew(attempt, call.signal)
       }
     },
     async logout(signal) {
+      // A login that nobody waits for any more may still open a session.
+      await opening?.catch(() => undefined)
       if (session === undefined) return
       const headers = { [SESSION_HEADER]: session }
       session = undefined

@@ -115,7 +115,7 @@ export function openConnection(options: ConnectionOptions): Connection {
 }
 
 /** Rejects when the signal aborts; never settles after `ended`. */
-function rejection(signal: AbortSignal, ended: AbortSignal): Promise<never> {
+export function rejection(signal: AbortSignal, ended: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: ended })
     if (signal.aborted) reject(signal.reason)
