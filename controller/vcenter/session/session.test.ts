@@ -37,8 +37,8 @@ const REFERENCES = [
   .map((name) => `<${name} type="T">${name}-1</${name}>`)
   .join('')
 
-function content(apiType = 'VirtualCenter', references = REFERENCES): FakeAnswer {
-  const about = `<about><fullName>VMware X</fullName><apiType>${apiType}</apiType><instanceUuid>ABC</instanceUuid></about>`
+function content(apiType = 'VirtualCenter', references = REFERENCES, instanceUUID = 'ABC'): FakeAnswer {
+  const about = `<about><fullName>VMware X</fullName><apiType>${apiType}</apiType><instanceUuid>${instanceUUID}</instanceUuid></about>`
   return {
     body: soap(
       `<RetrieveServiceContentResponse><returnval>${references}${about}</returnval></RetrieveServiceContentResponse>`,
@@ -144,7 +144,7 @@ t.test('one login serves until the session is lost', async (t) => {
   t.match(counts, { Login: 1, CurrentTime: 1 })
   session.lost()
   t.not(await session.ensure(signal), first)
-  t.match(counts, { RetrieveServiceContent: 2, Login: 2, CurrentTime: 1 })
+  t.match(counts, { RetrieveServiceContent: 4, Login: 2, CurrentTime: 1 })
   t.match(
     connection.requests.find((each) => operationOf(each) === 'Login')?.body,
     /<userName>DOM\\u&amp;r<.*<password>p&lt;w</,
@@ -152,6 +152,18 @@ t.test('one login serves until the session is lost', async (t) => {
   await session.logout(signal)
   await session.logout(signal)
   t.equal(counts.Logout, 1)
+})
+
+t.test('a session may be in another vCenter than was asked before the login', async (t) => {
+  const { session, counts, signal } = setUp({
+    RetrieveServiceContent: (attempt) =>
+      attempt === 2
+        ? fault('SystemError')
+        : content('VirtualCenter', REFERENCES, attempt === 1 ? 'ABC' : 'DEF'),
+  })
+  await t.rejects(session.ensure(signal), { message: /SystemError/ })
+  t.match(await session.ensure(signal), { instanceUUID: 'def' })
+  t.match(counts, { Login: 1, RetrieveServiceContent: 3 }, 'it is asked in the session that there is')
 })
 
 t.test('a session that ended meanwhile is noticed', async (t) => {

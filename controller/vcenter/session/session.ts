@@ -88,6 +88,8 @@ export function createSession(options: {
   const { soap, config, timings, clock, logger, logins, userAgent, requestTicket, loginSignal } = options
   const { onSlowLogin = () => undefined } = options
   let content: ServiceContent | undefined
+  /** Whether the content is that of the vCenter in which the session is. */
+  let isItsContent = false
   let latest: Login | undefined
   /** The cookie of the last login: there may be one before it, too. */
   let loggedIn: string | undefined
@@ -106,6 +108,14 @@ export function createSession(options: {
     await keepAlive(signal).catch((error: unknown) => {
       if (!isSessionLost(error)) throw error
     })
+  }
+
+  async function retrieveContent(signal: AbortSignal): Promise<ServiceContent> {
+    const operation = 'RetrieveServiceContent'
+    return readContent(
+      soap.server,
+      await patient.call({ operation, target: SERVICE_INSTANCE, deadline: readDeadline, signal }),
+    )
   }
 
   async function login({ sessionManager: target, instanceUUID }: ServiceContent): Promise<void> {
@@ -196,16 +206,17 @@ export function createSession(options: {
       // A lost login answer may have left a session of which only the cookie arrived.
       if (content !== undefined && soap.sessionID() !== undefined && soap.sessionID() !== loggedIn)
         await end(content, signal)
-      if (content !== undefined && (await stillAlive(signal))) return content
-      signal.throwIfAborted()
-      // Read again for each session: a restored or replaced vCenter has other objects at the same address.
-      const operation = 'RetrieveServiceContent'
-      content = readContent(
-        soap.server,
-        await patient.call({ operation, target: SERVICE_INSTANCE, deadline: readDeadline, signal }),
-      )
-      await login(content)
-      signal.throwIfAborted()
+      if (content === undefined || !(await stillAlive(signal))) {
+        signal.throwIfAborted()
+        // Read again for each session: a restored or replaced vCenter has other objects at the same address.
+        isItsContent = false
+        content = await retrieveContent(signal)
+        await login(content)
+        signal.throwIfAborted()
+      }
+      // A login may take minutes, and be answered by another vCenter than was asked before it: its VMs would pass for the other's.
+      if (!isItsContent) content = await retrieveContent(signal)
+      isItsContent = true
       return content
     },
     lastLogin: () => latest,

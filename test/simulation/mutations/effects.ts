@@ -101,8 +101,8 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/session/session.ts',
-        'if (content !== undefined && (await stillAlive(signal))) return content',
-        '',
+        'if (content === undefined || !(await stillAlive(signal))) {',
+        '{',
       ),
     ],
   },

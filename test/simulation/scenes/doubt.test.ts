@@ -199,6 +199,6 @@ scenario(
     other.loaded = undefined
     other.changedAll()
     await scene.said('silent', { status: 'False', reason: 'VMExists' })
-    t.equal(scene.condition('moved', 'VMFound')?.status, 'True')
+    await scene.said('moved', { status: 'True' }, 'VMFound')
   },
 )
