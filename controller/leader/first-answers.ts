@@ -46,7 +46,7 @@ export function createFirstAnswers({
   }
 
   function endIfAllAreAnswered(): void {
-    if (waiting.size === 0) answered.abort()
+    if (state === 'answering' && waiting.size === 0) answered.abort()
   }
 
   function add(name: string, why?: 'itself'): void {
