@@ -30,7 +30,8 @@ function squattedAddresses(world: World): readonly string[] {
     const [machine, ...others] = machinesOf(world, uid)
     if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
     const said = status.conditions.find(({ type }) => type === 'AddressesResolved')
-    if (said?.reason !== 'AddressOfAnotherNode' || machine.squats !== undefined) return []
+    if (said?.reason !== 'AddressOfAnotherNode') return []
+    if (reportedAddress(world, machine) !== machine.address) return []
     const rivals = machines.all.filter(
       (each) => each !== machine && [each.address, each.squats].includes(machine.address),
     )
@@ -38,6 +39,11 @@ function squattedAddresses(world: World): readonly string[] {
       ? [`${name} ${machine.address} ${api.holder.identity}`]
       : []
   })
+}
+
+/** What the last report of a machine says, which may be older than what its agent would say now. */
+export function reportedAddress({ api }: World, { nodeName }: Machine): string | undefined {
+  return api.reports.get(nodeName)?.spec.interfaces[0]?.addresses[0]?.address
 }
 
 /** Whether vCenter shows a machine, its addresses with it. */
@@ -80,8 +86,8 @@ function waitsInVain(world: World): readonly string[] {
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
     // It waits for something else first: as two vCenters disagree on its VM, or that VM is not its own any more.
     if (reasonOf('Initialized') !== 'AddressOfAnotherNode' || reasonOf('VMFound') !== 'VMFound') return []
-    // What it reports, which may be another's.
-    const address = machine.squats ?? machine.address
+    // It may be another's.
+    const address = reportedAddress(world, machine)
     if (isHeldForGood(world, node, { address })) return []
     if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED) || isDeparting(node)) return []
     const holders = machines.all.filter((each) => each !== machine && each.address === address)

@@ -9,6 +9,7 @@ import type { Machine } from '../model/machine.ts'
 import { isDeparting, type StoredNode, type StoredRequest, type StoredStatus } from '../model/objects.ts'
 import { claimOf } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
+import { reportedAddress } from './addresses.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** For how long a controller may act on what was so, milliseconds. */
@@ -136,9 +137,10 @@ function isNameOf(node: string, dnsName: string, domains: readonly string[]): bo
 }
 
 /** Whether an address is that of a machine, or one that it says is its own while nobody else is known to have it. */
-function hasAddress({ api, machines }: World, machine: Machine, address: string): boolean {
+function hasAddress(world: World, machine: Machine, address: string): boolean {
+  const { api, machines } = world
   if (machine.address === address) return true
-  if (machine.squats !== address) return false
+  if (machine.squats !== address && reportedAddress(world, machine) !== address) return false
   const others = machines.all.filter((each) => each !== machine && each.address === address)
   return !others.some(({ nodeName, nodeUID }) => {
     const node = api.nodes.get(nodeName)
@@ -158,11 +160,12 @@ function mayBeServed(address: string, { settings }: World): boolean {
 
 /** Whether a request is for the name or an address of another Node that there is, or was lately. */
 function isOfAnother(
-  { api, machines, timeline, settings }: World,
+  world: World,
   { username, dnsNames, addresses }: RequestTruth,
   seen: ReadonlyMap<string, { readonly node: StoredNode; readonly at: number }>,
   lately: number,
 ): boolean {
+  const { api, machines, timeline, settings } = world
   const others = [...seen].flatMap(([name, { node, at }]) => {
     const isThere = api.nodes.has(name) || timeline.now - at <= lately
     return isThere && username !== `system:node:${name}` ? [api.nodes.get(name) ?? node] : []
@@ -170,7 +173,9 @@ function isOfAnother(
   return others.some(({ metadata: { name }, status }) => {
     const has = [
       ...status.addresses.map(({ address }) => address),
-      ...machines.all.flatMap((each) => (each.nodeName === name ? [each.address, each.squats] : [])),
+      ...machines.all.flatMap((each) =>
+        each.nodeName === name ? [each.address, each.squats, reportedAddress(world, each)] : [],
+      ),
     ]
     return (
       dnsNames.some((each) => isNameOf(name, each.toLowerCase(), settings.certificates.domains)) ||
