@@ -45,10 +45,10 @@ const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
 
 /** What else is refused, by theme: a policy or a rule of the schema is tried once, here or in a test of manifests/. */
 export const rest: Readonly<Record<string, string>> = {
-  otherReports: `Nor may a node write other owners, finalizers, labels and annotations of its own report: ${test('own-report')}.`,
+  otherReports: `Nor other owners, finalizers, labels and annotations of its own report: ${test('own-report')}.`,
   credentials: `Nor may an administrator, or whoever has only a node's group: ${test('own-report')}.`,
-  ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}. By the Node itself, or before Kubernetes 1.36; a provider ID before it is initialized; the annotation that says which VM it is, once a person has set it: ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}.`,
-  lifecycle: `A sign of life that is no time, and other labels and annotations in its own report, however many: ${test('own-report')}.`,
-  deletion: `Nor may it delete a Node that is on hold, of another provider, or without UID and version as preconditions (${test('delete-node')}); nor change holds, owners, single fields of others in managedFields, others' taints and labels, nor put a ready Node out of service (${test('update-node')}).`,
-  bodies: `Each field that is too long, or has too many items or control characters: ${test('crd')}.`,
+  ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}. Before Kubernetes 1.36; a provider ID before initialization; the annotation once a person has set it: ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}.`,
+  lifecycle: `A sign of life that is no time, and other labels and annotations of its own report: ${test('own-report')}.`,
+  deletion: `Nor may it delete a Node that is on hold, of another provider, or without UID and version as preconditions (${test('delete-node')}); nor change holds, owners, others' taints, labels and managedFields, nor put a ready Node out of service (${test('update-node')}).`,
+  bodies: `Each field too long, with too many items or control characters: ${test('crd')}.`,
 }

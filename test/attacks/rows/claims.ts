@@ -12,34 +12,34 @@ const own = (tried: string, seen: string) => row(USER, tried, seen, OWN)
 
 /** Any root process in a VM can write its guestinfo. */
 export const claims = theme("Claims that something other than a VM's agent writes into it", {
-  'of a proven Node': row(USER, "the claim of the victim's Node, proven elsewhere", 'ClaimCopied'),
+  'of a proven Node': row(USER, "the victim's claim, proven elsewhere", 'ClaimCopied'),
   'of a Node to come': row(
     USER,
-    "the claim of the victim's Node, not verified yet",
+    "the victim's claim, not verified yet",
     'ClaimOfOtherNode',
-    'becomes proven, the other Node stays reported',
+    'becomes proven, the other stays reported',
   ),
   'of nobody': own('a claim of no Node', 'ClaimOfFormerNode'),
   'of another boot': own('its own claim of another boot', 'ClaimOfEarlierBoot'),
   garbage: own('text that is not a claim', 'ClaimMalformed'),
-  '60 kB': own('60 kB of text', 'ClaimMalformed'),
-  'control characters': own('control characters and line ends around a claim', 'ClaimMalformed'),
+  '60 kB': own('the same, of 60 kB', 'ClaimMalformed'),
+  'control characters': own('control characters around a claim', 'ClaimMalformed'),
   'version 3': own('its own claim in an unknown version', 'ClaimMalformed'),
   'no nonce': own('the same in version 2, without a nonce', 'ClaimMalformed'),
   'short nonce': own('the same with a nonce of 31 digits', 'ClaimMalformed'),
   'upper case': own('the same with nonce, boot ID and UID in upper case', 'ClaimMalformed'),
   'a word more': own('the same with a word more', 'ClaimMalformed'),
   'of this boot': own('its own claim of version 1, over the one with a nonce', 'ClaimOfOlderAgent'),
-  'over a proof': row(USER, "the claim of the victim's Node, over its own", 'ProvenBefore', NOTHING),
+  'over a proof': row(USER, "the victim's claim, over its own", 'ProvenBefore', NOTHING),
   'without end': row(USER, 'its own claim and another in turn, 200 times', 'Proven', NOTHING),
   'a clone': row(
     'anybody who may clone VMs in vCenter',
-    "a clone of the victim's VM, with its claim, joins as a Node",
+    "a clone of the victim's VM, with its claim, joins",
     'ClaimCopied',
   ),
   'a copy': row(
     'anybody who may copy VMX files',
-    "a copy of the victim's VM, with UUID and claim, joins as a Node",
+    "a copy of the victim's VM, with UUID and claim, joins",
     'AmbiguousUUID',
   ),
   foothold: row(
@@ -68,14 +68,14 @@ const noStatus = (tried: string) => refused(tried, 'RBAC', 'cannot patch resourc
 
 /** What a node's report has of its claim, and what its status has of it. */
 export const digests = theme('Lies about its own claim', {
-  'no digest': says('no digest, while its VM shows a claim with a nonce', 'ClaimNotInReport'),
+  'no digest': says('no digest, for a claim with a nonce', 'ClaimNotInReport'),
   'another digest': says('the digest of another claim', 'ClaimOfEarlierBoot'),
   "the victim's digest": says("the digest in the victim's report", 'ClaimOfEarlierBoot'),
   'digest of version 1': says('the digest of its claim of version 1', 'ClaimOfOlderAgent'),
   'no boot, version 1': says('no boot ID, with a claim of version 1 for none', 'ClaimOfEarlierBoot'),
   'another boot, version 1': says('another boot ID than its claim of version 1', 'ClaimOfEarlierBoot'),
   'no boot': itself('no boot ID, with a nonce claim for none'),
-  'not written': itself('that its claim could not be written, and its digest'),
+  'not written': itself('its digest, and that its claim is not written'),
   'digest in upper case': refused('a digest in upper case', 'schema', 'spec.claim.digest'),
   'short digest': refused('a digest of 63 digits', 'schema', 'spec.claim.digest'),
   'long digest': refused('a digest of a megabyte', 'schema', 'spec.claim.digest'),
@@ -83,9 +83,5 @@ export const digests = theme('Lies about its own claim', {
   'last claim': noStatus('status.lastClaim: empty, or its own choice'),
   'former VMs': noStatus("status.formerVMs: none, or the victim's VM"),
   'proven until': noStatus('status.provenUntil in a hundred years'),
-  'beside the spec': refused(
-    'any of these status fields beside its own spec',
-    'API server',
-    'the status stays as it was',
-  ),
+  'beside the spec': refused('any of these beside its own spec', 'API server', 'the status stays as it was'),
 })

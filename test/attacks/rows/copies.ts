@@ -18,14 +18,14 @@ const KEEPS = 'keeps its level, as after any boot'
 
 /** The attacker's VM is a copy of the victim's, whose Node is verified. All rows have its BIOS UUID; most its MACs. */
 export const copies = theme('Passing for the VM of a verified Node', {
-  'reported: UUID': told('the BIOS UUID of a VM whose Node is reported'),
+  'reported: UUID': told("the UUID of a reported Node's VM"),
   'reported: MACs': told('the same, with its MAC addresses'),
   'reported: made-up claim': told('the same, and a made-up claim'),
   'reported: guessed nonce': told('the same, and a guessed nonce'),
   'reported: garbage': told('the same, and 60 kB of text for a claim'),
   'reported: off and on': told('the same, off and on again'),
 
-  'proven: made-up claim': told('UUID, MACs and a made-up claim of a proven one'),
+  'proven: made-up claim': told('facts and a made-up claim of a proven one'),
   'proven: guessed nonce': told('the same, and a guessed nonce'),
   'proven: own claim': told("the same, and the victim's own claim", { credential: READER }),
   'proven: instance UUID': told("the same, and the victim's instance UUID", { credential: ADMIN }),
@@ -43,11 +43,11 @@ export const copies = theme('Passing for the VM of a verified Node', {
   }),
   'boot: guessed nonce': told('the same with a guessed nonce', { victim: KEEPS }),
   'boot: earlier claim': told("the victim's claim of the boot before", { credential: READER, victim: KEEPS }),
-  'boot: new claim first': told("the victim's new claim, before vCenter shows it there", {
+  'boot: new claim first': told("the victim's new claim, before it shows there", {
     credential: READER,
     victim: KEEPS,
   }),
-  'boot: new claim too': told("the victim's new claim, once vCenter shows it on both", {
+  'boot: new claim too': told("the victim's new claim, shown on both", {
     credential: READER,
   }),
   'boot: late report': told("the victim's next claim on both, before its report", {
@@ -74,18 +74,18 @@ export const copies = theme('Passing for the VM of a verified Node', {
   }),
   'disconnected: made-up claim': told('the same with a made-up claim'),
 
-  'own power': ignored('to switch its VM off'),
-  'own suspension': ignored('to suspend it'),
-  'own orphan': ignored('to have it orphaned'),
-  'own invalid': ignored('to have it invalid'),
-  'own template': ignored('to make it a template'),
+  'own power': ignored('its VM off'),
+  'own suspension': ignored('suspended'),
+  'own orphan': ignored('orphaned'),
+  'own invalid': ignored('invalid'),
+  'own template': ignored('a template'),
 
   'running: leader': told('to wait for another leader', {
     credential: READER,
   }),
   'many copies': told('a dozen copies'),
-  'another victim': told('to be a copy of another VM from then on'),
-  destroyed: ignored("to destroy its VM while the victim's kubelet is silent"),
+  'another victim': told('to become a copy of another VM'),
+  destroyed: ignored("destroyed, with the victim's kubelet silent"),
 })
 
 function kept(tried: string, seen: string, credential = TENANT, victim = 'its Node is kept'): AttackRow {
@@ -94,12 +94,7 @@ function kept(tried: string, seen: string, credential = TENANT, victim = 'its No
 
 /** The victim's VM is out of sight, and the attacker's is the only one that a search finds. */
 export const absentees = theme('Passing for a VM that vCenter does not show just now', {
-  unregistered: kept(
-    "the victim's claim while it is out of the inventory",
-    'UUIDOfAnotherVM',
-    READER,
-    NOTHING,
-  ),
+  unregistered: kept("the victim's claim while it is unregistered", 'UUIDOfAnotherVM', READER, NOTHING),
   'unregistered: made-up claim': kept('the same with a made-up claim', 'UUIDOfAnotherVM', TENANT, NOTHING),
   'unregistered: leader': kept(
     'the same, while another replica becomes the leader',
@@ -115,7 +110,7 @@ export const absentees = theme('Passing for a VM that vCenter does not show just
   ),
   inaccessible: kept("the victim's claim while its datastore is away", 'VMNotConnected', READER, NOTHING),
   'inaccessible: leader': kept(
-    "the victim's claim, while its datastore is away and the leader changes",
+    "the victim's claim while its datastore is away and the leader changes",
     'VMNotSearchable',
     READER,
     NOTHING,

@@ -28,7 +28,7 @@ export const everybody = theme('Holding up everybody', {
   }),
   finalizers: row({
     credential: 'a kubelet',
-    tried: 'finalizers on its own Node, to keep its address',
+    tried: 'finalizers on its Node, to keep its address',
     refusedBy: controller,
     seen: 'AddressOfAnotherNode',
     victim: 'waits until the other machine is proven gone',
@@ -37,15 +37,15 @@ export const everybody = theme('Holding up everybody', {
   }),
   'finalizers, brake': row({
     credential: 'a kubelet',
-    tried: 'finalizers on its own Node, to count for the brake',
+    tried: 'finalizers on its Node, to count for the brake',
     seen: 'VMGone',
     victim: 'is deleted, once its VM is proven gone',
     file: 'test/e2e/deletion-kept-by-finalizers.test.ts',
     test: 'those that hang hold no other deletion',
   }),
   zombies: row({
-    credential: 'the certificates of kubelets whose VMs are destroyed',
-    tried: 'to call their Nodes Ready, so that the brake holds all others',
+    credential: 'kubelets whose VMs are destroyed',
+    tried: 'to call their Nodes Ready, so that the brake holds the others',
     refusedBy: controller,
     seen: 'NodeReady',
     victim: 'held for six times lifecycle.absentFor, then deleted',
@@ -53,7 +53,7 @@ export const everybody = theme('Holding up everybody', {
     test: 'once their kubelets alone have spoken for long, they are kept, and hold nobody',
   }),
   'zombies by Lease': row({
-    credential: 'the certificates of kubelets whose VMs are destroyed',
+    credential: 'kubelets whose VMs are destroyed',
     tried: 'to renew their Leases alone',
     refusedBy: controller,
     seen: 'SignOfLife',
@@ -72,7 +72,7 @@ export const everybody = theme('Holding up everybody', {
   }),
   'clone and copy': row({
     credential: 'a tenant',
-    tried: 'a copy on which such a clone and the real one do not agree',
+    tried: 'a copy on which such a clone disagrees',
     refusedBy: controller,
     seen: 'VMPoweredOff',
     victim: 'tainted when both show it off',

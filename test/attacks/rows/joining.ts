@@ -31,13 +31,9 @@ export const joining = theme("Obtaining the controller's Secret or token", {
     'NodeRestriction',
     'is not allowed to modify labels: ',
   ),
-  binding: row(
-    'bind the waiting Pod to its own Node, as a scheduler does',
-    'RBAC',
-    'cannot create resource "pods/binding"',
-  ),
+  binding: row('bind the waiting Pod to its own Node', 'RBAC', 'cannot create resource "pods/binding"'),
   'a mirror Pod': row(
-    "create a mirror Pod of the controller's account on its own Node",
+    "create a mirror Pod of the controller's account",
     'NodeRestriction',
     'can not create pods that reference serviceaccounts',
   ),

@@ -19,7 +19,7 @@ const WAITS = 'waits'
 
 /** The attacker's VM has the BIOS UUID, and in most rows the MACs, of a VM whose Node is not verified yet. */
 export const newcomers = theme('Passing for a machine that joins', {
-  'no claim': waits('UUID and MACs of a VM whose agent cannot claim', WAITS),
+  'no claim': waits('facts of a VM whose agent cannot claim', WAITS),
   'no claim: made-up': waits('the same, and a made-up claim', WAITS),
   'no claim: guessed': waits('the same, and a guessed nonce', WAITS),
   'no claim: leader': waits('the same, while another replica becomes the leader', WAITS),
@@ -27,12 +27,9 @@ export const newcomers = theme('Passing for a machine that joins', {
   'no claim: gone': noRival('to destroy that VM', 'becomes reported'),
   'UUID alone': told('the BIOS UUID with other MACs', 'becomes reported at once'),
 
-  'claim: made-up': told('UUID, MACs and a made-up claim, when the victim shows its own'),
+  'claim: made-up': told('facts and a made-up claim, when the victim shows its own'),
   'claim: guessed': told('the same with a guessed nonce'),
-  'claim: not visible yet': waits(
-    "UUID and MACs, before vCenter shows the victim's claim",
-    'waits until its claim shows',
-  ),
+  'claim: not visible yet': waits("facts, before the victim's claim shows", 'waits until its claim shows'),
   'claim: second comes late': told(
     'to come when the victim is reported, before its claim shows',
     'stays reported until its claim shows',
@@ -40,7 +37,7 @@ export const newcomers = theme('Passing for a machine that joins', {
   'claim: shown twice': waits("the victim's claim on its own VM", 'waits until only one shows it', READER),
   'claim: shown twice, destroyed': waits(
     "the victim's claim, until its VM is destroyed",
-    'waits until one of the two is gone',
+    'waits until either is gone',
     READER,
   ),
   'claim: another VM is off': noRival(
@@ -60,14 +57,11 @@ export const newcomers = theme('Passing for a machine that joins', {
   orphaned: noRival('orphaned'),
   invalid: noRival('invalid'),
   'out of scope': noRival('outside the configured datacenters'),
-  'later out of scope': noRival(
-    'to move its VM out of the configured datacenters once the victim is verified',
-    NOTHING,
-  ),
+  'later out of scope': noRival('to leave the configured datacenters once the victim is verified', NOTHING),
 
   'shown first': {
     credential: TENANT,
-    tried: 'UUID and MACs, before vCenter shows the victim: gets its Node, as reported',
+    tried: 'facts, before the victim shows: gets its Node, as reported',
     refusedBy: 'controller',
     seen: 'VMChanged',
     victim: 'becomes proven once its claim shows, and keeps the zone with topology.onChange: report',

@@ -1,8 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const BOTH = "worker-1's kubelet or agent"
-const OPEN =
-  'the API server checks the schema before policies, and its refusals repeat values: reports are not secret among nodes'
+const OPEN = 'the API server checks the schema before policies: reports are not secret among nodes'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 
 function byPolicy(tried: string): AttackRow {
@@ -31,7 +30,7 @@ export const otherReports = theme("Writing another node's report", {
     seen: 'the status stays as it was',
     victim: NOTHING,
   },
-  scale: byRBAC('write scale, log, exec, finalizers, which do not exist', 'patch'),
+  scale: byRBAC('write scale, log, exec, finalizers', 'patch'),
   rename: {
     credential: BOTH,
     tried: 'one report in the URL, the other in the body',
@@ -42,7 +41,7 @@ export const otherReports = theme("Writing another node's report", {
   read: byRBAC('read or watch it, or all'),
   'read by a refusal': {
     credential: BOTH,
-    tried: 'a JSON patch that copies a value to where the schema refuses and repeats it',
+    tried: 'a JSON patch that makes the schema refuse, and so repeat, a value',
     refusedBy: 'policy own-report',
     seen: speaksFor,
     victim: NOTHING,
@@ -50,7 +49,7 @@ export const otherReports = theme("Writing another node's report", {
   },
   'read by guessing': {
     credential: BOTH,
-    tried: 'a JSON patch that tests whether a guess is right',
+    tried: 'a JSON patch that tests a guess',
     refusedBy: 'policy own-report',
     seen: speaksFor,
     victim: NOTHING,

@@ -50,12 +50,12 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     NOTHING,
   ),
   'which VM it is': kubelet(
-    'the annotation rollcall.dev/vm on its own Node',
+    'rollcall.dev/vm on its own Node',
     'policy update-node',
     'may not change the annotation rollcall.dev/vm of Node "worker-1"',
   ),
   'which VM it is, at registration': kubelet(
-    'the annotation rollcall.dev/vm at registration',
+    'rollcall.dev/vm at registration',
     'nobody needs to',
     'Proven',
     'is its own VM',
@@ -72,7 +72,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     "its value counts as the kubelet's, for good",
   ),
   'which labels are ours': kubelet(
-    'the annotation rollcall.dev/labels on its own Node',
+    'rollcall.dev/labels on its own Node',
     'policy update-node',
     'may not change the annotation rollcall.dev/labels of Node "worker-1"',
   ),
@@ -86,22 +86,17 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     credential: 'whoever may make tags in vCenter',
   },
   'which VM another is': kubelet(
-    "the annotation rollcall.dev/vm on the victim's Node",
+    "rollcall.dev/vm on the victim's Node",
     'NodeRestriction',
     'is not allowed to modify node "worker-10"',
     NOTHING,
   ),
   'which VM it is, by its agent': {
-    ...kubelet(
-      'the annotation rollcall.dev/vm on either Node',
-      'RBAC',
-      'cannot patch resource "nodes',
-      NOTHING,
-    ),
+    ...kubelet('rollcall.dev/vm on either Node', 'RBAC', 'cannot patch resource "nodes', NOTHING),
     credential: "worker-1's agent",
   },
   deletion: kubelet(
-    "delete the victim's Node, or its own to register again without the taint",
+    "delete the victim's Node, or its own",
     'RBAC',
     'cannot delete resource "nodes"',
     NOTHING,

@@ -6,7 +6,7 @@ const TENANT = 'a tenant'
 export const required = theme('When Nodes must be proven, and some need no agent', {
   'VM without a Node': {
     credential: "worker-1's kubelet",
-    tried: 'UUID and MACs of a VM with neither Node nor claim',
+    tried: 'facts of a VM with neither Node nor claim',
     refusedBy: 'controller',
     seen: 'LevelTooLow',
     victim: NOTHING,
@@ -20,28 +20,28 @@ export const required = theme('When Nodes must be proven, and some need no agent
   },
   'only the copy is shown': {
     credential: TENANT,
-    tried: 'UUID, MACs and a made-up claim, before vCenter shows the VM of a new Node',
+    tried: 'facts and a made-up claim, before the VM of a new Node shows',
     refusedBy: 'controller',
     seen: 'LevelTooLow',
-    victim: 'waits until its VM is shown with its claim',
+    victim: 'waits until its VM shows its claim',
   },
   'after a boot': {
     credential: TENANT,
-    tried: 'UUID, MACs and a made-up claim of a proven Node that boots, before its claim shows',
+    tried: 'facts and a made-up claim of a proven Node that boots, before its own shows',
     refusedBy: 'controller',
     seen: 'CopyFound',
     victim: NOTHING,
   },
   'a copy of an exempt machine': {
     credential: TENANT,
-    tried: 'the UUID of a machine that is exempt and joins',
+    tried: 'the UUID of an exempt machine that joins',
     refusedBy: 'controller',
     seen: 'AmbiguousUUID',
     victim: 'waits until the copy is gone',
   },
   'the other byte order': {
     credential: TENANT,
-    tried: "an exempt machine's UUID in the other byte order, as the kubelet reports it",
+    tried: "an exempt machine's UUID in the other byte order",
     refusedBy: 'controller',
     seen: 'AmbiguousUUID',
     victim: 'waits until that VM is gone',

@@ -13,13 +13,13 @@ function row(
 
 /** The attacker's VM lies in the second of two configured vCenters. */
 export const sites = theme('Passing for a VM of another vCenter', {
-  'made-up claim': row('UUID, MACs and a made-up claim', 'CopyFound'),
+  'made-up claim': row('facts and a made-up claim', 'CopyFound'),
   'own claim': row("the same with the victim's claim", 'CopyFound', { credential: READER }),
   'instance UUID': row("the same, and the victim's instance UUID", 'CopyFound'),
   'victim off': row('the same while the victim is off', 'CopyFound'),
   'own VM off': row('to switch its VM off', 'VMFound'),
 
-  'away: own claim': row("the victim's claim while its vCenter does not answer", 'CopyFound', {
+  'away: own claim': row("the victim's claim while its vCenter is down", 'CopyFound', {
     credential: READER,
   }),
   'away: made-up claim': row('the same with a made-up claim', 'CopyFound'),
@@ -27,13 +27,9 @@ export const sites = theme('Passing for a VM of another vCenter', {
   'away: guessed nonce': row('the same with a guessed nonce', 'CopyFound'),
   'away: leader': row('the same, while another replica becomes the leader', 'CopyFound'),
   'away: own VM off': row('the same, and to switch its VM off', 'CopyFound'),
-  'joins: away': row(
-    'UUID and MACs of a machine that joins while its vCenter does not answer',
-    'Unavailable',
-    {
-      victim: 'waits until its vCenter answers',
-    },
-  ),
+  'joins: away': row('facts of a machine that joins while its vCenter is down', 'Unavailable', {
+    victim: 'waits until its vCenter answers',
+  }),
   'joins: away, made-up claim': row('the same, and a made-up claim', 'Unavailable', {
     victim: 'waits until its vCenter answers',
   }),
@@ -41,23 +37,23 @@ export const sites = theme('Passing for a VM of another vCenter', {
     victim: 'its Node is kept',
   }),
 
-  'joins: own vCenter away': row('to have its own vCenter not answer', 'Unavailable', {
+  'joins: own vCenter away': row('to have its own vCenter down', 'Unavailable', {
     victim: 'waits until all answer, unless it shows its claim',
   }),
   'joins: claim': {
-    ...row('to have its own vCenter not answer, while the victim shows its claim', 'Proven', {
+    ...row('to have its own vCenter down, while the victim shows its claim', 'Proven', {
       victim: 'becomes proven at once',
     }),
     refusedBy: 'nobody needs to',
   },
 
   'heedless: copy': row(
-    "UUID and MACs of a verified Node's VM while its vCenter does not answer, with `identity.requireAllVCenters: false`",
+    "facts of a verified Node's VM while its vCenter is down, with `identity.requireAllVCenters: false`",
     'CopyFound',
   ),
   'heedless: made-up claim': row('the same with a made-up claim', 'CopyFound'),
   'heedless: joins': row(
-    'UUID and MACs of a machine that joins while its vCenter does not answer, with `identity.requireAllVCenters: false`',
+    'facts of a machine that joins while its vCenter is down, with `identity.requireAllVCenters: false`',
     'Proven',
     {
       victim: 'is bound to the copy as reported, until its own VM is seen and shows its claim',

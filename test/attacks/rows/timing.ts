@@ -55,14 +55,14 @@ export const replays = theme('Reports of another time', {
   ),
   'Node to come': row(
     'kubelet whose Node is not registered yet',
-    'a report on a UID that it made up',
+    'a report on a made-up UID',
     'controller',
     'ReportOfFormerNode',
     'waits for a report on its own UID',
   ),
   "another's Node to come": row(
     "worker-1's kubelet",
-    'a report for a Node that is not registered yet',
+    'a report for a Node not registered yet',
     'policy own-report',
     'it speaks for Node "worker-1" and may write only the NodeReport of that name',
   ),
@@ -74,31 +74,25 @@ const first = (tried: string, seen: string, victim?: string) =>
 /** Two Nodes, one VM. */
 export const races = theme('Being first', {
   'neither has a claim': first(
-    'UUID and MACs of a VM, together with its Node, which cannot claim',
+    'facts of a VM, together with its Node, which cannot claim',
     'VMHasAnotherNode',
     'waits, unless it was verified first',
   ),
-  'the victim has a claim': first('UUID and MACs of a VM that shows its claim', 'ClaimedByAnotherNode'),
-  'the Node is not heard yet': first(
-    'UUID and MACs of a VM whose Node has no report yet',
-    'VMHasAnotherNode',
-  ),
+  'the victim has a claim': first('facts of a VM that shows its claim', 'ClaimedByAnotherNode'),
+  'the Node is not heard yet': first('facts of a VM whose Node has no report yet', 'VMHasAnotherNode'),
   'the forger is first': first(
-    'UUID and MACs of a VM without a Node yet: becomes that VM, as reported',
+    'facts of a VM without a Node yet: becomes that VM, as reported',
     'ClaimedByAnotherNode',
     'becomes proven once it claims; the forger loses its level',
   ),
   'the forger is first, without MACs': first(
-    'the UUID alone of a VM whose Node comes later and cannot claim',
+    'the UUID alone of a VM whose Node cannot claim',
     'MACsContradict',
     'becomes reported',
   ),
-  'a provider ID is first': first(
-    "the victim's provider ID at registration, and no report, before its Node comes",
-    'NoReport',
-  ),
+  'a provider ID is first': first("the victim's provider ID at registration, and no report", 'NoReport'),
   'a provider ID is first, no claim': first(
-    "the victim's provider ID, before its Node comes, which cannot claim",
+    "the victim's provider ID, if it cannot claim",
     'VMHasAnotherNode',
     'waits until the other Node is deleted',
   ),
