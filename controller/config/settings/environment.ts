@@ -14,7 +14,7 @@ export interface Variable {
 /** The variables that set a section's settings, by setting. */
 export type Variables<S> = { readonly [K in keyof S]?: Variable }
 
-const FOR_NAMED = 'only for vCenters that variables name'
+const FOR_NAMED = 'only for vCenters named by variables'
 /** Of those below `VCENTER_<id>_` because the check whether they are set is inverted. */
 const UNUSED = 'never uses it'
 const AS_MEANT = 'overrides the file'
@@ -38,7 +38,7 @@ export const GLOBAL_VARIABLES: Variables<GlobalSettings> = {
   secretNamespace: { name: 'VSPHERE_SECRET_NAMESPACE', cpi: `${AS_MEANT}, except for user and password` },
   secretsDirectory: {
     name: 'VSPHERE_SECRETS_DIRECTORY',
-    cpi: `${AS_MEANT} if the folder exists; otherwise \`/etc/cloud/secrets\`, if that exists`,
+    cpi: `${AS_MEANT} if the folder exists; otherwise \`/etc/cloud/secrets\``,
   },
 }
 
@@ -57,12 +57,12 @@ export const NODE_VARIABLES: Variables<NodesConfig> = {
 /** What begins the name of a variable that names a vCenter; an ID of its own follows. */
 export const NAMING = 'VSPHERE_VCENTER_'
 
-const ELSE_GLOBAL = 'replaces all that the file says about that vCenter'
+const ELSE_GLOBAL = 'replaces what the file says about that vCenter'
 const NO_EQUALS = 'a value that contains `=` is not found'
 
 /** Of the vCenter that `VSPHERE_VCENTER_<id>` names: what follows `VCENTER_<id>_`. */
 export const VCENTER_VARIABLES: Variables<VCenterSettings> = {
-  server: { name: 'SERVER', cpi: 'the server; by default the name' },
+  server: { name: 'SERVER', cpi: 'the server, by default the name' },
   port: { name: 'PORT', cpi: ELSE_GLOBAL },
   user: { name: 'USERNAME', cpi: ELSE_GLOBAL },
   password: { name: 'PASSWORD', cpi: `${ELSE_GLOBAL}; ${NO_EQUALS}` },

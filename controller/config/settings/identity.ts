@@ -32,7 +32,7 @@ export const IDENTITY: SectionTable<IdentityConfig> = {
     requireAllVCenters: row(flag, {
       default: 'true',
       meaning:
-        'Whether a new Node whose VM shows no [claim](security.md#the-claim) waits until every vCenter answers. `false` draws a warning: it may be bound to a copy.',
+        'Whether a new Node without a [claim](security.md#the-claim) waits until every vCenter answers. `false` draws a warning: it may be bound to a copy.',
       warn: (all) => (all ? undefined : ANY_VCENTER),
     }),
   },

@@ -21,13 +21,13 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
   rows: {
     deletion: row(textOf(parseDeletion, 'on', { enum: ['on', 'dry-run', 'off', true, false, null] }), {
       default: 'on',
-      meaning: '`on`, `dry-run` (a condition says which Node would be deleted) or `off`.',
+      meaning: '`on`, `dry-run` (`DeletionPending` says which Nodes would go) or `off`.',
       protects: 'Nodes without a machine, whose Pods do not restart elsewhere',
     }),
     unbound: row(choice(['report', 'delete']), {
       default: 'report',
       meaning:
-        'A [never verified](lifecycle.md#which-machines-must-be-gone) Node whose machine no vCenter has ever shown: `report` keeps it, `delete` deletes it after six times `absentFor`.',
+        'A [never verified](lifecycle.md#which-machines-must-be-gone) Node whose machine no vCenter has shown: `report` keeps it, `delete` deletes it after six times `absentFor`.',
       protects: '`report`: an inaccessible VM, or another UUID; `delete`: Nodes that stay',
     }),
     confirmations: row(integer(1, 100), {
@@ -39,14 +39,14 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
       default: '4m',
       meaning: 'Least time between the first and the last proof. Below 4m draws a warning.',
       protects:
-        'a vCenter that restarts or loads its inventory, a VM that is registered again, a running machine whose agent reports every 3½ minutes',
+        'a vCenter that restarts, a VM that is registered again, a machine whose agent reports every 3½ minutes',
       warn: (time) =>
         time < 30 * SECOND ? SOONER_THAN_VCENTER : time < 4 * MINUTE ? SOONER_THAN_AGENTS : undefined,
     }),
     leaderAge: row(duration('0s'), {
       default: '2m',
       meaning:
-        'How long a replica leads before it deletes Nodes or taints them out of service. 0 draws a warning.',
+        'How long a replica leads before it deletes Nodes or puts them out of service. 0 draws a warning.',
       protects: 'a change of leaders',
       warn: (time) => (time === 0 ? YOUNG_LEADER : undefined),
     }),
@@ -58,15 +58,15 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     maxAbsentShare: row(share, {
       default: '20%',
       meaning:
-        "Share of one vCenter's Nodes; if the VMs of more vanish at once, [the brake](lifecycle.md#the-brake) engages. 100% draws a warning.",
-      protects: 'a vCenter restored from an old backup, or without part of its inventory',
+        "Share of one vCenter's Nodes; if more VMs vanish at once, [the brake](lifecycle.md#the-brake) engages. 100% draws a warning.",
+      protects: 'a vCenter restored from an old backup, or that lost inventory',
       warn: (share) => (share === 1 ? NO_BRAKE : undefined),
     }),
     maxAbsentMinimum: row(integer(0, 100_000), {
       default: '1',
       meaning:
         'VMs that may always vanish at once. With 0 and a share of 0%, a person must confirm each deletion.',
-      protects: 'a brake that engages too easily in small clusters',
+      protects: 'a brake that engages too easily',
     }),
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
@@ -76,13 +76,13 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
     shutdownTaint: row(flag, {
       default: 'true',
       meaning:
-        'Whether a Node is tainted `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` [while its VM is off](lifecycle.md#the-vm-is-off).',
+        'Taint `node.cloudprovider.kubernetes.io/shutdown:NoSchedule` [while the VM is off](lifecycle.md#the-vm-is-off).',
       protects: 'new Pods on a machine that is off',
     }),
     outOfServiceAfter: row(durationOrOff('1s'), {
       default: 'off',
       meaning:
-        '`off`, or how long a VM is off before its Node is tainted `node.kubernetes.io/out-of-service:NoExecute`: Pods are killed, volumes detached by force. Below 1m draws a warning.',
+        '`off`, or how long a VM is off before its Node is [put out of service](lifecycle.md#the-vm-is-off): Pods are killed, volumes detached by force. Below 1m draws a warning.',
       protects: '`off`: two writers to one volume; a time: StatefulSet Pods that wait',
       warn: (time) => (time !== undefined && time < MINUTE ? SOONER_THAN_RESTART : undefined),
     }),

@@ -16,7 +16,7 @@ const CERTIFICATES: SectionTable<CertificatesConfig> = {
     approve: row(flag, {
       default: 'false',
       meaning:
-        "Whether kubelets' requests for [serving certificates](certificates.md) are approved. Needs the component `approve-certificates`, in the chart `certificates.approve`.",
+        "Whether kubelets' [serving certificates](certificates.md) are approved. Needs the component `approve-certificates`, in the chart `certificates.approve`.",
     }),
     require: row(choice(['proven', 'reported']), {
       default: 'proven',
@@ -26,7 +26,7 @@ const CERTIFICATES: SectionTable<CertificatesConfig> = {
     }),
     networks: row(listOf(parseCIDRs), {
       meaning:
-        'Subnets, separated by commas, of all addresses in certificates. Required unless `internalNetworkSubnetCidr` is set.',
+        'Subnets, separated by commas, of all addresses in certificates. Required without `internalNetworkSubnetCidr`.',
       otherwise: 'the internal and external subnets under `nodes`',
     }),
     exclude: row(listOf(parseCIDRs), {
@@ -35,7 +35,7 @@ const CERTIFICATES: SectionTable<CertificatesConfig> = {
     }),
     domains: row(listOf(parseDomains), {
       meaning:
-        "Domains, separated by commas, that may follow the Node's name in a DNS name; otherwise only the name itself.",
+        "Domains, separated by commas, that may follow the Node's name; otherwise only the name itself.",
     }),
   },
 }
@@ -57,7 +57,7 @@ const LABELS: SectionTable<Config['labels']> = {
   others: LABELS_OTHERS,
   rows: {
     zone: row(name, {
-      meaning: 'Tag category; the nearest tag above the VM becomes `topology.kubernetes.io/zone`.',
+      meaning: 'Tag category; the nearest tag becomes `topology.kubernetes.io/zone`.',
       otherwise: 'no label',
     }),
     region: row(name, {
@@ -78,7 +78,7 @@ const TOPOLOGY: SectionTable<Config['topology']> = {
     onChange: row(choice(['report', 'relabel', 'ignore']), {
       default: 'report',
       meaning:
-        "When a running Node's VM changes zone, region or size: `report` it in `TopologyResolved`, `relabel` the Node too, or `ignore` it.",
+        "If a running Node's VM changes zone, region or size: `report` (in `TopologyResolved`), also `relabel` the Node, or `ignore`.",
       protects: 'labels that change under Pods, whose volumes stay',
     }),
   },
@@ -100,8 +100,7 @@ const NODES: SectionTable<Config['nodes']> = {
     }),
     excludeExternalNetworkSubnetCidr: row(listOf(parseCIDRs), { meaning: 'The same for `ExternalIP`.' }),
     externalIP: row(choice(['first', 'none']), {
-      meaning:
-        '`ExternalIP` if nothing chooses one: `first`, that is `InternalIP`, as in the CPI; or `none`.',
+      meaning: '`ExternalIP` if nothing chooses one: `first`, the `InternalIP`, as in the CPI; or `none`.',
       default: 'first',
     }),
     requireAllFamilies: row(flag, {

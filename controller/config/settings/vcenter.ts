@@ -38,8 +38,7 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
     otherwise: OR_ELSEWHERE,
   }),
   caFile: row(text, {
-    meaning:
-      'PEM file of CAs, or several separated by `:`, relative to the folder of `vsphere.conf`: [trust](#trust).',
+    meaning: 'PEM file of CAs, or several separated by `:`, relative to `vsphere.conf`: [trust](#trust).',
   }),
   // Written like the other lists, but read where it is known whether it has an effect.
   thumbprint: row(
@@ -54,11 +53,11 @@ const ROWS: SectionTable<VCenterSettings>['rows'] = {
   }),
   datacenters: row(names, {
     meaning:
-      'A list, or separated by commas: names (`dc-1`), inventory paths (`/europe/dc-1`), either with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). In a name, `/`, `\\` and `%` are `%2f`, `%5c` and `%25`. Other VMs are refused (`DatacenterOutOfScope`).',
+      'A list, or separated by commas: names (`dc-1`) or inventory paths (`/europe/dc-1`), also with wildcards (`dc-*`, `/*/dc-[12]`), or references (`Datacenter:datacenter-3`). In a name, `/`, `\\` and `%` are `%2f`, `%5c` and `%25`. Other VMs are refused (`DatacenterOutOfScope`).',
     otherwise: 'all',
   }),
   ipFamily: row(listOf(parseFamilies), {
-    meaning: "Families of a Node's addresses, in order: `ipv4`, `ipv6` or a list of both.",
+    meaning: '`ipv4`, `ipv6` or a list of both, in order.',
     default: 'ipv4',
   }),
   secretName: row(textOf(parseSecretName, ''), {
@@ -91,7 +90,7 @@ export const GLOBAL: SectionTable<GlobalSettings> = {
   rows: {
     ...VCENTER.rows,
     secretsDirectory: row(text, {
-      meaning: 'A [folder](#user-and-password-in-a-secret) instead, relative to that of `vsphere.conf`.',
+      meaning: 'A [folder](#user-and-password-in-a-secret) instead, relative to `vsphere.conf`.',
     }),
   },
   others: GLOBAL_OTHERS,
