@@ -154,7 +154,7 @@ export const CASES: readonly AddressCase[] = [
   }),
   only(NODE_IP, fileOf(''), { ...TWO, nodeIP: '192.0.2.5' }),
   only(NODE_IP, fileOf('', { internalNetworkSubnetCidr: '10.0.0.0/8' }), { ...TWO, nodeIP: '192.0.2.5' }),
-  only('The same, and `--node-ip` is of the other family alone', fileOf(BOTH), {
+  only('The same, with `--node-ip` of the other family alone', fileOf(BOTH), {
     ...ONE,
     nodeIP: '10.0.0.5',
   }),

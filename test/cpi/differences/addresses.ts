@@ -71,7 +71,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
       ipsOf(cpi).every((each) => node.nodeIP?.split(',').includes(each) === true),
   },
   {
-    what: '`--node-ip` `::` or `0.0.0.0`, which asks for a family',
+    what: '`--node-ip` `::` or `0.0.0.0`',
     cpi: 'is stuck',
     rollcall: 'is not set; `ipFamily` decides',
     explains: ({ part }, { case: one }) =>
@@ -109,7 +109,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
       (lacksFamily(scenario, one) || isOfOneFamily(rollcall, familiesOf(scenario, one))),
   },
   {
-    what: 'The same, and `--node-ip` is of the other family alone',
+    what: 'The same, with `--node-ip` of the other family alone',
     cpi: 'is stuck',
     rollcall: 'is initialized with that family',
     explains: ({ part, cpi }, { scenario, case: one }) =>

@@ -161,7 +161,7 @@ export const IN_LABELS: readonly NodeRow[] = [
     },
   },
   {
-    what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest` and `rhel10_64Guest` in the instance type',
+    what: 'Guest IDs `rhel8_64Guest`, `rhel9_64Guest`, `rhel10_64Guest` in the instance type',
     cpi: '`os-unknown`; from 1.37 on, as in Rollcall',
     rollcall: '`os-rhel8`, `os-rhel9`, `os-rhel10` for new Nodes; an existing label stays',
     explains: ({ part, cpi }, { case: one }) =>

@@ -26,10 +26,10 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       isDeepStrictEqual(others(cpi), others(rollcall)),
   },
   {
-    what: 'A not-ready Node whose VM is outside `datacenters`',
+    what: 'A not-ready Node of a VM outside `datacenters`',
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
-    because: 'A setting must not delete Nodes of running machines.',
+    because: 'A setting must not delete them.',
     // The CPI looks every five seconds, and nothing tells when it has looked.
     byChance: true,
     explains({ part, cpi }, { scenario, case: one }) {
@@ -52,7 +52,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       (node.providerID === 'malformed' || node.providerID === 'foreign'),
   },
   {
-    what: 'That taint on an initialized, Ready Node whose provider ID is missing or names no machine',
+    what: 'That taint on an initialized, Ready Node without a provider ID that names a machine',
     cpi: 'removes it',
     rollcall: 'leaves the Node alone',
     explains: ({ part }, { case: { node = {} } }) =>
@@ -65,7 +65,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     cpi: 'deletes the Node',
     rollcall:
       'keeps it (`NotBound`), unless [`lifecycle.unbound`](lifecycle.md#which-machines-must-be-gone) is `delete`',
-    because: 'A search by UUID also misses VMs whose datastore is away.',
+    because: 'A search by UUID misses VMs whose datastore is away.',
     explains: ({ part, cpi }, { case: { vm = {}, node = {} } }) =>
       part === 'exists' && cpi === false && vm.gone === true && node.ready !== undefined,
   },

@@ -9,7 +9,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: "A guest without the Node's name as host name",
     cpi: 'is stuck, unless the Node has a provider ID and the guest a name',
     rollcall: 'initializes it; only the UUID counts',
-    because: "A host name may come late, or be somebody else's choice.",
+    because: 'A host name may come late, or from others.',
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
       if (vm.hostName === '') return givesUp(part, one)
@@ -18,7 +18,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
     },
   },
   {
-    what: "A Node whose UUID no VM has, while some guest has the Node's name or address",
+    what: 'A Node whose UUID no VM has, while a guest has its name or address',
     cpi: 'takes that VM',
     rollcall: 'leaves it uninitialized, and names the UUID',
     because: 'Names can be taken.',
@@ -95,7 +95,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
   {
-    what: 'A datacenter that vCenter lacks, and firmware that reports the UUID as vCenter has it',
+    what: 'An unknown datacenter, and firmware that reports the UUID as vCenter does',
     cpi: 'is stuck if the Node has a provider ID',
     rollcall: 'initializes it',
     because: 'A wrong name must not affect others.',
