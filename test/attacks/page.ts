@@ -38,10 +38,13 @@ interface Attack {
 /** The words of the docs where they are not those of the rows. */
 const REFUSED_BY: Partial<Record<Refuser, string>> = { 'nobody needs to': 'no effect' }
 
+/** What happens to the victim without the attack too: the page says so once, above the sections. */
+const UNHARMED: ReadonlySet<string> = new Set([NOTHING, 'becomes proven', 'keeps what was verified'])
+
 /** The reason of the controller's, by which an operator finds it in docs/reasons.md; of all others only who refuses. */
 function attackOf({ credential, tried, refusedBy, seen, victim, open, triedBy }: AttackRow): Attack {
   const proof = triedBy === undefined ? '' : ` ([test](../${triedBy.file}))`
-  const hurt = victim === NOTHING ? '' : `; victim: ${victim}`
+  const hurt = UNHARMED.has(victim) ? '' : `; victim: ${victim}`
   const bySight = seen.includes(' ') ? seen : `\`${seen}\``
   const by = refusedBy === 'controller' ? bySight : (REFUSED_BY[refusedBy] ?? refusedBy)
   return {

@@ -45,7 +45,7 @@ const test = (file: string) => `[${file}](../manifests/${file}.test.ts)`
 
 /** What else is refused, by theme: a policy or a rule of the schema is tried once, here or in a test of manifests/. */
 export const rest: Readonly<Record<string, string>> = {
-  otherReports: `Nor other owners, finalizers, labels and annotations of its own report: ${test('own-report')}.`,
+  otherReports: `Nor may it write other owners, finalizers, labels and annotations of its own report: ${test('own-report')}.`,
   credentials: `Nor may an administrator, or whoever has only a node's group: ${test('own-report')}.`,
   ownNode: `Each of these labels, in each way to write or remove it: ${test('restore-labels')}. Before Kubernetes 1.36; a provider ID before initialization; the annotation once a person has set it: ${test('verified-labels')}. The label of its identity level: ${test('identity-label')}.`,
   lifecycle: `A sign of life that is no time, and other labels and annotations of its own report: ${test('own-report')}.`,

@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 function row(tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow {
-  return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim: NOTHING }
+  return { credential: 'kubelet', tried, refusedBy, seen, victim: NOTHING }
 }
 
 /** The attacker's own reports, made to overload those that read them. */

@@ -1,6 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const KUBELET = "worker-1's kubelet"
+const KUBELET = 'kubelet'
 const BY_REQUEST = `${KUBELET}, by a request with`
 
 function row(

@@ -51,7 +51,7 @@ export const claims = theme("Claims that something other than a VM's agent write
 })
 
 function says(tried: string, seen: string, victim = 'is only reported'): AttackRow {
-  return { credential: "worker-1's kubelet or agent", tried, refusedBy: 'controller', seen, victim }
+  return { credential: 'kubelet or agent', tried, refusedBy: 'controller', seen, victim }
 }
 
 function refused(tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow {

@@ -32,13 +32,13 @@ export const credentials = theme('Credentials that are not those of its agent', 
   unsigned: unauthorized('unsigned'),
   tampered: unauthorized("worker-1's token, with another node's name"),
   impersonation: row(
-    "worker-1's kubelet or agent",
+    'kubelet or agent',
     'RBAC',
     'cannot impersonate',
     `${WRITE} by impersonating its kubelet or agent`,
   ),
   'proxy headers': row(
-    "worker-1's kubelet",
+    'kubelet',
     'policy own-report',
     SPEAKS_FOR,
     `${WRITE} with an authenticating proxy's headers (X-Remote-User)`,
@@ -58,7 +58,7 @@ export const credentials = theme('Credentials that are not those of its agent', 
 
 const askForToken = "ask for a token of the agent's account"
 
-const byKubelet = (tried: string, seen: string) => row("worker-1's kubelet", 'NodeRestriction', seen, tried)
+const byKubelet = (tried: string, seen: string) => row('kubelet', 'NodeRestriction', seen, tried)
 
 /** What a node could do to come by a credential of the victim's. */
 export const minting = theme('Obtaining such a credential', {
@@ -71,12 +71,7 @@ export const minting = theme('Obtaining such a credential', {
     'node requested token not bound to a pod',
   ),
   'token bound to nothing': byKubelet('bound to nothing', 'node requested token not bound to a pod'),
-  'token by token': row(
-    "worker-1's agent",
-    'RBAC',
-    'cannot create resource "serviceaccounts/token"',
-    askForToken,
-  ),
+  'token by token': row('agent', 'RBAC', 'cannot create resource "serviceaccounts/token"', askForToken),
   'a Pod over there': byKubelet(
     "create a Pod of the agent's account on the victim's node",
     'can only create pods with spec.nodeName set to itself',

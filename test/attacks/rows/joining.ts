@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const row = (tried: string, refusedBy: AttackRow['refusedBy'], seen: string): AttackRow => ({
-  credential: "worker-1's kubelet",
+  credential: 'kubelet',
   tried,
   refusedBy,
   seen,

@@ -1,6 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const BOTH = "worker-1's kubelet or agent"
+const BOTH = 'kubelet or agent'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 
 function row(
@@ -13,7 +13,7 @@ function row(
   return { credential, tried, refusedBy, seen, victim }
 }
 
-const kubelet = "worker-1's kubelet"
+const kubelet = 'kubelet'
 
 const ofItsOwn = (credential: string, tried: string, seen: string) =>
   row(credential, tried, 'nobody needs to', seen, NOTHING)
@@ -31,7 +31,7 @@ export const lifecycle = theme('Keeping a Node that should go, or having one del
   ),
   "the victim's hold": notModified("rollcall.dev/deletion on the victim's Node, or its removal"),
   'by its agent': row(
-    "worker-1's agent",
+    'agent',
     "rollcall.dev/deletion on the victim's Node or its own",
     'RBAC',
     'cannot patch resource "nodes',

@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 function row(tried: string, seen: string, refusedBy: AttackRow['refusedBy'] = 'controller'): AttackRow {
-  return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim: NOTHING }
+  return { credential: 'kubelet', tried, refusedBy, seen, victim: NOTHING }
 }
 
 /** A node writes its own report, as it may, and names another's machine in it. */

@@ -1,6 +1,6 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
-const BOTH = "worker-1's kubelet or agent"
+const BOTH = 'kubelet or agent'
 const OPEN = 'the API server checks the schema before policies: reports are not secret among nodes'
 const speaksFor = 'it speaks for Node "worker-1" and may write only the NodeReport of that name'
 

@@ -3,7 +3,7 @@ import { type AttackRow, NOTHING, theme } from './row.ts'
 const STANDS = 'keeps what was verified'
 
 function kubelet(tried: string, refusedBy: AttackRow['refusedBy'], seen: string, victim = STANDS): AttackRow {
-  return { credential: "worker-1's kubelet", tried, refusedBy, seen, victim }
+  return { credential: 'kubelet', tried, refusedBy, seen, victim }
 }
 
 /** A kubelet that would be elsewhere, or more, than it is; workloads are the victim. */
@@ -93,7 +93,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
   ),
   'which VM it is, by its agent': {
     ...kubelet('rollcall.dev/vm on either Node', 'RBAC', 'cannot patch resource "nodes', NOTHING),
-    credential: "worker-1's agent",
+    credential: 'agent',
   },
   deletion: kubelet(
     "delete the victim's Node, or its own",

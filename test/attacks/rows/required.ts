@@ -5,14 +5,14 @@ const TENANT = 'a tenant'
 /** With `identity.require: proven`, and Nodes without an agent exempt by a label. */
 export const required = theme('When Nodes must be proven, and some need no agent', {
   'VM without a Node': {
-    credential: "worker-1's kubelet",
+    credential: 'kubelet',
     tried: 'facts of a VM with neither Node nor claim',
     refusedBy: 'controller',
     seen: 'LevelTooLow',
     victim: NOTHING,
   },
   'exempts itself': {
-    credential: "worker-1's kubelet",
+    credential: 'kubelet',
     tried: 'give its Node the label that exempts Nodes',
     refusedBy: 'NodeRestriction',
     seen: 'is not allowed to modify labels: example.com.node-restriction.kubernetes.io/no-agent',

@@ -61,7 +61,7 @@ export const replays = theme('Reports of another time', {
     'waits for a report on its own UID',
   ),
   "another's Node to come": row(
-    "worker-1's kubelet",
+    'kubelet',
     'a report for a Node not registered yet',
     'policy own-report',
     'it speaks for Node "worker-1" and may write only the NodeReport of that name',
