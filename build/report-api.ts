@@ -63,7 +63,7 @@ export async function withFields(text: string): Promise<string> {
 }
 
 function kindOf({ type, items, enum: words, format }: StructuralSchema): string {
-  if (items !== undefined) return `list of ${kindOf(items)}s`
+  if (items !== undefined) return `${kindOf(items)}[]`
   return words === undefined
     ? format === 'date-time'
       ? 'time'
