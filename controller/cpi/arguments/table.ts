@@ -22,7 +22,7 @@ import {
 
 const NO_SERVICES = 'Services of type LoadBalancer are not supported'
 const NO_ROUTES = 'routes are not supported'
-const BY_PUSH = "changes come by watch and vCenter's push, without polling"
+const BY_PUSH = "changes come by watch and vCenter's push"
 
 /** Flags for the cloud, the cluster, leader election, and the handling of Nodes. */
 const WORK_FLAGS = {
@@ -34,24 +34,16 @@ const WORK_FLAGS = {
   'cloud-config': supported(text, '', 'The path of `vsphere.conf`; required.'),
   kubeconfig: supported(text, '', "As in the CPI; by default the Pod's service account."),
   master: refused(text, '', 'name the API server in the kubeconfig, and remove this flag'),
-  'allow-untagged-cloud': accepted(bool, 'false', 'vSphere has no cluster IDs that could be missing'),
+  'allow-untagged-cloud': accepted(bool, 'false', 'vSphere has no cluster IDs'),
   'cluster-name': accepted(text, 'kubernetes', `it names load balancers, and ${NO_SERVICES}`),
   controllers: supported(list, '[*]', 'See [below](#--controllers).'),
   'node-labels': supported(pairs, '[]', 'See [below](#--node-labels).'),
-  'concurrent-node-syncs': accepted(
-    int32,
-    '1',
-    'sixteen Nodes are reconciled in parallel, without a call to vCenter for each',
-  ),
-  'concurrent-node-status-updates': accepted(int32, '0', 'addresses are written with the rest of each Node'),
+  'concurrent-node-syncs': accepted(int32, '1', 'sixteen Nodes are reconciled in parallel'),
+  'concurrent-node-status-updates': accepted(int32, '0', 'addresses are written with the rest'),
   'node-monitor-period': accepted(duration, '5s', BY_PUSH),
   'node-status-update-frequency': accepted(duration, '5m0s', BY_PUSH),
   'node-sync-period': accepted(duration, '0s', 'the CPI ignores it as well'),
-  'min-resync-period': accepted(
-    duration,
-    '12h0m0s',
-    'watches keep lists current, which are read again when one breaks',
-  ),
+  'min-resync-period': accepted(duration, '12h0m0s', 'lists are read again when a watch breaks'),
   'controller-start-interval': accepted(duration, '0s', 'all parts start together'),
   'concurrent-service-syncs': accepted(int32, '1', NO_SERVICES),
   'allocate-node-cidrs': accepted(bool, 'false', NO_ROUTES),
@@ -59,27 +51,19 @@ const WORK_FLAGS = {
   'cidr-allocator-type': accepted(text, 'RangeAllocator', NO_ROUTES),
   'configure-cloud-routes': accepted(bool, 'true', NO_ROUTES, 'false'),
   'route-reconciliation-period': accepted(duration, '10s', NO_ROUTES),
-  'external-cloud-volume-plugin': accepted(text, '', 'volumes are left to the CSI driver'),
+  'external-cloud-volume-plugin': accepted(text, '', 'volumes are for the CSI driver'),
   'use-service-account-credentials': acceptedWithWarning(
     bool,
     'false',
     'one account does all the work, with the rights in the manifests',
   ),
-  'feature-gates': accepted(
-    opaque('mapStringBool'),
-    '',
-    "the feature gates are those of the CPI's libraries",
-  ),
+  'feature-gates': accepted(opaque('mapStringBool'), '', "the gates are those of the CPI's libraries"),
   'enable-leader-migration': refused(
     bool,
     'false',
-    'migration from kube-controller-manager is not supported: let the CPI finish it, then remove this flag',
+    'let the CPI finish the migration, then remove this flag',
   ),
-  'leader-migration-config': refused(
-    text,
-    '',
-    'migration from kube-controller-manager is not supported: let the CPI finish it, then remove this flag',
-  ),
+  'leader-migration-config': refused(text, '', 'let the CPI finish the migration, then remove this flag'),
   'leader-elect': supported(
     bool,
     'true',
@@ -94,7 +78,7 @@ const WORK_FLAGS = {
   'leader-elect-retry-period': supported(
     duration,
     '2s',
-    'As in the CPI; the renew deadline must be more than 1.2 times as long.',
+    'As in the CPI; the renew deadline must be over 1.2 times as long.',
   ),
   'leader-elect-resource-lock': supported(text, 'leases', 'Only `leases`, as in the CPI.'),
   'leader-elect-resource-name': supported(
@@ -106,40 +90,28 @@ const WORK_FLAGS = {
   'kube-api-qps': supported(
     float,
     '20',
-    'Requests a second, except those for the Lease. No limit without this flag and `--kube-api-burst`, or with 0 or less; below 0.01 counts as 0.01.',
+    'Requests a second, except for the Lease. No limit without both flags, or with 0 or less; below 0.01 counts as 0.01.',
   ),
   'kube-api-burst': supported(int32, '30', 'Requests at once before `--kube-api-qps` limits them.'),
   'kube-api-content-type': accepted(text, 'application/vnd.kubernetes.protobuf', 'requests are in JSON'),
-  'is-legacy-paravirtual': refused(
-    bool,
-    'false',
-    'it is for vsphere-paravirtual, which is not supported: remove this flag',
-  ),
-  'enable-vpc-mode': refused(
-    bool,
-    'false',
-    'it is for vsphere-paravirtual, which is not supported: remove this flag',
-  ),
-  'pod-ip-pool-type': refused(
-    text,
-    '',
-    'it is for vsphere-paravirtual, which is not supported: remove this flag',
-  ),
+  'is-legacy-paravirtual': refused(bool, 'false', 'vsphere-paravirtual is not supported: remove this flag'),
+  'enable-vpc-mode': refused(bool, 'false', 'vsphere-paravirtual is not supported: remove this flag'),
+  'pod-ip-pool-type': refused(text, '', 'vsphere-paravirtual is not supported: remove this flag'),
   'enable-service-annotation-propagation': refused(
     bool,
     'false',
-    'it is for vsphere-paravirtual, which is not supported: remove this flag',
+    'vsphere-paravirtual is not supported: remove this flag',
   ),
 }
 
-const NO_WEBHOOKS = 'neither the CPI nor Rollcall has webhooks'
+const NO_WEBHOOKS = 'there are no webhooks, nor in the CPI'
 const NO_PROXY = 'requests that a proxy has authenticated are not accepted'
 
 const ADDRESS: FlagRow<string> = {
   ...supported(
     text,
     ':10270',
-    "Rollcall's own: `ADDRESS:PORT` for plain /metrics, /healthz and /readyz, by default on `--bind-address`; or `off`, see [below](#--secure-port).",
+    "Rollcall's own: `ADDRESS:PORT` of plain HTTP, by default on `--bind-address`; or `off`, see [below](#--secure-port).",
   ),
   own: true,
 }
@@ -193,7 +165,7 @@ const SERVING_FLAGS = {
   'authentication-kubeconfig': supported(
     text,
     '',
-    "The account that checks tokens and reads the cluster's client CA; by default the controller's, with the ClusterRole `system:auth-delegator` and the Role `extension-apiserver-authentication-reader`.",
+    "The account that checks tokens and reads the cluster's client CA; by default the controller's. See [below](#--secure-port).",
   ),
   'authentication-skip-lookup': supported(
     bool,
@@ -217,7 +189,7 @@ const SERVING_FLAGS = {
   'client-ca-file': supported(
     text,
     '',
-    "As in the CPI: client certificates of these CAs are accepted, not of the cluster's; read again within a minute. An intermediate CA needs its root in the file, and then all CAs below that root are accepted.",
+    "As in the CPI: the CAs of client certificates instead of the cluster's; read again within a minute. An intermediate CA needs its root in the file, and then all CAs below that are accepted.",
   ),
   'requestheader-allowed-names': acceptedWithWarning(list, '[]', NO_PROXY),
   'requestheader-client-ca-file': acceptedWithWarning(text, '', NO_PROXY),
