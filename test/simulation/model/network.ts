@@ -101,6 +101,7 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
     if (kind === undefined) throw new Error(`a watch of ${path} is not modeled`)
     const inbox: StoredChange[] = []
     let ended: 'no' | 'broken' | 'orderly' = 'no'
+    let isBroken = false
     let wake: () => void = () => undefined
     let stop: () => void = () => undefined
     let last = 0
@@ -112,8 +113,10 @@ export function createModelClient({ api, process, timeline, onArrival }: ModelCl
     const changed = (change: StoredChange): void => {
       last = Math.max(last, timeline.now + random.between(1, 30) + line.lag)
       timeline.after(last - timeline.now, `${process.name} hears of ${change.object.metadata.name}`, () => {
-        if (ended !== 'no' || process.state === 'dead') return
-        if (line.cut || api.away) return process.deliver(() => end('broken'))
+        if (ended !== 'no' || isBroken || process.state === 'dead') return
+        // Nothing comes after what is lost, also where a process that is stopped learns of it only later.
+        isBroken = line.cut || api.away
+        if (isBroken) return process.deliver(() => end('broken'))
         inbox.push(change)
         process.deliver(() => wake())
       })
