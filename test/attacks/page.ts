@@ -44,7 +44,7 @@ const UNHARMED: ReadonlySet<string> = new Set([NOTHING, 'becomes proven', 'keeps
 /** The reason of the controller's, by which an operator finds it in docs/reasons.md; of all others only who refuses. */
 function attackOf({ credential, tried, refusedBy, seen, victim, open, triedBy }: AttackRow): Attack {
   const proof = triedBy === undefined ? '' : ` ([test](../${triedBy.file}))`
-  const hurt = UNHARMED.has(victim) ? '' : `; victim: ${victim}`
+  const hurt = UNHARMED.has(victim) ? '' : ` (${victim})`
   const bySight = seen.includes(' ') ? seen : `\`${seen}\``
   const by = refusedBy === 'controller' ? bySight : (REFUSED_BY[refusedBy] ?? refusedBy)
   return {

@@ -83,5 +83,9 @@ export const digests = theme('Lies about its own claim', {
   'last claim': noStatus('status.lastClaim: empty, or its own choice'),
   'former VMs': noStatus("status.formerVMs: none, or the victim's VM"),
   'proven until': noStatus('status.provenUntil in a hundred years'),
-  'beside the spec': refused('any of these beside its own spec', 'API server', 'the status stays as it was'),
+  'beside the spec': refused(
+    'any of these status fields beside its own spec',
+    'API server',
+    'the status stays as it was',
+  ),
 })
