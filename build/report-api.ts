@@ -48,16 +48,16 @@ export async function withFields(text: string): Promise<string> {
   const { spec, status } = await nodeReportSchema()
   const [ofSpec, ofStatus] = [fieldsBelow('spec', spec), fieldsBelow('status', status)]
   const isInternal = ({ schema }: Field) => schema.description?.startsWith(INTERNAL) === true
-  const row = ({ path, schema }: Field) => [
-    `\`${path}\``,
-    kindOf(schema),
-    schema.description?.replace(INTERNAL, '').replace(/^./, (first) => first.toUpperCase()) ?? '',
-  ]
-  const tableOf = (fields: readonly Field[]) => table(['field', 'type', 'meaning'], fields.map(row))
+  const row = ({ path, schema }: Field) => [`\`${path}\``, kindOf(schema)]
+  const tableOf = (fields: readonly Field[]) =>
+    table(
+      ['field', 'type', 'meaning'],
+      fields.map((field) => [...row(field), field.schema.description ?? '']),
+    )
   const tables = new Map([
     ['spec', tableOf(ofSpec)],
     ['status', tableOf(ofStatus.filter((field) => !isInternal(field)))],
-    ['internal', tableOf(ofStatus.filter(isInternal))],
+    ['internal', table(['field', 'type'], ofStatus.filter(isInternal).map(row))],
   ])
   return fillTables(text, tables, DOCS)
 }
