@@ -2,7 +2,7 @@ import t from 'tap'
 import { BIOS_UUID, boundVM, decide, SETTINGS, settled, vm } from '../../../../../test/fixtures/facts.ts'
 import { answerAt, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
-import type { SeenVM } from '../../../../types/vcenter-probe.ts'
+import type { SeenVM, VMExistence } from '../../../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { LABEL_CONTROL_PLANE } from '../../../../types/well-known.ts'
 import type { NodeFacts } from '../node-facts.ts'
@@ -53,6 +53,7 @@ function facts(changes: Partial<Facts> = {}): Facts {
     now: MONOTONIC,
     settings,
     lookups: shown(),
+    previous: {},
     ...changes,
   }
 }
@@ -66,6 +67,19 @@ const found = (...others: readonly string[]): Pick<Facts, 'evidence'> => ({
   evidence: {
     ...LONG_OFF,
     probes: [probe({ ...LONG_OFF.probes[0], biosUUID: { state: 'found', vm: seenVM({ ...OFF }), others } })],
+  },
+})
+
+const UNANSWERED = {
+  state: 'unknown',
+  failure: { vCenter: 'vc2', reason: 'Unavailable', message: 'it answers with status 503' },
+} as const
+const alsoOffThere = shown(vm({ ...OFF, vCenter: { name: 'vc2', instanceUUID: 'another' } }))
+/** What another vCenter answers to a search by the UUID. */
+const besides = (biosUUID: VMExistence): Pick<Facts, 'evidence'> => ({
+  evidence: {
+    ...LONG_OFF,
+    probes: [...LONG_OFF.probes, probe({ vCenter: 'vc2', vCenterInstanceUUID: 'another', biosUUID })],
   },
 })
 
@@ -140,6 +154,22 @@ const ROWS: readonly [what: string, changes: Partial<Facts>, expected: Expected]
     'a search has found another that is off',
     { ...found('vm-99'), lookups: shown(vm({ ...ELSEWHERE, ...OFF })) },
     'taint',
+  ],
+  [
+    'a search has found another that runs, and is still shown off',
+    { ...besides({ state: 'found', vm: seenVM() }), lookups: alsoOffThere },
+    30_000,
+  ],
+  [
+    'a search has found another that is off',
+    { ...besides({ state: 'found', vm: seenVM(OFF) }), lookups: alsoOffThere },
+    'taint',
+  ],
+  ['another vCenter did not answer the search', besides(UNANSWERED), 'taint'],
+  [
+    'the same, where it failed over from, which is not noticed yet',
+    { ...besides(UNANSWERED), lookups: alsoOffThere, previous: { formerVMs: [boundVM({ moref: 'vm-99' })] } },
+    30_000,
   ],
 ]
 

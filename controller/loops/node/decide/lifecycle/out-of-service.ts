@@ -28,9 +28,12 @@ const PROBE_AGAIN = 30_000
  * about to start it: KEP-2268 leaves it to its user to make sure of that. Undefined where the taint is not wanted at all.
  */
 export function judgeOutOfService(
-  facts: Pick<NodeFacts, 'node' | 'evidence' | 'leadingFor' | 'monotonic' | 'now' | 'settings' | 'lookups'>,
+  facts: Pick<
+    NodeFacts,
+    'node' | 'evidence' | 'leadingFor' | 'monotonic' | 'now' | 'settings' | 'lookups' | 'previous'
+  >,
 ): OutOfService | undefined {
-  const { node, evidence, leadingFor, monotonic, lookups } = facts
+  const { node, evidence, leadingFor, monotonic } = facts
   const settings = facts.settings.lifecycle
   const { outOfServiceAfter: after } = settings
   if (after === undefined || outOfServiceTaint(node) !== undefined) return undefined
@@ -42,7 +45,7 @@ export function judgeOutOfService(
   if (left > 0) return { ...NOT_YET, requeueAfter: left }
   // An event will come when the Node's condition changes.
   if (node.ready?.status === 'True') return NOT_YET
-  if (hasFoundMore(evidence, lookups)) return probeAt(again)
+  if (mayRunByProbe(evidence, facts)) return probeAt(again)
   if (!isFresh(evidence, facts) || evidence.off.times < 2) return { ...NOT_YET, probeDue: true }
   return { ...NOT_YET, taint: true }
 }
@@ -59,27 +62,40 @@ export function mayRunElsewhere(
 ): boolean {
   const isElsewhere = lookups
     .flatMap(({ lookup }) => vmsOf(lookup))
-    .some((vm) => !isBoundTo(bound, vm) && mayRun(vm))
+    .some((vm) => !isBoundTo(bound, vm) && !vm.template && mayRun(vm))
   const isUnanswered = lookups.some(
     ({ lookup }) => lookup.state === 'pending' || failureOf(lookup) !== undefined,
   )
-  const { formerVMs = [] } = previous
-  return isElsewhere || (isUnanswered && (hadCopy(previous) || formerVMs.length > 0))
+  return isElsewhere || (isUnanswered && hadAnotherVM(previous))
 }
 
-function mayRun(vm: VirtualMachine): boolean {
-  return !vm.template && !isDeadEntry(vm) && machineState(vm) !== 'off'
+function mayRun(vm: Pick<VirtualMachine, 'connectionState' | 'powerState'>): boolean {
+  return !isDeadEntry(vm) && machineState(vm) !== 'off'
 }
 
-/** Whether a search has found a VM that no inventory shows yet, so that nobody knows whether it runs. */
-function hasFoundMore({ request: { vm: bound }, probes }: Evidence, lookups: NodeFacts['lookups']): boolean {
+/** Whether there was a copy, or the Node was another VM that is not proven gone. */
+function hadAnotherVM(previous: NodeFacts['previous']): boolean {
+  return hadCopy(previous) || (previous.formerVMs ?? []).length > 0
+}
+
+/**
+ * Whether the last probe does not say that the machine runs nowhere else. What an inventory shows may be older: it has not
+ * noticed yet that its vCenter is away, or that another VM was found or powered on.
+ */
+function mayRunByProbe(
+  { request: { vm: bound }, probes }: Evidence,
+  { lookups, previous }: Pick<NodeFacts, 'lookups' | 'previous'>,
+): boolean {
   const shown = lookups.flatMap(({ lookup }) => vmsOf(lookup))
   return probes.some(({ biosUUID, vCenterInstanceUUID: vCenter }) => {
-    if (biosUUID.state !== 'found') return false
+    if (biosUUID.state === 'unknown') return hadAnotherVM(previous)
+    if (biosUUID.state === 'not-found') return false
     const isKnown = (moref: string): boolean =>
       (moref === bound.moref && vCenter === bound.vCenterInstanceUUID) ||
       shown.some((vm) => vm.moref === moref && vm.vCenter.instanceUUID === vCenter)
-    return ![biosUUID.vm.moref, ...(biosUUID.others ?? [])].every(isKnown)
+    const { vm: found, others = [] } = biosUUID
+    const isBound = found.moref === bound.moref && vCenter === bound.vCenterInstanceUUID
+    return (!isBound && mayRun(found)) || ![found.moref, ...others].every(isKnown)
   })
 }
 
