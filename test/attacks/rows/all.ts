@@ -4,6 +4,7 @@ import { claims, digests } from './claims.ts'
 import { absentees, copies } from './copies.ts'
 import { credentials, minting } from './credentials.ts'
 import { everybody } from './elsewhere.ts'
+import { failovers } from './failovers.ts'
 import { joining } from './joining.ts'
 import { deletion, lifecycle } from './lifecycle.ts'
 import { newcomers } from './newcomers.ts'
@@ -29,6 +30,7 @@ export const themes: Readonly<Record<string, Theme>> = {
   digests,
   copies,
   absentees,
+  failovers,
   newcomers,
   sites,
   required,
