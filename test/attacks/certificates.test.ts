@@ -23,6 +23,7 @@ import {
   uri,
 } from '../../controller/loops/certificates/testing/make-request.ts'
 import { PATIENCE, until } from '../fixtures/until.ts'
+import { applyManifests } from '../servers/manifests.ts'
 import { SERVICE_ADDRESS } from '../servers/start-cluster.ts'
 import {
   allowApprovals,
@@ -33,6 +34,7 @@ import {
   requestObject,
   startSigner,
 } from '../world/certificates.ts'
+import { reportObject } from '../world/crowd.ts'
 import { kubeletIdentity } from '../world/kubelet.ts'
 import { condition } from '../world/objects.ts'
 import { record } from '../world/recorder.ts'
@@ -41,15 +43,19 @@ import { checkRefused, runTheme } from './refused.ts'
 import { certificates } from './rows/certificates.ts'
 import type { AttackRow } from './rows/row.ts'
 import type { Sender } from './sender.ts'
-import { type AttackStage, openAttackStage, truth } from './stage.ts'
+import { type AttackStage, openAttackStage, REPORTS, truth } from './stage.ts'
+
+const BINDINGS = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings'
 
 /** The second of the forgers gives itself this address, as it could that of the API server. */
 const EXCLUDED = '10.66.0.2'
+/** A name of the victim by it is this and the victim's own. */
+const DOMAIN = 'nodes.example.com'
 const stage: AttackStage = await openAttackStage(
   t,
   { vms: 12 },
   {
-    certificates: { approve: true, exclude: `${EXCLUDED}/32` },
+    certificates: { approve: true, exclude: `${EXCLUDED}/32`, domains: DOMAIN },
     nodes: { internalNetworkSubnetCidr: '10.0.0.0/8' },
     until: 'answering',
   },
@@ -68,7 +74,8 @@ const weak = await stage.forger('worker-3')
 const off = await stage.forger('worker-4')
 const moved = await stage.forger('worker-5')
 const service = await stage.forger('kubernetes.default.svc')
-for (const each of [forger, impostor, off, moved, service]) await each.proven()
+const namesake = await stage.forger(`${victim.name}.${DOMAIN}`)
+for (const each of [forger, impostor, off, moved, service, namesake]) await each.proven()
 await weak.reported()
 if (impostor.address !== EXCLUDED) throw new Error(`the impostor has ${impostor.address}`)
 
@@ -296,6 +303,7 @@ await runTheme(
       t.match(await said(forger.name, name), { reason: 'CertificateApproved' }, 'others get theirs meanwhile')
     },
     'the name of a Service': tries({ who: service }),
+    'a name by a domain': tries({ who: namesake }),
     'another signer': decides({
       ...waits,
       spec: {
@@ -312,6 +320,18 @@ await runTheme(
       { type: 'Noted', status: 'True', reason: 'Stolen', message: 'm' },
     ]),
     'other metadata': decides(waits, undefined, { labels: { a: 'b' } }),
+    'while reports may be forged': async (t, row) => {
+      await cluster.request('DELETE', `${BINDINGS}/own-report.rollcall.dev`)
+      const forged = reportObject({ name: 'forged', uid: forger.uid, spec: truth(forger) })
+      await until('anybody can write reports', async () => {
+        return (await cluster.request('POST', `${REPORTS}?dryRun=All`, forged)).status === 201
+      })
+      await stage.newLeader({ until: 'answering' })
+      // It is not looked at any more, and so its report goes on saying that it runs.
+      await vcsim.setState({ vm: forger.vm.ref, powerState: 'poweredOff' })
+      await tries({})(t, row)
+      await applyManifests(cluster, ['policy-own-report.yaml'])
+    },
   },
   victim,
 )

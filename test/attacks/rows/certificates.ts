@@ -109,6 +109,12 @@ export const certificates = theme("Getting a serving certificate that is another
     'controller',
     'a proven VM whose Node is named kubernetes.default.svc',
   ),
+  'a name by a domain': row(
+    'its own request, with `certificates.domains: nodes.example.com`',
+    'NameNotAllowed',
+    'controller',
+    'a proven VM whose Node is named worker-10.nodes.example.com',
+  ),
   'another signer': row(
     'approve a request for a client certificate',
     'not permitted to approve requests with signerName',
@@ -120,4 +126,10 @@ export const certificates = theme("Getting a serving certificate that is another
   'a denial without a message': policy('deny one without a message', 'by a denial without a message'),
   'another condition': policy('approve one by two conditions', 'by one condition, Approved or Denied'),
   'other metadata': policy('approve and label one', 'by changing its metadata'),
+  'while reports may be forged': row(
+    'its own request, once its VM is off',
+    'PolicyNotInForce',
+    'controller',
+    `${KUBELET}, while the policy own-report is not in force`,
+  ),
 })
