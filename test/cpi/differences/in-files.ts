@@ -115,7 +115,6 @@ export const IN_FILES: readonly (Difference & {
     what: 'A certificate as `user`, its key as `password`',
     cpi: 'logs in by a SAML token',
     rollcall: 'refuses it',
-    because: 'Not in this version.',
     shown: { 'yaml-certificate-as-user.conf': REFUSED },
   },
 ]

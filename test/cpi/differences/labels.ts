@@ -11,7 +11,6 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'Tags for a label at several levels',
     cpi: 'a farther one may win, until it has both labels',
     rollcall: 'the nearest counts',
-    because: 'A host is an exception from what is above it.',
     explains({ part, cpi, rollcall }, { scenario, case: one }) {
       const label = labelOf(part)
       if (label === undefined) return false

@@ -9,7 +9,6 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'A Node whose VM is off or suspended',
     cpi: 'initializes it',
     rollcall: 'waits until it runs; an initialized one keeps its addresses',
-    because: 'No kubelet registers from there.',
     explains: ({ part, cpi }, { case: one }) =>
       one.vm?.powerState !== undefined &&
       ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),
@@ -19,7 +18,6 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     cpi: 'added once the Node is not Ready, removed while it is',
     rollcall:
       'follows the VM within a second; if it [was off before](lifecycle.md#the-vm-is-off), also waits for that',
-    because: 'Pods are sent to a Ready Node.',
     explains: ({ part, cpi, rollcall }, { case: { vm = {}, node = {} } }) =>
       part === 'taints' &&
       (vm.powerState !== undefined || (node.shutdownTaint === true && node.ready !== undefined)) &&
@@ -29,7 +27,6 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     what: 'A not-ready Node of a VM outside `datacenters`',
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
-    because: 'A setting must not delete them.',
     // The CPI looks every five seconds, and nothing tells when it has looked.
     byChance: true,
     explains({ part, cpi }, { scenario, case: one }) {

@@ -9,7 +9,6 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: "A guest without the Node's name as host name",
     cpi: 'is stuck, unless the Node has a provider ID and the guest a name',
     rollcall: 'initializes it; only the UUID counts',
-    because: 'A host name may come late, or from others.',
     explains({ part, cpi }, { case: one }) {
       const { vm = {}, node = {} } = one
       if (vm.hostName === '') return givesUp(part, one)
@@ -21,7 +20,6 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: 'A Node whose UUID no VM has, while a guest has its name or address',
     cpi: 'takes that VM',
     rollcall: 'leaves it uninitialized, and names the UUID',
-    because: 'Names can be taken.',
     explains: ({ part, cpi }, { case: one }) =>
       part === 'initialized' &&
       cpi === true &&
@@ -52,7 +50,6 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: 'Two VMs with one BIOS UUID that both run',
     cpi: 'takes either',
     rollcall: 'leaves a new Node uninitialized, and names both; an initialized one stays',
-    because: 'One is a copy.',
     explains({ part }, { scenario: { cases }, case: one }) {
       const pair = pairOf(cases, one)
       return part !== 'exists' && pair.length === 2 && pair.filter(isOff).length !== 1
@@ -90,7 +87,6 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: 'An initialized Node without a provider ID',
     cpi: 'writes the addresses of the VM whose guest has its name',
     rollcall: 'leaves it alone',
-    because: 'It asks for no cloud provider.',
     explains: ({ part }, { case: { node = {} } }) =>
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
@@ -98,7 +94,6 @@ export const IN_MACHINES: readonly NodeRow[] = [
     what: 'An unknown datacenter, and firmware that reports the UUID as vCenter does',
     cpi: 'is stuck if the Node has a provider ID',
     rollcall: 'initializes it',
-    because: 'A wrong name must not affect others.',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
