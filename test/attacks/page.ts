@@ -39,7 +39,16 @@ interface Attack {
 const REFUSED_BY: Partial<Record<Refuser, string>> = { 'nobody needs to': 'no effect' }
 
 /** What happens to the victim without the attack too: the page says so once, above the sections. */
-const UNHARMED: ReadonlySet<string> = new Set([NOTHING, 'becomes proven', 'keeps what was verified'])
+const UNHARMED: ReadonlySet<string> = new Set([
+  NOTHING,
+  'becomes proven',
+  'becomes proven at once',
+  'stays proven',
+  'keeps what was verified',
+  'keeps its own VM',
+  'is its own VM',
+  'its Node is kept',
+])
 
 /** The reason of the controller's, by which an operator finds it in docs/reasons.md; of all others only who refuses. */
 function attackOf({ credential, tried, refusedBy, seen, victim, open, triedBy }: AttackRow): Attack {
