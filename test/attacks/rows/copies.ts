@@ -30,8 +30,8 @@ export const copies = theme('Passing for the VM of a verified Node', {
   'proven: own claim': told("the same, and the victim's own claim", { credential: READER }),
   'proven: instance UUID': told("the same, and the victim's instance UUID", { credential: ADMIN }),
   'proven: to and fro': told("the victim's UUID and its own in turn, 40 times"),
-  'proven: bigger': told('another instance type'),
-  'proven: moves': told('a move to another zone'),
+  'proven: bigger': told('the same with another instance type'),
+  'proven: moves': told('the same, moved to another zone'),
   'proven: vMotion': told("the victim's claim during a vMotion", {
     credential: READER,
   }),

@@ -24,11 +24,7 @@ const notModified = (tried: string) =>
 /** A node that would keep what is gone, or have deleted what runs. */
 export const lifecycle = theme('Keeping a Node that should go, or having one deleted that runs', {
   hold: ofItsOwn(kubelet, 'rollcall.dev/deletion: hold on its own Node', 'the annotation, on its own Node'),
-  proceed: ofItsOwn(
-    kubelet,
-    'rollcall.dev/deletion: proceed on its own Node',
-    'the annotation, on its own Node',
-  ),
+  proceed: ofItsOwn(kubelet, 'or proceed', 'the annotation, on its own Node'),
   "the victim's hold": notModified("rollcall.dev/deletion on the victim's Node, or its removal"),
   'by its agent': row(
     'agent',
@@ -76,7 +72,7 @@ export const deletion = theme("Deleting and changing Nodes with the controller's
     'with another metadata.managedFields',
   ),
   'which VM it is': thief(
-    "the annotation rollcall.dev/vm on the victim's Node",
+    "rollcall.dev/vm on the victim's Node",
     'policy update-node',
     'with annotations that are not its own: rollcall.dev/vm',
   ),

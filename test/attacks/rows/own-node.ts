@@ -72,7 +72,7 @@ export const ownNode = theme('Changing what was verified about its own Node', {
     "its value counts as the kubelet's, for good",
   ),
   'which labels are ours': kubelet(
-    'rollcall.dev/labels on its own Node',
+    'or rollcall.dev/labels',
     'policy update-node',
     'may not change the annotation rollcall.dev/labels of Node "worker-1"',
   ),
