@@ -16,6 +16,8 @@ export interface PendingStatus {
 
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
+/** The same where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. */
+const MANY = { from: 50, quiet: 1_000 }
 /**
  * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
  * as Nodes still lose their taint, one is written at a time, so that those wait little longer.
@@ -52,7 +54,7 @@ export function createStatusQueue(options: {
   function left(since: number): number {
     if (active.size >= CONCURRENCY) return Number.POSITIVE_INFINITY
     if (ending) return 0
-    const quiet = lastPut + QUIET
+    const quiet = lastPut + (waiting.size < MANY.from ? QUIET : MANY.quiet)
     return (active.size === 0 ? Math.min(quiet, since + PATIENCE) : quiet) - clock.monotonic()
   }
 
