@@ -184,7 +184,11 @@ export function createWorld(
       return clone
     },
     healing: { until: 0 },
-    annotate: (nodeName, value) => setAnnotation(nodeName, ANNOTATION_DELETION, value),
+    annotate(nodeName, value) {
+      const uid = api.nodes.get(nodeName)?.metadata.uid
+      if (uid !== undefined && value === undefined) judge.letGoAt.set(uid, timeline.now)
+      setAnnotation(nodeName, ANNOTATION_DELETION, value)
+    },
     nameVM: (nodeName, instanceUUID) => setAnnotation(nodeName, ANNOTATION_VM, instanceUUID),
     end: () => stop.abort(),
   }

@@ -13,6 +13,9 @@ const KNOWN = 60_000
 /** What a decision takes from the last answer to the deletion at most, when the API server is slow. */
 const WRITES = 30_000
 
+/** How long it takes to hear that a person has let go of a Node, milliseconds. */
+const HEARD = 1_000
+
 /** VMs that vanish within this many milliseconds of one another vanish at once; shorter than in the code. */
 const AT_ONCE = 3_000
 
@@ -52,13 +55,15 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     const heard = judge.work(by, other).heard ?? []
     const old = heard.findIndex(({ at }) => timeline.now - at > WRITES)
     const proven = old >= 0 && heard.slice(0, old + 1).every(({ whole }) => whole)
-    const kept = known.metadata.annotations[ANNOTATION_DELETION] !== undefined
+    const { at: decidedAt = timeline.now } = judge.work(by, name).decided ?? {}
+    const letGo = (judge.letGoAt.get(known.metadata.uid) ?? -Infinity) > decidedAt - HEARD
+    const kept = letGo || known.metadata.annotations[ANNOTATION_DELETION] !== undefined
     // While a copy is there, nobody is missing; when it goes, others are gone for longer.
     if (kept || hasCopy(world, known.metadata.uid, gone.at)) continue
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
-      const { at = timeline.now } = judge.work(by, name).decided ?? {}
-      if (!agentIsSilent(world, known) && isKnownToLive(known, heard, at - 2 * absentFor, at)) living++
+      const since = decidedAt - 2 * absentFor
+      if (!agentIsSilent(world, known) && isKnownToLive(known, heard, since, decidedAt)) living++
       continue
     }
     if (wasBackUnnoticed(world, known, status, gone)) continue

@@ -157,6 +157,7 @@ export function createJudge(world: () => World): Judge {
     undecided: new Map(),
     braked: new Map(),
     foundAgain: new Map(),
+    letGoAt: new Map(),
     many: new Map(),
     refusals: new Map(),
     bindings: new Map(),

@@ -88,6 +88,8 @@ export interface Judge extends ControllerWatch, LoginJudge, Omit<Hearing, 'told'
   readonly braked: Map<string, number>
   /** When a leader last wrote that a Node's VM was not missing any more, or anew, by the Node's UID. */
   readonly foundAgain: Map<string, number>
+  /** When a person last decided nothing of a Node any more, by its UID. */
+  readonly letGoAt: Map<string, number>
   /** When it last held more than may be missing, by `about.instanceUuid` of the vCenter. */
   readonly many: Map<string, number>
   /** When the deletion of each Node was refused. */
