@@ -179,7 +179,8 @@ function isInDoubt(world: World, node: StoredNode, had: string | undefined): boo
     const seen = nodeUID === uid ? (vm ?? namedVM) : undefined
     const shown = machinesOf(world, uid).flatMap((machine) => machine.vm ?? [])
     const isRestored =
-      !isListed(world, seen) && machinesOf(world, uid).some(({ claims }) => claims !== 'with-nonce')
+      !isListed(world, seen) &&
+      machinesOf(world, uid).some(({ agent, claims }) => !agent || claims !== 'with-nonce')
     if (mayHave && (seen === undefined || shown.length === 0 || isRestored)) return true
     const others = shown.filter(({ instanceUUID }) => vm === undefined && instanceUUID !== seen?.instanceUUID)
     return empty.includes(seen?.vCenterInstanceUUID ?? '') && others.length === shown.length
