@@ -87,17 +87,12 @@ export const certificates = theme("Getting a serving certificate that is another
     "a proven VM that took the API server's address",
   ),
   'only reported': row('its own request', 'NodeNotVerified', 'controller', 'a machine that is only reported'),
-  'a VM that is off': row(
-    'its own request',
-    'NodeNotVerified',
-    'controller',
-    'the kubelet of a VM that is off',
-  ),
+  'a VM that is off': row('its own request', 'NodeNotVerified', 'controller', 'one that is off'),
   'a VM that moved': row(
     'its own request',
     'NodeNotVerified',
     'controller',
-    'the kubelet of a Node whose report now names another VM',
+    'one whose report now names another VM',
   ),
   'a Node registered anew': row(
     'its own request, before its Node is registered anew and proven',
@@ -110,7 +105,7 @@ export const certificates = theme("Getting a serving certificate that is another
     'its own request',
     'NameNotAllowed',
     'controller',
-    'a proven VM whose Node is named kubernetes.default.svc',
+    'one whose Node is named kubernetes.default.svc',
   ),
   'a name by a domain': row(
     'its own request, with `certificates.domains: nodes.example.com`',

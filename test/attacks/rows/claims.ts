@@ -4,7 +4,7 @@ function row(credential: string, tried: string, seen: string, victim = NOTHING):
   return { credential, tried, refusedBy: 'controller', seen, victim }
 }
 
-const USER = 'any user of the guest'
+const USER = 'a user of the guest'
 const OWN = 'reported until it claims again'
 
 /** Over the claim of its own Node. */
@@ -32,13 +32,9 @@ export const claims = theme("Claims that something other than a VM's agent write
   'of this boot': own('its own claim of version 1, over the one with a nonce', 'ClaimOfOlderAgent'),
   'over a proof': row(USER, "the victim's claim, over its own", 'ProvenBefore', NOTHING),
   'without end': row(USER, 'its own claim and another in turn, 200 times', 'Proven', NOTHING),
-  'a clone': row(
-    'anybody who may clone VMs in vCenter',
-    "a clone of the victim's VM, with its claim, joins",
-    'ClaimCopied',
-  ),
+  'a clone': row('whoever may clone VMs', "a clone of the victim's VM, with its claim, joins", 'ClaimCopied'),
   'a copy': row(
-    'anybody who may copy VMX files',
+    'whoever may copy VMX files',
     "a copy of the victim's VM, with UUID and claim, joins",
     'AmbiguousUUID',
   ),

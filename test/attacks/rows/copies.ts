@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const TENANT = 'a tenant'
-const READER = 'a tenant who may also read'
+const READER = 'a reader'
 const ADMIN = 'an administrator of vCenter'
 
 function told(tried: string, { credential = TENANT, victim = NOTHING } = {}): AttackRow {
@@ -85,7 +85,7 @@ export const copies = theme('Passing for the VM of a verified Node', {
   }),
   'many copies': told('a dozen copies'),
   'another victim': told('to become a copy of another VM'),
-  destroyed: ignored("destroyed, with the victim's kubelet silent"),
+  destroyed: ignored('destroyed, while the victim is silent'),
 })
 
 function kept(tried: string, seen: string, credential = TENANT, victim = 'its Node is kept'): AttackRow {
@@ -123,7 +123,7 @@ export const absentees = theme('Passing for a VM that vCenter does not show just
   ),
   'inaccessible: guessed nonce': kept('the same with a guessed nonce', 'VMNotSearchable', TENANT, NOTHING),
   'inaccessible: destroyed': kept(
-    "to destroy its VM under another leader, with the victim's kubelet silent",
+    'to destroy its VM under another leader, while the victim is silent',
     'VMExists',
   ),
   'gone: kept': kept(
@@ -135,6 +135,6 @@ export const absentees = theme('Passing for a VM that vCenter does not show just
   'failed over: former VM': kept(
     'to destroy the VM to which a machine failed over',
     'UUIDOfAnotherVM',
-    'anybody who may destroy that VM',
+    'whoever may destroy VMs',
   ),
 })

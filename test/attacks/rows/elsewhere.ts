@@ -45,7 +45,7 @@ export const everybody = theme('Holding up everybody', {
   }),
   zombies: row({
     credential: 'kubelets whose VMs are destroyed',
-    tried: 'to call their Nodes Ready, so that the brake holds the others',
+    tried: 'to call their Nodes Ready, so that the brake holds others',
     refusedBy: controller,
     seen: 'NodeReady',
     victim: 'held for six times lifecycle.absentFor, then deleted',
@@ -80,7 +80,7 @@ export const everybody = theme('Holding up everybody', {
     test: 'off in both: the taint comes, whatever is said of a copy that one of them has',
   }),
   logins: row({
-    credential: 'whoever may write user and password of a vCenter',
+    credential: "whoever may write a vCenter's password",
     tried: 'a wrong password under six spellings of the user',
     refusedBy: controller,
     seen: 'InvalidLogin',

@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const TENANT = 'a tenant'
-const READER = 'a tenant who may also read'
+const READER = 'a reader'
 
 function waits(tried: string, victim: string, credential = TENANT): AttackRow {
   return { credential, tried, refusedBy: 'controller', seen: 'AmbiguousUUID', victim }

@@ -1,7 +1,7 @@
 import { type AttackRow, NOTHING, theme } from './row.ts'
 
 const TENANT = 'a tenant of another vCenter'
-const READER = "a tenant of both who may read the victim's VM"
+const READER = 'a reader of both'
 
 function row(
   tried: string,
@@ -33,7 +33,7 @@ export const sites = theme('Passing for a VM of another vCenter', {
   'joins: away, made-up claim': row('the same, and a made-up claim', 'Unavailable', {
     victim: 'waits until its vCenter answers',
   }),
-  'away: own VM destroyed': row("to destroy its VM, with the victim's kubelet silent", 'CopyFound', {
+  'away: own VM destroyed': row('to destroy its VM while the victim is silent', 'CopyFound', {
     victim: 'its Node is kept',
   }),
 

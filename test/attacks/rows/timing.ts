@@ -1,6 +1,6 @@
 import { type AttackRow, theme } from './row.ts'
 
-const FORMER = 'a deleted Node of that name'
+const FORMER = 'its former Node'
 const BECOMES = 'becomes proven'
 
 function row(
