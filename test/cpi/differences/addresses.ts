@@ -8,7 +8,7 @@ import { addressesOf, givesUp, ipsOf, type NodeRow, sharedAddresses, withoutHost
 
 export const IN_ADDRESSES: readonly NodeRow[] = [
   {
-    what: "The `Hostname`, where the guest's is not the Node's name",
+    what: "`Hostname`, where the guest's is not the Node's name",
     cpi: "the guest's",
     rollcall: "the kubelet's, otherwise the guest's, otherwise the Node's name",
     because: "It is in the kubelet's certificate.",
@@ -48,7 +48,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
       ipsOf(rollcall).some((each) => vm.staticAddresses?.some((fixed) => fixed.split('/')[0] === each)),
   },
   {
-    what: "A running Node's addresses, when VMware Tools report others, or another order",
+    what: "Running Node's addresses, when VMware Tools report others, or another order",
     cpi: 'follow Tools, every five minutes',
     rollcall: 'stay while they exist, unless the configuration prefers others',
     because: 'A new address loses connections.',
@@ -61,7 +61,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     },
   },
   {
-    what: 'An initialized Node whose VM reports its first address after the provider started',
+    what: 'Initialized Node whose VM reports its first address after the provider started',
     cpi: 'gets it only while not Ready, or after a restart of the CPI',
     rollcall: 'gets it at once',
     explains: ({ part, cpi }, { case: { node = {} }, before }) =>
@@ -100,7 +100,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
       givesUp(part, one) && !lacksFamily(scenario, one) && choseItsOwn(one),
   },
   {
-    what: 'A family in `ipFamily` without an address, or only excluded ones',
+    what: 'Family in `ipFamily` without an address, or only excluded ones',
     cpi: 'a new Node is stuck; a running one keeps what it had',
     rollcall:
       'the other is written; a new Node waits for both, unless `nodes.requireAllFamilies` is `false`; a running one keeps its address, or says `FamilyMissing`',

@@ -16,14 +16,14 @@ export const IN_FILES: readonly (Difference & {
   readonly shown: Readonly<Record<string, Verdict>>
 })[] = [
   {
-    what: 'An unknown key or section',
+    what: 'Unknown key or section',
     cpi: 'ignores it',
     rollcall: 'refuses it, and suggests the likely key',
     because: 'A misspelled `datacenters` would widen the scope.',
     shown: verdicts(REFUSED, 'yaml-misspelled yaml-misspelled-section ini-misspelled ini-misspelled-section'),
   },
   {
-    what: 'A key in another spelling: `ca-file` in YAML, `insecureFlag` in INI',
+    what: 'Key in another spelling: `ca-file` in YAML, `insecureFlag` in INI',
     cpi: "ignores it (its chart's `ca-file` too), or refuses the file",
     rollcall: 'reads it',
     shown: {
@@ -32,7 +32,7 @@ export const IN_FILES: readonly (Difference & {
     },
   },
   {
-    what: 'A key twice in YAML or JSON',
+    what: 'Key twice in YAML or JSON',
     cpi: 'the last counts',
     rollcall: 'refuses it; in INI the last, with a warning',
     shown: { 'yaml-key-twice.conf': REFUSED, 'ini-repeated.conf': 'same' },
@@ -44,7 +44,7 @@ export const IN_FILES: readonly (Difference & {
     shown: verdicts(TAKEN, 'yaml-text-for-list yaml-thumbprints yaml-quoted-number'),
   },
   {
-    what: 'An empty number or flag in INI: `soap-roundtrip-count = ""`',
+    what: 'Empty number or flag in INI: `soap-roundtrip-count = ""`',
     cpi: 'refuses the file',
     rollcall: 'is not set',
     shown: { 'ini-empty-number.conf': TAKEN },
@@ -56,7 +56,7 @@ export const IN_FILES: readonly (Difference & {
     shown: { 'ini-port-zero.conf': 'different', 'yaml-port-zero.conf': 'same' },
   },
   {
-    what: 'A wrong port, server, thumbprint, subnet or IP family, a missing CA file, a control character in INI',
+    what: 'Wrong port, server, thumbprint, subnet or IP family, a missing CA file, a control character in INI',
     cpi: 'fails later',
     rollcall: 'refuses it; a running controller keeps its configuration',
     shown: verdicts(
@@ -94,7 +94,7 @@ export const IN_FILES: readonly (Difference & {
     shown: { 'yaml-braces-not-indented.conf': REFUSED, 'yaml-quotes-not-indented.conf': REFUSED },
   },
   {
-    what: 'A byte order mark before INI',
+    what: 'Byte order mark before INI',
     cpi: 'refuses the file',
     rollcall: 'ignores it',
     shown: { 'ini-byte-order-mark.conf': TAKEN },
@@ -112,7 +112,7 @@ export const IN_FILES: readonly (Difference & {
     shown: { 'yaml-tenants-of-one-server.conf': 'different' },
   },
   {
-    what: 'A certificate as `user`, its key as `password`',
+    what: 'Certificate as `user`, its key as `password`',
     cpi: 'logs in by a SAML token',
     rollcall: 'refuses it',
     shown: { 'yaml-certificate-as-user.conf': REFUSED },

@@ -84,7 +84,7 @@ export const IN_LABELS: readonly NodeRow[] = [
       cpi === node.labels?.[part.slice('label '.length)],
   },
   {
-    what: 'A tag that is not a label value: `zone 1 / left`, `北京-1`',
+    what: 'Tag that is not a label value: `zone 1 / left`, `北京-1`',
     cpi: 'is stuck',
     rollcall:
       "writes the nearest value, `zone-1-left`, but none that would lose letters or digits, or equal another tag's",
@@ -108,7 +108,7 @@ export const IN_LABELS: readonly NodeRow[] = [
       oneCategory === true && (givesUp(part, one) || labelOf(part) !== undefined),
   },
   {
-    what: 'An initialized Node without zone, region or instance type',
+    what: 'Initialized Node without zone, region or instance type',
     cpi: 'leaves it so',
     rollcall: 'adds it; existing labels stay unless `topology.onChange: relabel`',
     because: 'See kubernetes/cloud-provider-vsphere#435.',
@@ -116,7 +116,7 @@ export const IN_LABELS: readonly NodeRow[] = [
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
-    what: 'A beta label (`failure-domain.beta.kubernetes.io/zone`) that differs from the label, or is alone',
+    what: 'Beta label (`failure-domain.beta.kubernetes.io/zone`) that differs from the label, or is alone',
     cpi: 'uses it for both, unless the tags of a new Node say otherwise',
     rollcall: 'a new Node gets the tags; an initialized one keeps both: `TopologyChanged`',
     because: 'A changed zone strands volumes.',
@@ -145,7 +145,7 @@ export const IN_LABELS: readonly NodeRow[] = [
       node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
   },
   {
-    what: 'A new Node with another zone or region, by which the vSphere CSI driver has registered',
+    what: 'New Node with another zone or region, by which the vSphere CSI driver has registered',
     cpi: "overwrites it; the kubelet refuses the driver's next registration",
     rollcall: 'leaves it: `LabelsKeptForCSI`',
     because: 'Without the driver there are no volumes.',

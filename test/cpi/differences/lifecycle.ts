@@ -6,7 +6,7 @@ import type { NodeRow } from './row.ts'
 
 export const IN_LIFECYCLE: readonly NodeRow[] = [
   {
-    what: 'A Node whose VM is off or suspended',
+    what: 'Node whose VM is off or suspended',
     cpi: 'initializes it',
     rollcall: 'waits until it runs; an initialized one keeps its addresses',
     explains: ({ part, cpi }, { case: one }) =>
@@ -14,7 +14,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       ((part === 'initialized' && cpi === true) || (part === 'addresses' && one.node?.untainted === true)),
   },
   {
-    what: 'The shutdown taint',
+    what: 'Shutdown taint',
     cpi: 'added once the Node is not Ready, removed while it is',
     rollcall:
       'follows the VM within a second; if it [was off before](lifecycle.md#the-vm-is-off), also waits for that',
@@ -24,7 +24,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       isDeepStrictEqual(others(cpi), others(rollcall)),
   },
   {
-    what: 'A not-ready Node of a VM outside `datacenters`',
+    what: 'Not-ready Node of a VM outside `datacenters`',
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
     // The CPI looks every five seconds, and nothing tells when it has looked.
@@ -38,7 +38,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     },
   },
   {
-    what: "A not-ready Node with another provider's ID, or one without a valid UUID",
+    what: "Not-ready Node with another provider's ID, or one without a valid UUID",
     cpi: 'deletes the Node',
     rollcall: 'keeps the Node',
     because: 'See kubernetes/cloud-provider-vsphere#538.',
@@ -58,7 +58,7 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       ![undefined, 'empty', 'malformed', 'foreign', 'bare'].every((each) => each !== node.providerID),
   },
   {
-    what: 'A not-ready, initialized Node whose machine was gone before the provider started',
+    what: 'Not-ready, initialized Node whose machine was gone before the provider started',
     cpi: 'deletes the Node',
     rollcall:
       'keeps it (`NotBound`), unless [`lifecycle.unbound`](lifecycle.md#which-machines-must-be-gone) is `delete`',

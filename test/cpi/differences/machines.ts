@@ -6,7 +6,7 @@ import { givesUp, type NodeRow, pairOf } from './row.ts'
 
 export const IN_MACHINES: readonly NodeRow[] = [
   {
-    what: "A guest without the Node's name as host name",
+    what: "Guest without the Node's name as host name",
     cpi: 'is stuck, unless the Node has a provider ID and the guest a name',
     rollcall: 'initializes it; only the UUID counts',
     explains({ part, cpi }, { case: one }) {
@@ -17,7 +17,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
     },
   },
   {
-    what: 'A Node whose UUID no VM has, while a guest has its name or address',
+    what: 'Node whose UUID no VM has, while a guest has its name or address',
     cpi: 'takes that VM',
     rollcall: 'leaves it uninitialized, and names the UUID',
     explains: ({ part, cpi }, { case: one }) =>
@@ -56,7 +56,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
     },
   },
   {
-    what: "A Node with the UUID or provider ID of another Node's VM",
+    what: "Node with the UUID or provider ID of another Node's VM",
     cpi: 'initializes both',
     rollcall: 'keeps the one verified before; otherwise initializes neither',
     because: "One would get the other's traffic.",
@@ -68,7 +68,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
     },
   },
   {
-    what: 'A provider ID in the byte order of the in-tree provider',
+    what: 'Provider ID in the byte order of the in-tree provider',
     cpi: 'is stuck; if one is not Ready, keeps crashing',
     rollcall: 'recognizes the VM, and leaves the ID',
     because: 'See kubernetes-sigs/vsphere-csi-driver#592.',
@@ -76,7 +76,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
       one.node?.providerID === 'swapped' && (part === 'initialized' || part === 'addresses'),
   },
   {
-    what: 'A provider ID without `vsphere://`',
+    what: 'Provider ID without `vsphere://`',
     cpi: 'reads it',
     rollcall: 'changes nothing: `ProviderIDMalformed`',
     explains: ({ part }, { case: one }) =>
@@ -84,14 +84,14 @@ export const IN_MACHINES: readonly NodeRow[] = [
       one.node?.providerID === 'bare',
   },
   {
-    what: 'An initialized Node without a provider ID',
+    what: 'Initialized Node without a provider ID',
     cpi: 'writes the addresses of the VM whose guest has its name',
     rollcall: 'leaves it alone',
     explains: ({ part }, { case: { node = {} } }) =>
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
   {
-    what: 'An unknown datacenter, and firmware that reports the UUID as vCenter does',
+    what: 'Unknown datacenter, and firmware that reports the UUID as vCenter does',
     cpi: 'is stuck if the Node has a provider ID',
     rollcall: 'initializes it',
     explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
