@@ -64,7 +64,7 @@ export function tables(): ReadonlyMap<string, string> {
         ['setting', 'under', 'meaning', 'default'],
         others.map(({ name, under, said }) => [
           `\`${name}\``,
-          under.join(', '),
+          under.length > 1 ? '' : under.join(', '),
           said.meaning,
           standard(said),
         ]),
@@ -88,13 +88,11 @@ export function tables(): ReadonlyMap<string, string> {
   ])
 }
 
-/** One line for all variables that the CPI treats alike, with their settings in the same order. */
+/** One line for all variables that the CPI treats alike; each is named after its setting. */
 function environmentTable(): string {
   const named = 'VCENTER_<id>_'
   const ours = (variables: Readonly<Record<string, Variable>>, prefix: string, where: string) =>
-    Object.entries(variables).map(([setting, { name, cpi }]) => {
-      return { name: `${prefix}${name}`, cpi, settings: [`\`${setting}\``], effect: where }
-    })
+    Object.values(variables).map(({ name, cpi }) => ({ name: `${prefix}${name}`, cpi, effect: where }))
   const groups = Map.groupBy(
     [
       ...ours(GLOBAL_VARIABLES, '', 'under `global`'),
@@ -103,17 +101,15 @@ function environmentTable(): string {
       {
         name: `${NAMING}<id>`,
         cpi: 'names a vCenter; it is also the server unless another is given',
-        settings: [],
         effect: 'the same; settings without a variable stay as in the file',
       },
-      ...ours(VCENTER_VARIABLES, named, 'of that vCenter'),
+      ...ours(VCENTER_VARIABLES, named, 'under that vCenter'),
       {
         ...SKIP_DELETION,
-        settings: [],
-        effect: 'the same, with a warning: `deletion: off` under `lifecycle`',
+        effect: '`deletion: off` under `lifecycle`',
       },
       ...[{ ...IDLE_SUFFIX, name: `${named}${IDLE_SUFFIX.name}` }, ...IDLE_VARIABLES].map((variable) => {
-        return { ...variable, settings: [], effect: 'no effect, with a warning' }
+        return { ...variable, effect: 'no effect' }
       }),
     ],
     ({ cpi, effect }) => `${cpi} | ${effect}`,
@@ -121,7 +117,7 @@ function environmentTable(): string {
   const rows = [...groups.values()].map((group) => [
     group.map(({ name }) => `\`${name}\``).join(', '),
     group[0]?.cpi ?? '',
-    [group.flatMap(({ settings }) => settings).join(', '), group[0]?.effect ?? ''].join(' ').trim(),
+    group[0]?.effect ?? '',
   ])
   return table(['variable', 'the CPI', 'Rollcall'], rows)
 }
