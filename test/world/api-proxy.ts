@@ -16,13 +16,15 @@ export type LineState = 'works' | 'cut' | 'lost' | 'deaf' | 'mute'
 export interface ApiProxy {
   readonly url: string
   set(line: LineState, delay?: number): void
+  /** Breaks all connections; new ones lead to another server, which must show a certificate of its own that is trusted. */
+  leadTo(target: string): void
   /** Pieces of requests that are on their way. */
   held(): number
   close(): Promise<void>
 }
 
 export async function startApiProxy(target: string): Promise<ApiProxy> {
-  const { hostname, port } = new URL(target)
+  let end = new URL(target)
   const sockets = new Set<Socket>()
   const waiting = new Set<() => void>()
   const closing = new AbortController()
@@ -67,7 +69,7 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
   }
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    const upstream = connect({ host: end.hostname, port: Number(end.port), allowHalfOpen: true })
     keep(client, () => upstream)
     keep(upstream, () => client)
     if (line === 'cut') {
@@ -95,6 +97,10 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
       delay = ms
       if (line === 'cut') for (const socket of sockets) socket.resetAndDestroy()
       wake()
+    },
+    leadTo(target) {
+      end = new URL(target)
+      for (const socket of sockets) socket.resetAndDestroy()
     },
     held: () => held,
     async close() {

@@ -14,6 +14,7 @@ import { ownNode } from './own-node.ts'
 import { required } from './required.ts'
 import type { Theme } from './row.ts'
 import { sites } from './sites.ts'
+import { standIns } from './stand-ins.ts'
 import { races, replays } from './timing.ts'
 import { words } from './words.ts'
 
@@ -33,6 +34,7 @@ export const themes: Readonly<Record<string, Theme>> = {
   failovers,
   newcomers,
   sites,
+  standIns,
   required,
   ownNode,
   lifecycle,
