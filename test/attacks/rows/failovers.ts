@@ -1,6 +1,6 @@
 import { type AttackRow, theme } from './row.ts'
 
-const STAYS = 'gets its shutdown taint alone: its volumes stay attached until nothing else may run'
+const STAYS = 'gets its shutdown taint alone; volumes stay attached'
 
 function row(credential: string, tried: string, seen: string, victim: string): AttackRow {
   return { credential, tried, refusedBy: 'controller', seen, victim }
@@ -9,20 +9,20 @@ function row(credential: string, tried: string, seen: string, victim: string): A
 /** A VM that the Node was before, or may be by now, while the one that it is does not run. */
 export const failovers = theme('Passing for a Node whose VM is off, or running beside it', {
   'copied claim': row(
-    'a tenant who may also read, and whose VM the Node was before its own showed a claim',
+    'a reader whose VM the Node was before its own showed a claim',
     "the victim's claim while it is off",
     'CopyFound',
     STAYS,
   ),
   'host away': row(
-    'whoever may start VMs at an ESXi host that is cut off from vCenter',
-    'to run there what was off beside the victim, while that is off',
+    'whoever may start VMs on an ESXi host cut off from vCenter',
+    'to run there what was off, while the victim is off',
     'VMPoweredOff',
     STAYS,
   ),
   'former vCenter away': row(
     'whoever may start VMs of the vCenter from which the victim failed over',
-    'to run its former VM while that vCenter does not answer and the victim is off',
+    'to run its former VM while that vCenter is down and the victim off',
     'VMPoweredOff',
     STAYS,
   ),
