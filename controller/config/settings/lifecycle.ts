@@ -66,7 +66,7 @@ export const LIFECYCLE: SectionTable<LifecycleConfig> = {
       default: '1',
       meaning:
         'VMs that may always vanish at once. With 0 and a share of 0%, a person must confirm each deletion.',
-      protects: 'a brake that engages too easily',
+      protects: 'a brake that engages too easily in small clusters',
     }),
     waitForVolumes: row(durationOrOff('1s'), {
       default: '5m',
