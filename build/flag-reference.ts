@@ -35,8 +35,7 @@ function flag(name: string, { shorthand }: FlagRow<unknown>): string {
 }
 
 function standard({ default: text, own }: FlagRow<unknown>): string {
-  if (own) return ''
-  return text === '' ? 'none' : `\`${text}\``
+  return own || text === '' ? '' : `\`${text}\``
 }
 
 async function main(): Promise<void> {
