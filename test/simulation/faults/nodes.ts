@@ -130,9 +130,10 @@ export const NODE_FAULTS: Faults = {
     const { vm, nodeName, address } = machine
     api.putNode(nodeName, undefined)
     machines.destroy(machine)
-    const name = `${nodeName}-${machines.all.length}`
-    timeline.after(random.pick([0, 10_000]), `${name} takes the place of ${nodeName}`, () => {
-      if (vm !== undefined) machines.create(name, vCenter, vm.folder, { address })
+    timeline.after(random.pick([0, 10_000]), `another takes the place of ${nodeName}`, () => {
+      // By a name that nobody has taken until then.
+      if (vm !== undefined)
+        machines.create(`${nodeName}-${machines.all.length}`, vCenter, vm.folder, { address })
     })
   }),
   'node-huge': burdened(slow, true),
