@@ -50,7 +50,9 @@ export function judgeLevel(world: World, by: string, before: StoredReport, after
   // A report that contradicts its machine counts until the agent has written another.
   const forged = machine.forged || after.spec.interfaces.some(({ mac }) => mac === FORGED_MAC)
   const verdict = after.status.conditions.find(({ type }) => type === 'IdentityVerified')?.reason
-  if (seen && !forged && verdict === 'MACsContradict')
+  // Another VM has the UUID that its machine reports, once its own has been given another.
+  const isRenamed = entry.biosUUID !== machine.biosUUID
+  if (seen && !forged && !isRenamed && verdict === 'MACsContradict')
     judge.violate('a NIC that is replaced ends nothing', `${by} at ${after.metadata.name}`)
   // vCenter may show a new NIC before the guest reports it, most of all of a machine that is off. No copy has part in that.
   const outdated = !seen && verdict === 'MACsContradict'
