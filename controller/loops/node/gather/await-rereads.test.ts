@@ -88,3 +88,22 @@ t.test('a VM whose host does not answer is read again once it does', async (t) =
   t.same(ask(withMACs(MAC, NEW), bound, [vm()]).asked, [`vm-42 ${NEW}`], 'for the inventory another doubt')
   t.same(ask(withMACs(MAC), bound, [away]).asked, [], 'nothing is in doubt')
 })
+
+t.test('the VM that shows the claim, in another vCenter, waits as well', async (t) => {
+  const vCenters = ['vc1', 'vc2']
+  const silent = vm({ claim: undefined })
+  const copy = vm({ vCenter: { name: 'vc2', instanceUUID: 'another' } })
+  const states = (isRead: ReturnType<Inventory['readSince']>) =>
+    awaitRereads(
+      [silent, copy].map((each, i) => ({
+        vCenter: vCenters[i] ?? '',
+        uuid: 'u',
+        lookup: { state: 'answered' as const, vms: [each] },
+      })),
+      spec(),
+      { node: { name: 'worker-1' }, previous: {} },
+      vCenters.map((vCenter) => ({ vCenter, readSince: () => isRead })),
+    ).map(({ lookup }) => lookup.state)
+  t.same(states(false), ['pending', 'pending'])
+  t.same(states(true), ['answered', 'answered'])
+})

@@ -16,7 +16,8 @@ import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
  * - vCenter does not push changes of vNICs, but a guest reports a replaced NIC within seconds. This applies to the bound VM if
  *   the guest has a NIC that is not known there, and to the VMs of a new Node if none of them has a NIC of the guest.
  * - Another VM shows the claim of the report and this one does not: it may show it too, and vCenter may not have pushed that,
- *   while somebody has copied it. It is the bound VM, one that the machine was moved to, or one of several of a new Node.
+ *   while somebody has copied it. It is the bound VM, one that the machine was moved to, or one of several of a new Node. The VM
+ *   that shows the claim waits too, in whichever vCenter: alone it would be taken for the Node's.
  *
  * Where vCenter refuses to read it, nothing is known, and that is said: whoever may take the right to read a VM away would
  * otherwise keep a Node waiting without a word.
@@ -44,9 +45,13 @@ export function awaitRereads(
       return [vm, inventory?.readSince(vm.moref, doubt, node.name)] as const
     }),
   )
+  const { digest } = spec.claim
+  const isAwaited = [...rereads.values()].includes(false)
   return lookups.map((one): NodeLookup => {
-    const its = vmsOf(one.lookup).map((vm) => rereads.get(vm))
-    if (its.includes(false)) return { ...one, lookup: { state: 'pending' } }
+    const found = vmsOf(one.lookup)
+    const its = found.map((vm) => rereads.get(vm))
+    const decides = isAwaited && digest !== undefined && found.some((vm) => shows(vm, digest))
+    if (its.includes(false) || decides) return { ...one, lookup: { state: 'pending' } }
     const failure = its.find((each) => typeof each === 'object')
     return failure === undefined ? one : { ...one, lookup: { state: 'unknown', failure, alone: true } }
   })
