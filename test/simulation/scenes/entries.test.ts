@@ -143,3 +143,39 @@ scenario(
     t.equal(scene.status('worker')?.identityLevel, 'proven')
   },
 )
+
+scenario(
+  'a tenant who reads a new VM copies its claim in another vCenter, which pushes it first',
+  { nodes: ['worker', 'canary'], second: 'one' },
+  async (scene, t) => {
+    const { vCenters } = scene.world
+    const [own, other] = vCenters
+    const [folder] = other?.folders ?? []
+    if (own === undefined || other === undefined || folder === undefined)
+      throw new Error('there is a second vCenter')
+    const joined = scene.joins('new')
+    joined.claimDelay = 20_000
+    const { vm } = joined
+    if (vm === undefined) throw new Error('it has a VM')
+    const copy = other.register({
+      ...vm,
+      name: 'of-a-tenant',
+      folder,
+      shownPower: 'poweredOn',
+      machine: undefined,
+      tenant: { reads: true },
+    })
+    await scene.said('new', { reason: 'AmbiguousUUID' }, 'VMFound')
+    own.pushLost = 1
+    await scene.until('it shows its claim', () => vm.claim !== undefined)
+    await scene.pass(1_000)
+    copy.claim = vm.claim
+    other.changed(copy)
+    await scene.pass(NOTICED)
+    t.equal(scene.status('new')?.vm, undefined)
+    await scene.said('new', { reason: 'AmbiguousUUID' }, 'VMFound')
+    own.pushLost = 0
+    other.unregister(copy)
+    await scene.until('it is its own VM', () => scene.status('new')?.vm?.moref === vm.moref)
+  },
+)
