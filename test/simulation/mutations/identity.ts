@@ -140,6 +140,11 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'identity: no copied claim decides before the other VMs are read again',
+    inSceneAlone: true,
+    edits: [edit('controller/loops/node/gather/await-rereads.ts', ' || decides)', ')')],
+  },
+  {
     name: 'identity: a Node whose entry is dead moves to the one that lives',
     about: ['entry-replaced'],
     edits: [edit(MOVES, 'return boundNow !== undefined && isDeadEntry(boundNow)', 'return false')],

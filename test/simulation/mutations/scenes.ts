@@ -75,6 +75,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
   },
   entries: {
+    'a tenant who reads a new VM copies its claim in another vCenter, which pushes it first': [
+      'identity: no copied claim decides before the other VMs are read again',
+    ],
     'a NIC is replaced, and its agent reports that before vCenter says so': [
       'identity: a VM is read again before its vNICs contradict a report',
     ],
