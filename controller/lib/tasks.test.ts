@@ -1,7 +1,8 @@
+import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { aborted, eachOf, firstAnswer } from './tasks.ts'
+import { aborted, eachOf, firstAnswer, untilAborted } from './tasks.ts'
 
 await t.test('aborted: waits for the signal, and not for one that has come', async (t) => {
   const stop = new AbortController()
@@ -14,6 +15,30 @@ await t.test('aborted: waits for the signal, and not for one that has come', asy
   stop.abort()
   await waiting
   await aborted(stop.signal)
+})
+
+t.test('untilAborted: gives the result, or up, and leaves no listener behind', async (t) => {
+  const end = new AbortController()
+  t.equal(await untilAborted(Promise.resolve('done'), end.signal), 'done')
+  await t.rejects(untilAborted(Promise.reject(new Error('failed')), end.signal), { message: 'failed' })
+  t.equal(getEventListeners(end.signal, 'abort').length, 0)
+  const something = Promise.withResolvers<string>()
+  const waiting = untilAborted(something.promise, end.signal)
+  end.abort('over')
+  await t.rejects(
+    waiting.catch((reason) => Promise.reject(new Error(reason))),
+    { message: 'over' },
+  )
+  // What was given up goes on, and its failure is nobody's any more.
+  something.reject(new Error('too late'))
+  await t.rejects(
+    untilAborted(new Promise(() => undefined), end.signal).catch((reason) =>
+      Promise.reject(new Error(reason)),
+    ),
+    { message: 'over' },
+    'one that has aborted before',
+  )
+  t.equal(getEventListeners(end.signal, 'abort').length, 0)
 })
 
 t.test('firstAnswer: takes the first answer there is, and stops what gives it', async (t) => {

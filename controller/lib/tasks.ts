@@ -99,6 +99,24 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
+/**
+ * Waits for something that goes on by itself, until the signal aborts. The signal may live as long as the process: nothing of
+ * this wait stays with it.
+ *
+ * @throws what it throws, or the signal's reason
+ */
+export async function untilAborted<T>(something: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: canceled, reject } = Promise.withResolvers<never>()
+  const cancel = (): void => reject(signal.reason)
+  signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
+  try {
+    return await Promise.race([something, canceled])
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
 /** A signal that aborts `grace` milliseconds after another, for what must still be ended then; the caller ends it. */
 export function outlive(grace: number, clock: Clock, signal: AbortSignal) {
   const [last, over] = [new AbortController(), new AbortController()]

@@ -1,11 +1,10 @@
 /** All logins of this process go through here, so that refused ones do not lock the account. */
-import { anySignal } from '../../../agent/shared/any-signal.ts'
 import { createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { messageOf } from '../../../agent/shared/result.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
-import { aborted } from '../../lib/tasks.ts'
+import { untilAborted } from '../../lib/tasks.ts'
 import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
@@ -202,7 +201,7 @@ export function createLoginLimiter(options: {
       const { account, instanceUUID, signal } = request
       known.identify(account, instanceUUID)
       const { own = nameOf(account) } = known.get(account)
-      // A login by REST may hang while SOAP answers. It tries no password, so nothing waits for what becomes of it.
+      // A login by REST may hang while SOAP answers. Its password is known to be right, so no other login waits for its end.
       const turn = isRight(request, account.password) ? `${own} by ${request.by}` : own
       return await takeTurns(turn, () => attempt(request), signal)
     },
@@ -229,7 +228,10 @@ export function createTurns() {
   /** What the next one waits for. It never fails. */
   const last = new Map<string, Promise<unknown>>()
   return async <T>(name: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
-    const turn = waitFor(last.get(name), signal).then(work)
+    const turn = untilAborted(last.get(name) ?? Promise.resolve(), signal).then(() => {
+      signal.throwIfAborted()
+      return work()
+    })
     // One that gives up does not let the next one pass the one before.
     const ended = Promise.allSettled([last.get(name), turn]).then(() => {
       if (last.get(name) === ended) last.delete(name)
@@ -237,13 +239,4 @@ export function createTurns() {
     last.set(name, ended)
     return await turn
   }
-}
-
-async function waitFor(before: Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
-  if (before === undefined) return
-  const over = new AbortController()
-  await Promise.race([before, aborted(anySignal([signal, over.signal]))])
-  // The signal may live as long as the process, and its listener with it.
-  over.abort()
-  signal.throwIfAborted()
 }

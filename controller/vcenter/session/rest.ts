@@ -1,9 +1,10 @@
 /** A client for vCenter's REST interface, the older or the newer one, with a session that is created when first needed. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
+import { untilAborted } from '../../lib/tasks.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
-import { type Connection, type HTTPAnswer, readText, rejection } from '../wire/connection.ts'
+import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
 import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import {
@@ -188,12 +189,7 @@ export function createRESTClient(options: {
     opening ??= login().finally(() => {
       opening = undefined
     })
-    const over = new AbortController()
-    try {
-      return await Promise.race([opening, rejection(signal, over.signal)])
-    } finally {
-      over.abort()
-    }
+    return await untilAborted(opening, signal)
   }
 
   function toSession(value: unknown): string {

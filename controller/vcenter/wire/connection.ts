@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
 import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { untilAborted } from '../../lib/tasks.ts'
 import { BrokenAnswerError, DeadlineError, malformed, VCenterError } from './errors.ts'
 import { createNames, type Names } from './names.ts'
 import { type ServerTrust, trustConnector } from './trust.ts'
@@ -94,10 +95,7 @@ export function openConnection(options: ConnectionOptions): Connection {
         const either = anySignal([request.signal, late.signal])
         // undici heeds the signal only once it is connected.
         const sent = { ...request, headers: { ...always, ...request.headers } }
-        return await Promise.race([
-          exchange(authority, dispatcher, sent, either, read),
-          rejection(either, ended.signal),
-        ])
+        return await untilAborted(exchange(authority, dispatcher, sent, either, read), either)
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         if (late.signal.aborted) throw timedOut(authority, request)
@@ -112,14 +110,6 @@ export function openConnection(options: ConnectionOptions): Connection {
       await Promise.all([calls.destroy(), longPoll.destroy()])
     },
   }
-}
-
-/** Rejects when the signal aborts; never settles after `ended`. */
-export function rejection(signal: AbortSignal, ended: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: ended })
-    if (signal.aborted) reject(signal.reason)
-  })
 }
 
 async function exchange<T>(

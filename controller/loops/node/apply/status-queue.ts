@@ -16,13 +16,13 @@ export interface PendingStatus {
 
 /** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
-/** The same where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. */
-const MANY = { from: 50, quiet: 1_000 }
 /**
  * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
  * as Nodes still lose their taint, one is written at a time, so that those wait little longer.
  */
 const PATIENCE = 15_000
+/** The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. */
+const MANY = { from: 50, quiet: 1_000 }
 const CONCURRENCY = 8
 /** Why a pause ends: without a reason, each would make an error with a stack. */
 const CHANGED = 'changed'
