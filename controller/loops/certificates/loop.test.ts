@@ -187,9 +187,9 @@ t.test('it is approved soon after the last Node', async (t) => {
   const { loop, clock, written } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
   loop.onInitializing()
   loop.onDecided('worker-1', statusWith('10.0.0.5'))
-  await clock.turn(150)
+  await clock.turn(900)
   t.same(written(), [])
-  await clock.turn(100)
+  await clock.turn(200)
   t.equal(written().length, 1)
 })
 

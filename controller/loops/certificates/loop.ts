@@ -58,10 +58,11 @@ export function createApprovalRates() {
 const UNDECIDED = 60_000
 
 /**
- * Nothing is approved until no Node was initialized for so long, milliseconds, or until the request has waited so long: an
- * approval and what is said of it cost the API server as much as a Node, for which Pods may wait.
+ * Nothing is decided until no Node was initialized for so long, milliseconds, or until the request has waited so long: an
+ * approval and what is said of it cost the API server as much as a Node, for which Pods may wait. Nodes that report at once
+ * are initialized in bursts, with pauses of less than that.
  */
-const QUIET = 200
+const QUIET = 1_000
 const PATIENCE = 30_000
 
 const strings = v.nullish(v.array(v.string()), [])
@@ -192,11 +193,13 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
   async function decide(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const request = newestOf(name)
     if (request === undefined) return 'done'
+    const { at, order } = seen.get(request.name) ?? { at: -Infinity, order: 0 }
+    const age = clock.monotonic() - at
+    const busy = lastInitialized + QUIET - clock.monotonic()
+    if (busy > 0 && age < PATIENCE) return { requeueAfter: busy }
     const [node, now] = [nodes.get(name), clock.now()]
     const known = { verified: verified.get(name), policy: ports.policy() }
     const judgment = judgeRequest({ request, node, ...known, holderOf, settings, now })
-    const { at, order } = seen.get(request.name) ?? { at: -Infinity, order: 0 }
-    const age = clock.monotonic() - at
     if (judgment.verdict === 'wait') {
       const last = decided.get(name)
       // Of one second, the one seen later is the newer one; what is said of the newer one stays.
@@ -206,8 +209,6 @@ export function startCertificateLoop(ports: CertificateLoopPorts) {
       say(request, judgment)
       return 'done'
     }
-    const busy = lastInitialized + QUIET - clock.monotonic()
-    if (busy > 0 && age < PATIENCE) return { requeueAfter: busy }
     const wait = approvals.everybody.take('', clock.monotonic())
     if (wait > 0) return { requeueAfter: wait }
     const waitOfNode = approvals.each.take(name, clock.monotonic())

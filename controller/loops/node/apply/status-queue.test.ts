@@ -61,6 +61,24 @@ t.test('one that takes the place of another keeps its turn and makes nobody wait
   await stop()
 })
 
+t.test('where many wait, none is written while they still change', async (t) => {
+  const { clock, put, written, stop } = setUp()
+  const names = Array.from({ length: 60 }, (_, i) => `node-${i}`)
+  for (const name of names) put(name)
+  for (const name of names) {
+    await clock.turn(50)
+    put(name, 'new')
+  }
+  await clock.turn(950)
+  t.same(written, [])
+  await clock.turn(100)
+  t.same(
+    written,
+    names.map((name) => `${name} new`),
+  )
+  await stop()
+})
+
 t.test('while they come without end, the first is written after a quarter of a minute', async (t) => {
   const { clock, put, written, stop } = setUp()
   for (let i = 0; i < 300; i++) {

@@ -21,7 +21,10 @@ const QUIET = 100
  * as Nodes still lose their taint, one is written at a time, so that those wait little longer.
  */
 const PATIENCE = 15_000
-/** The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. */
+/**
+ * The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. Then
+ * one that takes the place of another counts, too: as long as certificates are approved, each would have to be written again.
+ */
 const MANY = { from: 50, quiet: 1_000 }
 const CONCURRENCY = 8
 /** Why a pause ends: without a reason, each would make an error with a stack. */
@@ -88,7 +91,7 @@ export function createStatusQueue(options: {
     /** One that takes the place of another for the same Node keeps its turn. */
     put(name: string, pending: PendingStatus): void {
       const since = waiting.get(name)?.since
-      if (since === undefined) lastPut = clock.monotonic()
+      if (since === undefined || waiting.size >= MANY.from) lastPut = clock.monotonic()
       waiting.set(name, { pending, since: since ?? lastPut })
       // The others wait behind one that is waited for already.
       if (next()?.name === name) wake()
