@@ -209,7 +209,8 @@ export function createReconciler(options: {
     remember(nodes, facts.node, applied.nodes)
     if (record !== undefined) remember(reports, record, applied.reports)
     if (record !== undefined && applied.deferred !== undefined) {
-      const deferred = letCount(name, { node: facts.node, report: record, ...compact(applied.deferred) })
+      const node = { name, uid: facts.node.uid }
+      const deferred = letCount(name, { node, report: record, ...compact(applied.deferred) })
       // The agent may have written meanwhile.
       const carried = carryOver(name, deferred, nodes.get(name))
       if (carried === undefined) statuses.delete(name)

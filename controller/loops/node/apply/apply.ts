@@ -10,7 +10,7 @@ import type { RejectedWrite } from '../decide/rejected-write.ts'
 /** All that a decision may change in the cluster. */
 export interface Writer extends NodeWriter {
   /** Never fails and never waits: losing an Event must not stop the work. */
-  recordEvent(node: Node, event: NodeEvent): void
+  recordEvent(node: Pick<Node, 'name' | 'uid'>, event: NodeEvent): void
   /** Confirms that this replica still leads. */
   confirm(): Promise<boolean>
 }

@@ -6,7 +6,8 @@ import type { NodeEvent } from '../decide/node-events.ts'
 
 /** A status that was decided and is not on record yet. */
 export interface PendingStatus {
-  readonly node: Node
+  /** No more of it: thousands may wait, and the Node as it was when its status was decided is no longer needed. */
+  readonly node: Pick<Node, 'name' | 'uid'>
   /** As the API server has it: the version to be written over. */
   readonly report: NodeReport
   readonly status: NodeReportStatus
