@@ -89,6 +89,18 @@ t.test('while they come without end, the first is written after a quarter of a m
   await stop()
 })
 
+t.test('while thousands come, none is overdue', async (t) => {
+  const { clock, put, written, stop } = setUp()
+  for (let i = 0; i < 2_000; i++) {
+    put(`node-${i}`)
+    await clock.turn(10)
+  }
+  t.same(written, [])
+  await clock.turn(1_000)
+  t.equal(written.length, 2_000)
+  await stop()
+})
+
 t.test(
   'those that are overdue are written one at a time while others come, and eight afterwards',
   async (t) => {

@@ -19,9 +19,10 @@ export interface PendingStatus {
 const QUIET = 100
 /**
  * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
- * as Nodes still lose their taint, one is written at a time, so that those wait little longer.
+ * as Nodes still lose their taint, one is written at a time, so that those wait little longer. Where thousands wait, the last
+ * of them is on record hardly later than if they had not waited; that is what the share of each stands for.
  */
-const PATIENCE = 15_000
+const PATIENCE = { least: 15_000, each: 20 }
 /**
  * The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. Then
  * one that takes the place of another counts, too: as long as certificates are approved, each would have to be written again.
@@ -58,8 +59,9 @@ export function createStatusQueue(options: {
   function left(since: number): number {
     if (active.size >= CONCURRENCY) return Number.POSITIVE_INFINITY
     if (ending) return 0
+    const patience = Math.max(PATIENCE.least, PATIENCE.each * waiting.size)
     const quiet = lastPut + (waiting.size < MANY.from ? QUIET : MANY.quiet)
-    return (active.size === 0 ? Math.min(quiet, since + PATIENCE) : quiet) - clock.monotonic()
+    return (active.size === 0 ? Math.min(quiet, since + patience) : quiet) - clock.monotonic()
   }
 
   /** Resolves after so many milliseconds, or once something has changed. */
