@@ -17,11 +17,15 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
   const clock = createHandClock()
   const end = new AbortController()
   const changed: string[] = []
+  const placed: string[] = []
   let allRead = 0
   const locations = createVMLocations({ tagging: true })
   const store = new VMStore({
     vCenter: () => ({ name: 'vc', instanceUUID: 'i' }),
-    place: (machine) => locations.place(machine),
+    place(machine) {
+      placed.push(machine.moref)
+      return locations.place(machine)
+    },
     onChange: (uuids) => void changed.push(...uuids),
     monotonic: () => 0,
   })
@@ -49,6 +53,7 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
   return {
     clock,
     changed,
+    placed,
     allRead: () => allRead,
     follow(vm: string) {
       const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
@@ -95,6 +100,18 @@ t.test('while tags cannot be read, VMs that come are not held up', async (t) => 
   await clock.turn(300_000)
   for (let i = 0; i <= 20; i++)
     t.match(ancestry(`vm-${i}`), { unreadable: [], folder: [{ tags: [{ name: 'z' }] }] })
+  await end()
+})
+
+t.test('the tags of a new VM cost those that are known nothing', async (t) => {
+  const { clock, placed, follow, ancestry, end } = setUp(giveTags)
+  for (const vm of ['vm-0', 'vm-1']) follow(vm)
+  await clock.turn(TIMINGS.tags.max)
+  placed.length = 0
+  follow('vm-2')
+  await clock.turn(TIMINGS.tags.spacing)
+  t.match(ancestry('vm-2'), { folder: [{ tags: [{ name: 'z' }] }] })
+  t.same(placed, ['vm-2', 'vm-2'], 'with its answer, and with its tags')
   await end()
 })
 

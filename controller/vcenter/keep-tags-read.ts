@@ -10,7 +10,7 @@ import { createDebounce, type Debounce, type RunOutcome } from './collect/pace.t
 import type { ObjectTags, TagReader } from './collect/tags.ts'
 import type { Timings } from './timings.ts'
 import { VCenterError } from './wire/errors.ts'
-import { keyOf, type ManagedObjectReference } from './wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference, vmOfKey } from './wire/managed-object-reference.ts'
 
 /** Milliseconds between attempts while the tag service fails. */
 const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
@@ -144,10 +144,17 @@ export async function keepTagsRead(
   }
 
   function put(tags: Map<string, ObjectTags>): void {
-    locations.putTags(tags)
-    locations.putLacking(tagReader.lacking())
+    const changed = locations.putTags(tags)
+    const concernsAll = locations.putLacking(tagReader.lacking())
     for (const key of tags.keys()) failed.delete(key)
-    store.refresh()
+    refresh(changed, concernsAll)
+  }
+
+  /** What stands above a VM may stand above all. Its own tags concern it alone: new VMs cost the others nothing. */
+  function refresh(changed: readonly string[], concernsAll = false): void {
+    const vms = changed.map(vmOfKey)
+    if (concernsAll || vms.includes(undefined)) store.refresh()
+    else store.refresh(vms.filter((vm) => vm !== undefined))
   }
 
   function suffer(error: VCenterError): void {
@@ -160,12 +167,12 @@ export async function keepTagsRead(
   function giveUp(objects: readonly ManagedObjectReference[], error: VCenterError): void {
     const unknown = objects.filter((object) => !locations.hasTags(object))
     if (unknown.length === 0) return
-    locations.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
+    const changed = locations.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
     for (const object of unknown) failed.add(keyOf(object))
-    store.refresh()
+    refresh(changed)
   }
 
-  const refresh = async () => {
+  const readAllInTime = async () => {
     all = 'in time'
     tagReader.refreshNames()
     trigger.trigger()
@@ -175,7 +182,7 @@ export async function keepTagsRead(
     [
       (signal) => trigger.run(note, signal),
       (signal) => reading.run(read, signal),
-      every(timings.resync, refresh, clock, random),
+      every(timings.resync, readAllInTime, clock, random),
     ],
     signal,
   )

@@ -130,22 +130,23 @@ async function answerSearched(
 
 const NOT_FOUND = { vms: [], fresh: false }
 
-/** Reads the unknown objects above these VMs; usually there are none. */
+/** Reads the unknown objects above these VMs; usually there are none. Returns whether there were any. */
 async function readAncestors(
   tree: AncestorTree,
   reader: PropertyReader,
   machines: readonly VMProperties[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const starts = new Map<string, ManagedObjectReference>()
   for (const { host, resourcePool, parent, vApp } of machines) {
     for (const start of [host, resourcePool, parent, vApp]) {
       if (start !== undefined && !tree.has(start)) starts.set(keyOf(start), start)
     }
   }
-  if (starts.size === 0) return
+  if (starts.size === 0) return false
   await readObjects(reader, [...starts.values()], ancestorSpecs, (object) => tree.put(object), signal)
   for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
+  return true
 }
 
 /** Whether a VM has moved to another host, or to an unknown one. */
@@ -174,9 +175,10 @@ export async function readAgain(
 ): Promise<Changes & { readonly refused: ReadonlyMap<string, VCenterError | undefined> }> {
   const before = new Map(vms.map((vm) => [vm, store.machine(vm)]))
   const { machines, denied } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
-  await readAncestors(locations.tree, reader, [...machines.values()], signal)
+  const areNew = await readAncestors(locations.tree, reader, [...machines.values()], signal)
   const updated = store.update([...withPushed(machines, before, store).values()])
-  store.refresh()
+  // Other VMs may have moved below the same.
+  if (areNew) store.refresh()
   const refused = vms.filter((vm) => !machines.has(vm))
   const why = new Map(refused.map((vm) => [vm, denied.get(keyOf(vmReference(vm)))] as const))
   return { ...together(updated, store.leave(refused)), refused: why }

@@ -22,7 +22,7 @@ import {
 import type { ObjectTags } from '../collect/tags.ts'
 import { readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference, vmOfKey, vmReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 
 /** No inventory is this deep, unless a broken one has a loop. */
@@ -106,10 +106,10 @@ export interface VMLocations {
   replaceTree(tree: AncestorTree): void
   /** Another vCenter answers from now on: by the same references it has other objects. */
   forgetAll(): void
-  /** Sets the tags of these objects. */
-  putTags(tags: ReadonlyMap<string, ObjectTags>): void
-  /** Sets which categories have no tag. */
-  putLacking(lacking: ReadonlyMap<string, TagLack>): void
+  /** Sets the tags of these objects; returns the keys of those that had others before. */
+  putTags(tags: ReadonlyMap<string, ObjectTags>): readonly string[]
+  /** Sets which categories have no tag; returns whether these are others than before. */
+  putLacking(lacking: ReadonlyMap<string, TagLack>): boolean
   lacking(): ReadonlyMap<string, TagLack>
   /** Drops the tags of all other objects. */
   keepTags(objects: readonly ManagedObjectReference[]): void
@@ -162,12 +162,18 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
       paths = new Map()
     },
     putTags(more) {
-      for (const [key, value] of more) tags.set(key, value)
-      paths = new Map()
+      const others = [...more].filter(([key, value]) => !isDeepStrictEqual(tags.get(key), value))
+      for (const [key, value] of others) tags.set(key, value)
+      const changed = others.map(([key]) => key)
+      // Nothing is below a VM.
+      if (changed.some((key) => vmOfKey(key) === undefined)) paths = new Map()
+      return changed
     },
     putLacking(now) {
       // Views are compared by identity first: an equal copy would be compared entry by entry for each VM.
-      if (!isDeepStrictEqual(lacking, now)) lacking = now
+      if (isDeepStrictEqual(lacking, now)) return false
+      lacking = now
+      return true
     },
     lacking: () => lacking,
     keepTags(objects) {

@@ -293,10 +293,13 @@ export class VMStore {
     this.#notify(new Set(vms.flatMap((vm) => this.#rows.get(vm)?.uuid ?? [])))
   }
 
-  /** Rebuilds the views of all VMs after ancestors or tags have changed. */
-  refresh(): void {
+  /** Rebuilds the views of these VMs, or of all, after ancestors or tags have changed. */
+  refresh(vms: Iterable<string> = this.#rows.keys()): void {
     const changed = new Set<string>()
-    for (const { machine, uuid } of this.#rows.values()) if (this.#put(uuid, machine)) changed.add(uuid)
+    for (const vm of vms) {
+      const row = this.#rows.get(vm)
+      if (row !== undefined && this.#put(row.uuid, row.machine)) changed.add(row.uuid)
+    }
     this.#notify(changed)
   }
 

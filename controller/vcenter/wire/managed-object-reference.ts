@@ -15,3 +15,10 @@ export function keyOf({ type, value }: ManagedObjectReference): string {
 export function vmReference(value: string): ManagedObjectReference {
   return { type: 'VirtualMachine', value }
 }
+
+/** The moref of the VM with this key; undefined where it is the key of another object. */
+export function vmOfKey(key: string): string | undefined {
+  return key.startsWith(VM_KEY) ? key.slice(VM_KEY.length) : undefined
+}
+
+const VM_KEY = keyOf(vmReference(''))
