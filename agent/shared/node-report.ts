@@ -5,7 +5,7 @@
  * it the controller imports only `agent/shared/`, the agent nothing of the controller. The same shapes stand as a
  * structural schema in `manifests/base/crd.yaml`; a test holds the two together.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { ok, type Result } from './result.ts'
 
@@ -274,7 +274,7 @@ export function parseClaim(text: string): Claim | undefined {
 
 /** SHA-256 of a claim's text, in hexadecimal, for the report. */
 export function claimDigest(claim: Claim): string {
-  return createHash('sha256').update(formatClaim(claim)).digest('hex')
+  return hash('sha256', formatClaim(claim), 'hex')
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { attempt, failed, ok, type Result } from '../../agent/shared/result.ts'
 
 /**
@@ -97,7 +97,7 @@ export function sameFiles(a: RememberedFiles, b: RememberedFiles): boolean {
 }
 
 function markOf(outcome: Result<Uint8Array, { readonly error: unknown }>): string {
-  if (outcome.ok) return createHash('sha256').update(outcome.value).digest('hex')
+  if (outcome.ok) return hash('sha256', outcome.value, 'hex')
   const { error } = outcome
   return error instanceof Error && 'code' in error ? `not read: ${String(error.code)}` : 'not read'
 }

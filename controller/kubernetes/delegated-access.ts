@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { messageOf } from '../../agent/shared/result.ts'
@@ -95,7 +95,7 @@ export function createDelegatedAccess(options: {
     const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
     if (token === undefined) return undefined
     // The token itself is not kept.
-    const key = createHash('sha256').update(token).digest('hex')
+    const key = hash('sha256', token, 'hex')
     return users.get(key, async () => {
       const answer = await review(
         authentication,

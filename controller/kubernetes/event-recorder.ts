@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
@@ -161,7 +161,7 @@ export function createEventRecorder(
 
 /** A key for these texts: a digest, because messages are long and thousands of keys are kept. */
 function keyOf(...texts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(texts)).digest('base64')
+  return hash('sha256', JSON.stringify(texts), 'base64')
 }
 
 /** Whether the same request may succeed later: no answer, an overloaded server, a token being renewed. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { timestamp } from '../../agent/shared/node-report.ts'
 import { attempt, messageOf } from '../../agent/shared/result.ts'
@@ -152,7 +152,7 @@ export function tellTroubles(
 
 /** In the record there is no room for a key that names many objects. */
 function shortKey(key: string): string {
-  return key.length <= MAX_KEY ? key : createHash('sha256').update(key).digest('hex')
+  return key.length <= MAX_KEY ? key : hash('sha256', key, 'hex')
 }
 
 /** Milliseconds between two comparisons of clocks. */

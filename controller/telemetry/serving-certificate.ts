@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, sign } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, hash, sign } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
@@ -196,7 +196,7 @@ export async function createSelfSigned(now: number, key?: string): Promise<KeyPa
   const signed = sequence(
     der(0xa0, integer(Buffer.from([2]))),
     // As unique as the key.
-    integer(createHash('sha256').update(spki).digest().subarray(0, 16)),
+    integer(hash('sha256', spki, 'buffer').subarray(0, 16)),
     algorithm,
     name,
     sequence(utcTime(now - SLACK), utcTime(now + 10 * YEAR)),

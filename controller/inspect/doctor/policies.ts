@@ -1,5 +1,5 @@
 /** Whether the admission policies are there as they ship, and in force. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as v from 'valibot'
 import { type CheckResult, fail, fine, skip } from '../../../agent/shared/diagnosis.ts'
 import { attempt } from '../../../agent/shared/result.ts'
@@ -235,7 +235,7 @@ function digest(value: unknown, accounts?: Accounts): string {
       : inner,
   )
   const named = accounts === undefined ? text : withStandardNames(text, accounts)
-  return createHash('sha256').update(named).digest('hex').slice(0, 16)
+  return hash('sha256', named, 'hex').slice(0, 16)
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

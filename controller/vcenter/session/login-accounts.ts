@@ -1,6 +1,6 @@
 /** Accounts: the names under which their logins are counted, the words for them, and what this process knows of each. */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import type { Backoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
@@ -73,8 +73,8 @@ function ownNameOf(account: Account, instanceUUID: string | undefined): string |
  */
 function sharedNamesOf(account: Account, place: string): readonly string[] {
   const { name, user, userSource, sessionManager } = account
-  const source = `${place}/source-${hash(userSource ?? `entry ${name}`)}`
-  return sessionManager === undefined ? [`${place}/${hash(userPart(user))}`, source] : [source]
+  const source = `${place}/source-${digestOf(userSource ?? `entry ${name}`)}`
+  return sessionManager === undefined ? [`${place}/${digestOf(userPart(user))}`, source] : [source]
 }
 
 /** `administrator` of `administrator@vsphere.local`, ` VSPHERE.LOCAL\\Administrator` and `Administrator`. */
@@ -85,11 +85,11 @@ function userPart(user: string): string {
 }
 
 function hashOf({ user, sessionManager, userSource = '' }: Account): string {
-  return hash(sessionManager === undefined ? user.toLowerCase() : `${sessionManager} ${userSource}`)
+  return digestOf(sessionManager === undefined ? user.toLowerCase() : `${sessionManager} ${userSource}`)
 }
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+function digestOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 12)
 }
 
 const INVISIBLE = /[\p{Z}\p{C}]/gu
