@@ -1,3 +1,4 @@
+import { count } from '../lib/format.ts'
 import type { SourcePosition } from './findings.ts'
 
 /** A configuration file as its form (YAML, of which JSON is a part, or INI) gives it: text in maps and lists, nothing checked. */
@@ -40,8 +41,4 @@ export function shape(tree: ConfigTree): string {
 
 export function shapeOfText(text: string): string {
   return text === '' ? 'nothing' : `text of ${count(text.length, 'character')}`
-}
-
-function count(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? '' : 's'}`
 }

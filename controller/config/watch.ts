@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { follow } from '../lib/follow.ts'
-import { type Basics, every } from '../lib/tasks.ts'
+import { type Basics, every, follow } from '../lib/tasks.ts'
 import type { Config, VCenterConfig } from './config.ts'
 import { ConfigError } from './findings.ts'
 import { type ConfigSource, type LoadedConfig, loadConfig } from './load.ts'

@@ -3,7 +3,7 @@ import { Findings } from '../config/findings.ts'
 import { readTree } from '../config/load.ts'
 import { spelling } from '../config/settings/row.ts'
 import type { ConfigTree } from '../config/tree.ts'
-import { counted } from '../lib/listed.ts'
+import { counted } from '../lib/format.ts'
 import { FLAGS } from './arguments/table.ts'
 import type { Manager } from './interlock/find-cpi.ts'
 

@@ -1,6 +1,6 @@
 import type { DecisionConfig, VCenterConfig } from '../config/config.ts'
 import { matchesDatacenter, pathOf } from '../config/datacenter-pattern.ts'
-import { listed } from '../lib/listed.ts'
+import { listed } from '../lib/format.ts'
 import { type Basics, every } from '../lib/tasks.ts'
 import { twinsOf } from '../loops/node/gather/twin-vcenters.ts'
 import type { Trouble } from '../types/trouble.ts'

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { aborted, eachOf, firstAnswer, untilAborted } from './tasks.ts'
+import { aborted, eachOf, firstAnswer, follow, untilAborted } from './tasks.ts'
 
 await t.test('aborted: waits for the signal, and not for one that has come', async (t) => {
   const stop = new AbortController()
@@ -98,4 +98,55 @@ t.test('each item is processed, a few at once; after a failure no more are begun
   await failed
   t.same(begun, [0, 1, 2])
   await eachOf([], () => Promise.reject(new Error('never')), { atOnce: 2 })
+})
+
+const { signal } = new AbortController()
+const same = (a: string, b: string) => a === b
+
+t.test('follow: says what has changed, and complains once of what cannot be seen', async (t) => {
+  let there: string | Error = 'a'
+  const told: string[] = []
+  const look = follow('a', {
+    look: () => {
+      if (there instanceof Error) throw there
+      return there
+    },
+    same,
+    onChange(found) {
+      told.push(found)
+      return found
+    },
+    onFailing: (cause) => told.push(`not seen: ${cause}`),
+  })
+  for (there of ['a', 'b', new Error('gone'), new Error('gone'), 'b', new Error('gone'), 'a'])
+    await look(signal)
+  t.same(told, ['b', 'not seen: gone', 'not seen: gone', 'a'])
+  there = new Error('end')
+  await look(AbortSignal.abort())
+  t.equal(told.length, 4, 'not of a look that was told to end')
+})
+
+t.test('follow: half of a change does not count, and what it counts as may be something else', async (t) => {
+  let there = 'a'
+  const told: string[] = []
+  const look = follow('a', {
+    look: () => there,
+    same,
+    settles: true,
+    onChange(found) {
+      told.push(found)
+      return found === 'c' ? 'd' : found
+    },
+  })
+  for (there of ['b', 'c', 'c', 'd', 'd', 'e', 'd', 'e', 'e']) await look(signal)
+  t.same(told, ['c', 'e'])
+})
+
+t.test('follow: ends with the failure where nobody is told of it', async (t) => {
+  const look = follow('a', {
+    look: () => Promise.reject(new Error('gone')),
+    same,
+    onChange: (found) => found,
+  })
+  await t.rejects(look(signal), { message: 'gone' })
 })

@@ -4,9 +4,8 @@ import { readRegularFile } from '../../agent/shared/regular-file.ts'
 import { parseCertificates } from '../config/trust.ts'
 import { hasStatus } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
-import { follow } from '../lib/follow.ts'
 import type { Logger } from '../lib/log.ts'
-import { aborted, type Basics, every, type Task } from '../lib/tasks.ts'
+import { aborted, type Basics, every, follow, type Task } from '../lib/tasks.ts'
 
 /** Where the CAs come from that sign the client certificates that the secure port believes. */
 export type ClientCASource =

@@ -5,8 +5,7 @@ import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import type { Clock } from '../../agent/shared/clock.ts'
 import { readRegularFile } from '../../agent/shared/regular-file.ts'
-import { follow } from '../lib/follow.ts'
-import { aborted, type Basics, every, type Task } from '../lib/tasks.ts'
+import { aborted, type Basics, every, follow, type Task } from '../lib/tasks.ts'
 
 /** Where the certificate of the secure port comes from. */
 export type CertificateSource =

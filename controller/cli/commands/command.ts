@@ -9,7 +9,7 @@ import type { Environment, GivenArguments } from '../../config/overrides.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
 import { createLogger } from '../../lib/log.ts'
-import type { ProcessMemory } from '../../lib/release-memory.ts'
+import type { ProcessMemory } from '../../lib/memory.ts'
 import type { GivenOptions, LeaseFlags, OptionName } from '../command-line/options.ts'
 
 /** What only main.ts reads, and passes on. */

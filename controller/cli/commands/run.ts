@@ -12,7 +12,7 @@ import { createRateLimiter, type RateLimit, type RateLimiter } from '../../kuber
 import { type CandidateOptions, createCandidate } from '../../leader/candidate.ts'
 import type { Engine } from '../../leader/engine.ts'
 import { liveness, readiness } from '../../leader/readiness.ts'
-import { type ProcessMemory, releaseMemory } from '../../lib/release-memory.ts'
+import { type ProcessMemory, releaseMemory } from '../../lib/memory.ts'
 import { type Basics, runTogether, type Task } from '../../lib/tasks.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import { loadClientCA } from '../../telemetry/client-ca.ts'

@@ -3,8 +3,7 @@ import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { createInformer, type InformerOptions } from '../../kubernetes/informer.ts'
-import { follow } from '../../lib/follow.ts'
-import { type Basics, every, type Task } from '../../lib/tasks.ts'
+import { type Basics, every, follow, type Task } from '../../lib/tasks.ts'
 import type { VCenterCredentials } from '../config.ts'
 import {
   createRememberingReader,

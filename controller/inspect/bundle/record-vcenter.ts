@@ -3,7 +3,7 @@
  * all VMs, and an inventory that follows a few. Nothing is changed in vCenter but sessions and what lives in them.
  */
 import type { VCenterConfig } from '../../config/config.ts'
-import { listed } from '../../lib/listed.ts'
+import { listed } from '../../lib/format.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import { resolveTopology } from '../../loops/node/decide/topology/zone-from-tags.ts'
 import { previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'

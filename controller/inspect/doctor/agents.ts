@@ -1,6 +1,6 @@
 import { fail, fine, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { requiredLevel } from '../../config/config.ts'
-import { listed } from '../../lib/listed.ts'
+import { listed } from '../../lib/format.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'
 import {
   addAgent,

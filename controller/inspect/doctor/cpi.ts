@@ -9,7 +9,7 @@ import { isUnseen } from '../../cpi/interlock/judge-interlock.ts'
 import type { NSXWarning } from '../../cpi/nsx.ts'
 import { userOf } from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
-import { listed } from '../../lib/listed.ts'
+import { listed } from '../../lib/format.ts'
 import { ownControllers } from '../../loops/table.ts'
 import { clusterCheck } from './cluster.ts'
 

@@ -8,7 +8,7 @@ import { type Accounts, accountsIn, DEFAULT_NAMESPACE, userOf } from '../../kube
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { createPolicyCheck } from '../../kubernetes/policy-check.ts'
-import { listed } from '../../lib/listed.ts'
+import { listed } from '../../lib/format.ts'
 import { firstAnswer } from '../../lib/tasks.ts'
 import { type Looked, look } from './check.ts'
 import { type ClusterAround, clusterCheck, isAtLeast, readVersion } from './cluster.ts'

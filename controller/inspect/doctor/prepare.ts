@@ -21,7 +21,7 @@ import {
   createSharedAnnotations,
   shareLease,
 } from '../../kubernetes/vcenter-login-attempts.ts'
-import { listed } from '../../lib/listed.ts'
+import { listed } from '../../lib/format.ts'
 import type { Basics } from '../../lib/tasks.ts'
 import type { NodeReport } from '../../types/node.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'

@@ -10,7 +10,7 @@ import {
 } from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { listed } from '../../lib/listed.ts'
+import { listed } from '../../lib/format.ts'
 import { clusterCheck } from './cluster.ts'
 
 /** One verb on one resource. */

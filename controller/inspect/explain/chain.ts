@@ -2,7 +2,7 @@ import type { BoundVM, Condition, ConditionType } from '../../../agent/shared/no
 import { CLOCK_TROUBLE } from '../../kubernetes/leader-troubles.ts'
 import type { LeaseRecord } from '../../kubernetes/lease.ts'
 import { MAX_SKEW } from '../../kubernetes/lease-holder.ts'
-import { age } from '../../lib/format-time.ts'
+import { age } from '../../lib/format.ts'
 import { describeBound } from '../../loops/node/decide/bound-vm.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import { hasUninitializedTaint } from '../../loops/node/facts/needs-initialization.ts'

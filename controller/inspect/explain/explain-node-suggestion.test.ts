@@ -1,6 +1,6 @@
 import t from 'tap'
 import { boundVM, NODE_UID, node, report } from '../../../test/fixtures/facts.ts'
-import { age } from '../../lib/format-time.ts'
+import { age } from '../../lib/format.ts'
 import { suggestNode } from './explain-node.ts'
 
 const nodes = [

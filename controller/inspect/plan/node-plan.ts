@@ -1,7 +1,7 @@
 import type { Condition, ConditionType, IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
 import type { DecisionConfig } from '../../config/config.ts'
-import { counted } from '../../lib/listed.ts'
+import { counted } from '../../lib/format.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import type { ProbeRequest } from '../../loops/node/decide/lifecycle/evidence.ts'
 import { mayGoUnseen } from '../../loops/node/decide/lifecycle/missing-vm.ts'

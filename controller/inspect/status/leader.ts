@@ -12,7 +12,7 @@ import {
   type LeaseRecord,
 } from '../../kubernetes/lease.ts'
 import { lookAtHolder, MAX_SKEW } from '../../kubernetes/lease-holder.ts'
-import { age, duration } from '../../lib/format-time.ts'
+import { age, duration } from '../../lib/format.ts'
 
 /** What the leader has written of its own troubles, or the last one before it stopped. */
 export type LeaderTroubles = Pick<TroubleRecord, 'at' | 'troubles'>

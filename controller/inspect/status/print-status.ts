@@ -1,5 +1,5 @@
 import { columns, escapeUnprintable, printable } from '../../../agent/shared/printable.ts'
-import { count, counted, listed } from '../../lib/listed.ts'
+import { count, counted, listed } from '../../lib/format.ts'
 import { type LeaderTroubles, troubleLines, unsaid } from './leader.ts'
 import { type NodeStatus, STATES } from './node-status.ts'
 

@@ -1,7 +1,7 @@
 /** `status` as one page for people who have no kubectl: it loads nothing, runs no script, and needs no color. Pure. */
 import type { Line } from '../../../agent/shared/diagnosis.ts'
 import { printable } from '../../../agent/shared/printable.ts'
-import { count } from '../../lib/listed.ts'
+import { count } from '../../lib/format.ts'
 import { troubleLines, unsaid } from './leader.ts'
 import type { NodeStatus } from './node-status.ts'
 import { agents, brakes, type ClusterStatus } from './print-status.ts'

@@ -6,7 +6,7 @@ import type { Informer } from '../../kubernetes/informer.ts'
 import { heartbeatOf } from '../../kubernetes/kubelet-lease.ts'
 import { createNodeWriter } from '../../kubernetes/node-writer.ts'
 import { createVolumeAttachments } from '../../kubernetes/storage.ts'
-import { counted } from '../../lib/listed.ts'
+import { counted } from '../../lib/format.ts'
 import type { Basics, Task } from '../../lib/tasks.ts'
 import {
   createWorkQueue,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
-import { compact } from '../../lib/compact.ts'
+import { compact } from '../../lib/memory.ts'
 import { every } from '../../lib/tasks.ts'
 import type { ReconcileResult } from '../../lib/work-queue.ts'
 import type { Node, NodeReport } from '../../types/node.ts'

@@ -1,6 +1,6 @@
 /** The managed objects above the VMs, one tree for all, and where that puts a VM: host, cluster, datacenter and tags. */
 import { isDeepStrictEqual } from 'node:util'
-import { compact } from '../../lib/compact.ts'
+import { compact } from '../../lib/memory.ts'
 import {
   type Ancestor,
   type Ancestry,

@@ -1,6 +1,6 @@
 /** Finds the VMs that have a BIOS UUID: few UUIDs one by one, many by reading the UUIDs of all VMs at once. */
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { compact } from '../../lib/compact.ts'
+import { compact } from '../../lib/memory.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { isRefusal, type VCenterError } from '../wire/errors.ts'

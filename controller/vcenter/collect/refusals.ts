@@ -2,7 +2,7 @@
  * What vCenter refuses: whole calls about many objects because of a single one, and properties of a VM that the account may not
  * read.
  */
-import { compact } from '../../lib/compact.ts'
+import { compact } from '../../lib/memory.ts'
 import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'

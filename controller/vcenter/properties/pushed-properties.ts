@@ -1,6 +1,6 @@
 /** What vCenter pushes of a VM: where a change of its power state, host, addresses or claim is learned. */
 import { isDeepStrictEqual } from 'node:util'
-import { compact } from '../../lib/compact.ts'
+import { compact } from '../../lib/memory.ts'
 import type { ConnectionState, PowerState, VirtualMachine } from '../../types/virtual-machine.ts'
 import type { Update } from '../collect/read-updates.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'

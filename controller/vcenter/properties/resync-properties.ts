@@ -1,5 +1,5 @@
 /** The properties of one VM, before its ancestors and tags are joined. */
-import { compact } from '../../lib/compact.ts'
+import { compact } from '../../lib/memory.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'

@@ -1,5 +1,5 @@
 /** Errors of a vCenter, with a type of their own where the handling differs. */
-import { timeOfDay } from '../../lib/format-time.ts'
+import { timeOfDay } from '../../lib/format.ts'
 import type { FailureReason } from '../../types/reasons.ts'
 import type { VCenterFailure } from '../../types/vcenter-probe.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'

@@ -1,4 +1,4 @@
-import { duration } from '../../../lib/format-time.ts'
+import { duration } from '../../../lib/format.ts'
 import type { Node } from '../../../types/node.ts'
 import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
 import { agentlessReport, isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'

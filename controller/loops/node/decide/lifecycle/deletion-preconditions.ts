@@ -1,5 +1,5 @@
 import type { LifecycleConfig } from '../../../../config/config.ts'
-import { duration } from '../../../../lib/format-time.ts'
+import { duration } from '../../../../lib/format.ts'
 import { ANNOTATION_DELETION, type Node } from '../../../../types/node.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { mayProceed } from '../../facts/removal.ts'

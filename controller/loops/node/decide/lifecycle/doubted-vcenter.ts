@@ -5,7 +5,7 @@
  */
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
 import type { LifecycleConfig } from '../../../../config/config.ts'
-import { duration } from '../../../../lib/format-time.ts'
+import { duration } from '../../../../lib/format.ts'
 import { ANNOTATION_DELETION, type Node } from '../../../../types/node.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { isDecided } from '../../facts/removal.ts'

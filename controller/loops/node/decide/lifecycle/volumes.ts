@@ -1,4 +1,4 @@
-import { duration } from '../../../../lib/format-time.ts'
+import { duration } from '../../../../lib/format.ts'
 import type { Taint } from '../../../../types/node.ts'
 import type { DeletionFacts } from '../node-facts.ts'
 import type { Unmet } from './absence-proofs.ts'

@@ -1,5 +1,12 @@
 import t from 'tap'
-import { duration, timeOfDay } from './format-time.ts'
+import { duration, listed, timeOfDay } from './format.ts'
+
+t.test('the first five names, made safe for a terminal', async (t) => {
+  t.equal(listed([]), '')
+  t.equal(listed(['a', 'b\u001b']), 'a, b\u{fffd}')
+  t.equal(listed(['a', 'b', 'c', 'd', 'e']), 'a, b, c, d, e')
+  t.equal(listed(['a', 'b', 'c', 'd', 'e', 'f', 'g']), 'a, b, c, d, e and 2 more')
+})
 
 t.equal(timeOfDay(Date.parse('2026-01-01T14:05:00Z')), '14:05 UTC')
 t.equal(timeOfDay(Date.parse('2026-01-01T14:05:00.001Z')), '14:06 UTC', 'when it has happened, not before')
