@@ -1,11 +1,14 @@
 import type { AgentReason } from './facts/files.ts'
 import type { Guestinfo } from './facts/guestinfo.ts'
+import type { LocalFacts } from './gather.ts'
+import type { NodeIdentity } from './identity.ts'
 import {
   type Claim,
   claimDigest,
   formatClaim,
   GUESTINFO_CLAIM,
   type NodeReportSpec,
+  parseClaim,
 } from './shared/node-report.ts'
 
 export type ClaimResult = NodeReportSpec['claim']
@@ -55,6 +58,26 @@ function written(claim: Claim): ClaimResult {
     message: `the claim is in ${GUESTINFO_CLAIM}`,
     digest: claimDigest(claim),
   }
+}
+
+/**
+ * The present claim, read without writing; `ours` where the agent of this Node has written it in this boot. What the agent
+ * knows its claim by, the nonce, is known to its process alone, and printed by none.
+ */
+export async function describeClaim(
+  guestinfo: Guestinfo,
+  { nodeUID }: NodeIdentity,
+  { bootID }: LocalFacts,
+): Promise<{ readonly ours: boolean; readonly message: string }> {
+  const present = await guestinfo.get(GUESTINFO_CLAIM)
+  const other = (message: string) => ({ ours: false, message: `${GUESTINFO_CLAIM} ${message}` })
+  if (!present.ok) return other(`cannot be read: ${present.message}`)
+  if (present.value === undefined) return other('is not set')
+  const claim = parseClaim(present.value)
+  const boot = bootID.ok ? bootID.value : undefined
+  if (claim?.nodeUID !== nodeUID || claim.bootID !== boot) return other('has another claim')
+  if (claim.nonce === undefined) return other("has this Node's claim of this boot without a nonce")
+  return { ours: true, message: `${GUESTINFO_CLAIM} has this Node's claim of this boot` }
 }
 
 /** Reasons for a failed write that may pass within seconds, without anyone's help. */

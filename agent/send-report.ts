@@ -1,8 +1,9 @@
 import { type ApiClient, withApiClient } from './api/client.ts'
-import { type ClaimKeeper, type ClaimResult, createClaimKeeper } from './claim.ts'
+import { type ClaimKeeper, type ClaimResult, createClaimKeeper, describeClaim } from './claim.ts'
 import { explainFailure, type Failure, type ReportStep } from './failure.ts'
 import type { GuestFacts, LocalFacts, ReportParts } from './gather.ts'
 import { identify, type NodeIdentity } from './identity.ts'
+import type { Logger } from './log.ts'
 import { buildReport } from './report.ts'
 import { ApiError } from './shared/api-error.ts'
 import {
@@ -16,6 +17,7 @@ import {
   PLURAL,
   timestamp,
 } from './shared/node-report.ts'
+import { escapeUnprintable } from './shared/printable.ts'
 
 export type ReportOutcome =
   | {
@@ -218,4 +220,41 @@ async function hasDigest(
 /** Server-side apply does not prune a field that is in no schema, as other writes do, but refuses the whole object. */
 function isUnknown(field: string, error: unknown): boolean {
   return error instanceof ApiError && error.message.includes(`.spec.${field}: field not declared in schema`)
+}
+
+/** Printed where the API server could not say which Node this is. */
+const UNKNOWN: NodeIdentity = { nodeName: 'unknown', nodeUID: '00000000-0000-0000-0000-000000000000' }
+
+/** The report as JSON, as it would be sent; nothing is sent and no claim is written. */
+export async function renderReport(options: ReportParts & { readonly log: Logger }): Promise<string> {
+  const [guest, identity] = await Promise.all([options.readGuest(), whoAmI(options)])
+  const local = options.readLocal()
+  const spec = buildReport({
+    nodeUID: identity.nodeUID,
+    agentVersion: options.agentVersion,
+    refresh: options.refresh,
+    ...local,
+    ...guest,
+    claim: {
+      written: false,
+      reason: 'NotTried',
+      message: `--print writes no claim (--once does); ${(await describeClaim(options.guestinfo, identity, local)).message}`,
+    },
+  })
+  return `${escapeUnprintable(JSON.stringify(reportObject(identity, spec), undefined, 2))}\n`
+}
+
+async function whoAmI({
+  credential,
+  client,
+  log,
+}: Pick<ReportParts, 'credential' | 'client'> & { readonly log: Logger }): Promise<NodeIdentity> {
+  try {
+    return await withApiClient(await credential(), client, identify)
+  } catch (error) {
+    const failure = explainFailure(error, 'identify')
+    if (failure === undefined) throw error
+    log.warn({ reason: failure.message, next: failure.next }, 'the name and UID of the Node are unknown')
+    return UNKNOWN
+  }
 }

@@ -13,8 +13,7 @@ import { type Given, type GivenVCenter, type Sections, valuesOf } from './given.
 import { Secret } from './secret.ts'
 import { standardOf } from './settings/row.ts'
 import { SECTIONS } from './settings/sections.ts'
-import { VCENTER, type VCenterSettings } from './settings/vcenter.ts'
-import { parseServer } from './settings/vcenter-values.ts'
+import { parseServer, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 import { type ParseOptions, readTrust } from './trust.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { Trust } from './config.ts'
 import type { Findings } from './findings.ts'
 import type { Given } from './given.ts'
 import { type ReadFile, readTextFile } from './read-files.ts'
-import { parseThumbprints } from './settings/vcenter-values.ts'
+import { parseThumbprints } from './settings/vcenter.ts'
 
 /** Where files are read, and where findings go. */
 export interface ParseOptions {

@@ -1,4 +1,9 @@
+/** Whether the holder of a Lease lives: the leader, or a kubelet. */
+
+import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { hasStatus } from './api-error.ts'
+import type { KubeClient } from './client.ts'
 import { believedFor, type Lease, type LeaseStore } from './lease.ts'
 
 /** Clocks that differ by more than this are not believed, and that is said, milliseconds. */
@@ -37,4 +42,35 @@ export async function lookAtHolder(
   if (!renewed) return { lease, alive: false }
   const skew = Date.parse(later.record.renewTime) - clock.now()
   return { lease: later, alive: true, ...(Math.abs(skew) > MAX_SKEW ? { skew } : {}) }
+}
+
+const KUBELET_LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
+
+const KubeletLease = v.object({
+  metadata: v.object({ uid: v.string() }),
+  spec: v.nullish(v.object({ renewTime: v.nullish(v.string(), '') }), {}),
+})
+
+/**
+ * A text that changes with each renewal of a kubelet's Lease, every ten seconds while the kubelet lives
+ * (nodeLeaseDurationSeconds / 4). A constant text where there is no Lease.
+ *
+ * @throws as `KubeClient.request`, except for 404; Error for an answer that is not a Lease
+ */
+export async function heartbeatOf(
+  client: KubeClient,
+  nodeName: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const path = `${KUBELET_LEASES}/${encodeURIComponent(nodeName)}`
+  let answer: unknown
+  try {
+    answer = await client.request({ method: 'GET', path, signal })
+  } catch (error) {
+    if (hasStatus(error, 404)) return 'none'
+    throw error
+  }
+  const lease = v.safeParse(KubeletLease, answer)
+  if (!lease.success) throw new Error(`GET ${path} was answered with an object that is not a Lease`)
+  return `${lease.output.metadata.uid} ${lease.output.spec?.renewTime ?? ''}`
 }

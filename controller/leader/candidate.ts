@@ -21,6 +21,7 @@ import { createApprovalRates } from '../loops/certificates/loop.ts'
 import type { ProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import { ownControllers } from '../loops/table.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { HealthStatus } from '../telemetry/server.ts'
 import type { Trouble } from '../types/trouble.ts'
 import type { InventoryOptions } from '../vcenter/inventory.ts'
 import type { RunningInventory } from '../vcenter/running-inventory.ts'
@@ -195,4 +196,32 @@ function refusedConfig({ refusal }: Pick<ConfigWatch, 'refusal'>): readonly Trou
 /** A credential that is missing is a trouble of its vCenter as well: it is told once. */
 function uncovered(troubles: readonly Trouble[]): readonly Trouble[] {
   return troubles.filter(({ key }) => troubles.every(({ covers }) => covers !== key))
+}
+
+/**
+ * Whether a replica is ready. One that leads is, unless its engine has problems; a standby always is. Remarks follow, which
+ * change nothing: a leader that is never ready would stop the rollout of the configuration that mends it.
+ *
+ * @param engine the one that works now; undefined while this replica does not lead
+ */
+export function readiness(
+  candidate: Pick<Candidate, 'status' | 'remarks'>,
+  engine: Pick<Engine, 'problems' | 'remarks'> | undefined,
+): HealthStatus {
+  const { leading, holder } = candidate.status()
+  const standby =
+    holder === undefined
+      ? 'standby; the leader is unknown: the API server has not returned the Lease, or denies access to it; see the log'
+      : `standby; ${holder || 'nobody'} leads`
+  const problems = leading ? (engine?.problems() ?? []) : []
+  const ok = problems.length === 0
+  const state = ok ? [leading ? 'leading' : standby] : problems
+  const remarks = [...(leading ? (engine?.remarks() ?? []) : []), ...candidate.remarks()]
+  return { ok, text: [...state, ...remarks].join('\n') }
+}
+
+/** Whether a replica is to be restarted: where it can no longer take part in the election. */
+export function liveness(candidate: Pick<Candidate, 'status'>): HealthStatus {
+  const { problem } = candidate.status()
+  return problem === undefined ? { ok: true, text: 'ok' } : { ok: false, text: problem }
 }

@@ -15,9 +15,9 @@ import { createProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'
 import { LOOPS } from '../loops/table.ts'
 import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import type { InterlockState } from '../types/cluster-state.ts'
+import type { VCenterFailure } from '../types/inventory.ts'
+import type { InterlockState } from '../types/trouble.ts'
 import { swapUUID } from '../types/uuid.ts'
-import type { VCenterFailure } from '../types/vcenter-probe.ts'
 import { createEngine } from './engine.ts'
 
 const own = node()

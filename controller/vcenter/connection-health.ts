@@ -1,6 +1,6 @@
 /** Whether the vCenter answers. Short failures are not shown, because they resolve themselves. */
 import type { Clock } from '../../agent/shared/clock.ts'
-import type { VCenterFailure } from '../types/vcenter-probe.ts'
+import type { VCenterFailure } from '../types/inventory.ts'
 
 /** @param onChange called when the shown failure has changed */
 export function createConnectionHealth(options: {

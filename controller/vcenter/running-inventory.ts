@@ -2,8 +2,7 @@
 import { type NoCredential, serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { aborted } from '../lib/tasks.ts'
-import type { Inventory } from '../types/inventory.ts'
-import type { Proof, VCenterFailure } from '../types/vcenter-probe.ts'
+import type { Inventory, Proof, VCenterFailure } from '../types/inventory.ts'
 import type { TagLack } from '../types/virtual-machine.ts'
 
 /** An inventory and its main loop. */

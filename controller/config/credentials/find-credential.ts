@@ -6,7 +6,7 @@ import { printable } from '../../../agent/shared/printable.ts'
 import { failed, ok, type Result } from '../../../agent/shared/result.ts'
 import { edgeOf } from '../findings.ts'
 import { Secret } from '../secret.ts'
-import { parseSessionManagerURL, parseUser } from '../settings/vcenter-values.ts'
+import { parseSessionManagerURL, parseUser } from '../settings/vcenter.ts'
 import { MAX_VALUE, type SecretData } from './watch-source.ts'
 
 /** As in `VCenterConfig`. */

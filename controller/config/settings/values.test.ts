@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseCIDRs, parseDuration, parseDurationOrOff } from './values.ts'
-import { parseServer } from './vcenter-values.ts'
+import { parseServer } from './vcenter.ts'
 
 t.test('durations as Go reads them', async (t) => {
   // What time.ParseDuration of Go 1.26 makes of them, rounded to milliseconds.

@@ -1,5 +1,5 @@
 /** The VMs with one BIOS UUID: which may have it, which are read, and what is answered once they are. No I/O. */
-import type { VCenterFailure } from '../../types/vcenter-probe.ts'
+import type { VCenterFailure } from '../../types/inventory.ts'
 import type { VMReads } from '../collect/read-machines.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import { VCenterError } from '../wire/errors.ts'

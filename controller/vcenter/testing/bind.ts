@@ -2,7 +2,7 @@
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../../test/servers/control.ts'
-import type { VCenterProbe } from '../../types/vcenter-probe.ts'
+import type { VCenterProbe } from '../../types/inventory.ts'
 import type { Lab } from './lab.ts'
 
 const { signal } = new AbortController()

@@ -3,7 +3,7 @@
  * before, while the VMs are still there.
  */
 import type { ParentObject } from '../../../agent/shared/node-report.ts'
-import type { Proof } from '../../types/vcenter-probe.ts'
+import type { Proof } from '../../types/inventory.ts'
 import { bindingParents, type VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VMStore } from '../cache/vm-store.ts'
 import { callWithoutRefused } from '../collect/refusals.ts'

@@ -1,7 +1,7 @@
 /** vCenter's API for one probe: bound to one session, and closed by the first call that gets no answer. */
 import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import type { VCenterFailure } from '../../types/vcenter-probe.ts'
+import type { VCenterFailure } from '../../types/inventory.ts'
 import type { Login, ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import { isSessionLost, malformed, SoapFault, toFailure, VCenterError } from '../wire/errors.ts'

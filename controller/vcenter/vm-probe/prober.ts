@@ -1,7 +1,7 @@
 /** Probes VMs while there is a session; while there is none, each probe fails with the reason. */
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
-import type { Proof, SeenVM, VCenterFailure, VCenterProbe, VMExistence } from '../../types/vcenter-probe.ts'
+import type { Proof, SeenVM, VCenterFailure, VCenterProbe, VMExistence } from '../../types/inventory.ts'
 import type { VMStore } from '../cache/vm-store.ts'
 import { notConnected, unanswered } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'

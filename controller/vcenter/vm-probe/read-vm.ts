@@ -1,5 +1,5 @@
 /** Reads one VM by moref, as far as the account may, and searches the whole of a vCenter for VMs by UUID. */
-import type { SeenVM } from '../../types/vcenter-probe.ts'
+import type { SeenVM } from '../../types/inventory.ts'
 import { refused } from '../collect/refusals.ts'
 import { lenientFilterSpec, objectSpec, propertySpec, readObject } from '../collect/retrieve-properties.ts'
 import { readName, readUUID } from '../properties/property-values.ts'

@@ -1,7 +1,7 @@
 /** Errors of a vCenter, with a type of their own where the handling differs. */
 import { timeOfDay } from '../../lib/format.ts'
+import type { VCenterFailure } from '../../types/inventory.ts'
 import type { FailureReason } from '../../types/reasons.ts'
-import type { VCenterFailure } from '../../types/vcenter-probe.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'
 
 /** A call that failed. The message is one sentence with the next step and holds no secret. */

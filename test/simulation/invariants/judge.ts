@@ -1,6 +1,6 @@
 /** Checks everything that happens, and tells which promise it breaks. */
 import { isDeepStrictEqual } from 'node:util'
-import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
+import type { VCenterProbe } from '../../../controller/types/inventory.ts'
 import { runs, type VM } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredStatus } from '../model/objects.ts'
 import type { Process } from '../model/process.ts'

@@ -10,7 +10,7 @@ import {
   createProbeTracker,
   type ProbeTracker,
 } from '../../../controller/loops/node/vm-probes/probe-tracker.ts'
-import type { VCenterProbe } from '../../../controller/types/vcenter-probe.ts'
+import type { VCenterProbe } from '../../../controller/types/inventory.ts'
 import { openInventory } from '../../../controller/vcenter/inventory.ts'
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import type { Timeline } from '../timeline.ts'

@@ -1,9 +1,14 @@
 /** What several vCenters say of one Node, or several accounts of one vCenter, put together. */
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
-import { type Inventory, type Lookup, vmsOf } from '../../../types/inventory.ts'
+import {
+  type Inventory,
+  type Lookup,
+  type Proof,
+  type VCenterFailure,
+  vmsOf,
+} from '../../../types/inventory.ts'
 import type { Reason } from '../../../types/reasons.ts'
-import type { Proof, VCenterFailure } from '../../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
 import { outOfScope } from '../decide/topology/scope.ts'

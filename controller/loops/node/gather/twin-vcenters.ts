@@ -6,8 +6,7 @@
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../agent/shared/printable.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
-import type { Inventory, Lookup } from '../../../types/inventory.ts'
-import type { VCenterFailure } from '../../../types/vcenter-probe.ts'
+import type { Inventory, Lookup, VCenterFailure } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import type { NodeLookup } from '../decide/node-facts.ts'
 

@@ -12,9 +12,8 @@ import {
   vm,
 } from '../../../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../../../test/fixtures/probes.ts'
-import type { Lookup } from '../../../types/inventory.ts'
+import type { Lookup, SeenVM, VCenterProbe } from '../../../types/inventory.ts'
 import type { Node } from '../../../types/node.ts'
-import type { SeenVM, VCenterProbe } from '../../../types/vcenter-probe.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { createNodeIndex } from '../gather/node-index.ts'
 import { createInhabitantsOf } from './inhabitants.ts'

@@ -1,6 +1,11 @@
-import { type Inventory, type Lookup, vmsOf } from '../../../types/inventory.ts'
+import {
+  type Inventory,
+  type Lookup,
+  type VCenterProbe,
+  type VMExistence,
+  vmsOf,
+} from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import type { VCenterProbe, VMExistence } from '../../../types/vcenter-probe.ts'
 import { machineState, type VirtualMachine } from '../../../types/virtual-machine.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { isMachineOf } from '../decide/identity/candidates.ts'

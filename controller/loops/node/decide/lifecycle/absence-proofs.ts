@@ -1,7 +1,7 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
+import type { SeenVM, VCenterFailure, VCenterProbe, VMExistence } from '../../../../types/inventory.ts'
 import { ANNOTATION_DELETION } from '../../../../types/node.ts'
 import type { Reason } from '../../../../types/reasons.ts'
-import type { SeenVM, VCenterFailure, VCenterProbe, VMExistence } from '../../../../types/vcenter-probe.ts'
 import { isUnseen } from '../../facts/machines.ts'
 
 /** Why one precondition does not hold. */

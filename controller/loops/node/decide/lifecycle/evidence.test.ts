@@ -1,7 +1,7 @@
 import t from 'tap'
 import { boundVM, facts, node, report } from '../../../../../test/fixtures/facts.ts'
 import { absence, answerAt, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
-import type { VCenterProbe } from '../../../../types/vcenter-probe.ts'
+import type { VCenterProbe } from '../../../../types/inventory.ts'
 import { agentlessReport } from '../../facts/previous-status.ts'
 import {
   agentSignOf,

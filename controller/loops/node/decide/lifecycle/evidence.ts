@@ -1,6 +1,6 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
+import type { VCenterProbe } from '../../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../../types/node.ts'
-import type { VCenterProbe } from '../../../../types/vcenter-probe.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isAgentless } from '../../facts/previous-status.ts'
 import {

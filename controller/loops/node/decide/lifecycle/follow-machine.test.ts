@@ -1,7 +1,7 @@
 import t from 'tap'
 import { after, boundVM, decide, facts, SETTINGS } from '../../../../../test/fixtures/facts.ts'
 import { absence, probe } from '../../../../../test/fixtures/probes.ts'
-import type { Proof } from '../../../../types/vcenter-probe.ts'
+import type { Proof } from '../../../../types/inventory.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 const proven: Proof = { state: 'proven' }

@@ -1,7 +1,7 @@
 import { type BoundVM, timestamp } from '../../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../../config/config.ts'
+import type { SeenVM } from '../../../../types/inventory.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
-import type { SeenVM } from '../../../../types/vcenter-probe.ts'
 import { disruptionGroup, type NodeMachines } from '../../facts/machines.ts'
 import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
 import { describeBound } from '../bound-vm.ts'

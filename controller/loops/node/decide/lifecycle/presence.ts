@@ -1,5 +1,4 @@
-import { failureOf } from '../../../../types/inventory.ts'
-import type { VCenterFailure } from '../../../../types/vcenter-probe.ts'
+import { failureOf, type VCenterFailure } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isBoundTo, mayBeBoundTo, secondaryOnly } from '../bound-vm.ts'

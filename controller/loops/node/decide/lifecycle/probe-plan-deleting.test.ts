@@ -10,7 +10,7 @@ import {
   vm,
 } from '../../../../../test/fixtures/facts.ts'
 import { absence, probe, seenVM } from '../../../../../test/fixtures/probes.ts'
-import type { VCenterProbe } from '../../../../types/vcenter-probe.ts'
+import type { VCenterProbe } from '../../../../types/inventory.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { isGone } from './evidence.ts'
 

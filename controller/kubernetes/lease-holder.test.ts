@@ -5,7 +5,7 @@ import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/world/service-account.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
-import { heartbeatOf } from './kubelet-lease.ts'
+import { heartbeatOf } from './lease-holder.ts'
 
 const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
 const signal = new AbortController().signal

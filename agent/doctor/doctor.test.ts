@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hasFailed, type Status } from '../shared/diagnosis.ts'
 import { ok } from '../shared/result.ts'
-import { type Facts, judge } from './judge.ts'
+import { type Facts, judge } from './doctor.ts'
 
 const UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6b'
 const good: Facts = {

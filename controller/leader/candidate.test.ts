@@ -1,5 +1,5 @@
 import t from 'tap'
-import { liveness, readiness } from './readiness.ts'
+import { liveness, readiness } from './candidate.ts'
 
 type Status = ReturnType<Parameters<typeof readiness>[0]['status']>
 
