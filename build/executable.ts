@@ -55,19 +55,17 @@ async function fillCache(cache: string, { nodePath, nodeVersion, architecture }:
     await writeFile(join(cache, mark), '')
 }
 
-/** The part of the packer that can take a configuration. Not public, hence its version is pinned. */
-interface Packer {
-  default(
-    entry: string,
-    options: {
-      targets: { platform: string; arch: string; nodeRange: string; output: string }[]
-      seaConfig: Record<string, unknown>
-    },
-  ): Promise<void>
-}
-
 async function pack({ entry, architecture, output, execArgv, nodeVersion }: Executable) {
-  const packer: Packer = createRequire(import.meta.url)('@yao-pkg/pkg/lib-es5/sea.js')
+  // The part that can take a configuration. Not public, hence its version is pinned.
+  const packer: {
+    default(
+      entry: string,
+      options: {
+        targets: { platform: string; arch: string; nodeRange: string; output: string }[]
+        seaConfig: Record<string, unknown>
+      },
+    ): Promise<void>
+  } = createRequire(import.meta.url)('@yao-pkg/pkg/lib-es5/sea.js')
   await packer.default(entry, {
     targets: [
       { platform: 'linux', arch: nodeArchitecture(architecture), nodeRange: `node${nodeVersion}`, output },

@@ -4,7 +4,7 @@ import { type BinaryName, binary, binaryNames } from '../binaries.ts'
 import { type Architecture, architectures, type ProgramName, root, type Source } from '../programs.ts'
 import type { TarEntry } from '../tar.ts'
 import { debianPins, readDebianPackages } from './debian.ts'
-import { type Image, type ImageArchive, imageArchive, layer, type PlatformImage } from './oci.ts'
+import { type Image, imageArchive, layer, type PlatformImage } from './oci.ts'
 
 /** What an image has beside its base. */
 interface ImagePlan {
@@ -39,7 +39,7 @@ export async function programImage(
   name: ProgramName,
   source: Source,
   targets: readonly Architecture[] = architectures,
-): Promise<ImageArchive> {
+): ReturnType<typeof imageArchive> {
   const plan = plans[name]
   const platforms: PlatformImage[] = []
   for (const architecture of targets) platforms.push(await platformImage(name, plan, architecture))

@@ -1,6 +1,6 @@
 import type { Findings, SourcePosition } from './findings.ts'
 import { spelling } from './settings/row.ts'
-import type { Branch, ConfigTree, Entry, TextLeaf } from './tree.ts'
+import type { Branch, ConfigTree, Entry } from './tree.ts'
 
 /**
  * Parses the CPI's old form into a tree of text: INI in the dialect of gcfg, which the CPI uses (gopkg.in/gcfg.v1). A
@@ -122,7 +122,7 @@ class Reader {
     return undefined
   }
 
-  #valueAfterKey(key: SourcePosition): Read<TextLeaf> {
+  #valueAfterKey(key: SourcePosition): Read<Extract<ConfigTree, { readonly kind: 'text' }>> {
     if (this.#endOfLine()) return { kind: 'text', at: key, text: '', bare: true }
     if (this.#next() === ':') return this.#colon()
     if (this.#next() !== '=')

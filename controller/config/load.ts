@@ -14,13 +14,7 @@ import {
   type GivenArguments,
   initializationOf,
 } from './overrides.ts'
-import {
-  createRememberingReader,
-  type ReadFile,
-  type ReadFolder,
-  type RememberedFiles,
-  readTextFile,
-} from './read-files.ts'
+import { createRememberingReader, type ReadFile, type RememberedFiles, readTextFile } from './read-files.ts'
 import { readSections } from './read-sections.ts'
 import { IDENTITY } from './settings/identity.ts'
 import { standardOf } from './settings/row.ts'
@@ -47,7 +41,7 @@ export interface ConfigSource {
   readonly path: string
   readonly readFile: ReadFile
   /** The names of what is in a folder; fails as `node:fs` does, with a `code`. */
-  readonly readFolder: ReadFolder
+  readonly readFolder: (path: string) => Promise<readonly string[]>
   /** Variables that the CPI reads take precedence over the file. */
   readonly environment?: Environment
   /** If the command line has the CPI's form, it takes precedence over both. */

@@ -7,9 +7,6 @@ import { attempt, failed, ok, type Result } from '../../agent/shared/result.ts'
  */
 export type ReadFile = (path: string, maxBytes: number) => Promise<Uint8Array>
 
-/** The names of what is in a folder; fails as `node:fs` does, with a `code`. */
-export type ReadFolder = (path: string) => Promise<readonly string[]>
-
 /** Reads a text file that a person named. Error messages continue a sentence that begins with the file's name. */
 export async function readTextFile(
   path: string,

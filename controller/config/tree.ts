@@ -3,18 +3,16 @@ import type { SourcePosition } from './findings.ts'
 
 /** A configuration file as its form (YAML, of which JSON is a part, or INI) gives it: text in maps and lists, nothing checked. */
 export type ConfigTree =
-  | TextLeaf
+  | {
+      readonly kind: 'text'
+      /** As written: `443` and `true` are text here too. Empty where there is no value. */
+      readonly text: string
+      readonly at: SourcePosition
+      /** INI's key alone, without `=`. */
+      readonly bare?: true
+    }
   | { readonly kind: 'list'; readonly items: readonly ConfigTree[]; readonly at: SourcePosition }
   | Branch
-
-export interface TextLeaf {
-  readonly kind: 'text'
-  /** As written: `443` and `true` are text here too. Empty where there is no value. */
-  readonly text: string
-  readonly at: SourcePosition
-  /** INI's key alone, without `=`. */
-  readonly bare?: true
-}
 
 export interface Branch {
   readonly kind: 'map'

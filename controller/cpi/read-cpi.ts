@@ -43,12 +43,6 @@ const NodeWithConditions = v.object({
   status: v.object({ conditions: v.nullish(v.array(NodeCondition), []) }),
 })
 
-/** The configuration of a CPI, as its Pod has it. */
-interface OwnConfiguration {
-  readonly manager: Manager
-  readonly source: ConfigSource
-}
-
 /**
  * Looks for the CPI in the whole cluster, with its environment, its file, and what uses it. ConfigMaps and Secrets that the
  * account may not read are named in the findings.
@@ -58,7 +52,7 @@ interface OwnConfiguration {
 export async function readCPI(
   client: KubeClient,
   signal: AbortSignal,
-): Promise<CPIFindings & { readonly configuration: Result<OwnConfiguration> }> {
+): Promise<CPIFindings & { readonly configuration: ReturnType<typeof configurationOf> }> {
   const take = (kind: Workload['kind'], object: unknown) => {
     const workload = parseWorkload(kind, object)
     return workload && { kind, object, workload }
@@ -106,7 +100,11 @@ export async function readCPI(
   }
 }
 
-function configurationOf(manager: Manager, read: ReturnType<typeof objectReader>): Result<OwnConfiguration> {
+/** The configuration of a CPI, as its Pod has it. */
+function configurationOf(
+  manager: Manager,
+  read: ReturnType<typeof objectReader>,
+): Result<{ readonly manager: Manager; readonly source: ConfigSource }> {
   const source = configOfCPI(manager, read)
   return source.ok ? ok({ manager, source: source.value }) : source
 }

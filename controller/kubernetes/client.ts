@@ -4,13 +4,6 @@ import { messageOf } from '../../agent/shared/result.ts'
 import { apiError } from './api-error.ts'
 import { type CredentialLocation, Credentials, type CurrentCredentials } from './credentials.ts'
 
-export type ContentType =
-  | 'application/json'
-  | 'application/merge-patch+json'
-  | 'application/json-patch+json'
-  /** Server-side apply; JSON is valid YAML. */
-  | 'application/apply-patch+yaml'
-
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** From the root, as `/api/v1/nodes/a`. */
@@ -18,7 +11,12 @@ export interface KubeRequest {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: object
   /** Of the body; JSON by default. */
-  readonly contentType?: ContentType
+  readonly contentType?:
+    | 'application/json'
+    | 'application/merge-patch+json'
+    | 'application/json-patch+json'
+    /** Server-side apply; JSON is valid YAML. */
+    | 'application/apply-patch+yaml'
   /** The user to impersonate, with only that user's own groups. */
   readonly impersonate?: string
   /** Milliseconds until the whole answer must have arrived; {@link DEFAULT_TIMEOUT} by default. */

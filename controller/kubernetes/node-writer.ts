@@ -10,7 +10,7 @@ import {
   PLURAL,
 } from '../../agent/shared/node-report.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
-import { type ContentType, type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
+import { type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
 import { parseNode, parseNodeReport } from './parse-node.ts'
 
 /** The exact object that a decision was made on: the API server rejects a write to any other version. */
@@ -116,7 +116,7 @@ export function createNodeWriter(client: KubeClient, timeout: number, signal: Ab
 
   function patch<T>(
     path: string,
-    contentType: ContentType,
+    contentType: NonNullable<KubeRequest['contentType']>,
     body: object,
     parse: (object: unknown) => T | undefined,
   ): Promise<WriteResult<T>> {

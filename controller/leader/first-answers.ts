@@ -11,15 +11,6 @@ import { type Inventory, isKnown } from '../types/inventory.ts'
  */
 const FIRST_ANSWERS = { least: 2_000, perNode: 2, most: 10_000 }
 
-export interface FirstAnswers {
-  /** Hands a Node on, at once or when it no longer has to wait. */
-  add(name: string, why?: 'itself'): void
-  /** Whether no Node waits any more. */
-  isOver(): boolean
-  /** Hands on each Node as soon as all vCenters have answered for it, and all that are left after a while. */
-  run(nodes: number, signal: AbortSignal): Promise<void>
-}
-
 /**
  * Keeps Nodes back until `run`, which begins when all of them are listed. A vCenter answers for thousands of VMs group by group:
  * the Nodes of the first are written while the last are read.
@@ -34,7 +25,7 @@ export function createFirstAnswers({
   readonly inventories: readonly Pick<Inventory, 'lookup'>[]
   readonly enqueue: (name: string, why?: 'itself') => void
   readonly clock: Clock
-}): FirstAnswers {
+}) {
   const waiting = new Set<string>()
   const answered = new AbortController()
   let state: 'listing' | 'answering' | 'over' = 'listing'
@@ -61,9 +52,12 @@ export function createFirstAnswers({
   }
 
   return {
+    /** Hands a Node on, at once or when it no longer has to wait. */
     add,
+    /** Whether no Node waits any more. */
     isOver: () => state === 'over',
-    async run(nodes, signal) {
+    /** Hands on each Node as soon as all vCenters have answered for it, and all that are left after a while. */
+    async run(nodes: number, signal: AbortSignal): Promise<void> {
       state = 'answering'
       for (const name of [...waiting]) add(name)
       endIfAllAreAnswered()

@@ -5,20 +5,13 @@ import { attempt } from '../../../agent/shared/result.ts'
 import { createInformer, type InformerOptions } from '../../kubernetes/informer.ts'
 import { type Basics, every, follow, type Task } from '../../lib/tasks.ts'
 import type { VCenterCredentials } from '../config.ts'
-import {
-  createRememberingReader,
-  type ReadFile,
-  type ReadFolder,
-  sameFiles,
-  whyNotRead,
-} from '../read-files.ts'
+import type { ConfigSource } from '../load.ts'
+import { createRememberingReader, sameFiles, whyNotRead } from '../read-files.ts'
 import { Secret } from '../secret.ts'
 
 /** What it takes to follow a Secret or a folder. */
-export interface SourceReads extends Basics {
+export interface SourceReads extends Basics, Pick<ConfigSource, 'readFile' | 'readFolder'> {
   readonly client: InformerOptions<KeptSecret>['client']
-  readonly readFile: ReadFile
-  readonly readFolder: ReadFolder
 }
 
 type OnState = (state: SourceState) => void

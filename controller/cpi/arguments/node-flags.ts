@@ -11,7 +11,16 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['route', 'node-route-controller'],
 ])
 
-export interface ChosenControllers {
+const EMPTY = '--controllers is empty, so no Node is handled, as in the CPI: write * for all'
+
+/**
+ * Reads `--controllers`: `*` is all, a name is that one, `-NAME` excludes that one from `*`. Where two items contradict each
+ * other, the first counts. With exclusions alone, without `*`, the CPI runs nothing at all. The person who wrote that meant the
+ * rest to run, so here it does.
+ *
+ * @param lists the values of the flag, each with its items
+ */
+export function chooseControllers(lists: readonly (readonly string[])[]): Result<{
   /** Nodes are initialized and kept current. */
   readonly node: boolean
   /** Nodes whose VM is gone are deleted, and those whose VM is off are tainted. */
@@ -23,18 +32,7 @@ export interface ChosenControllers {
   readonly onlyOut: boolean
   /** What the person who wrote it should know. */
   readonly warnings: readonly string[]
-}
-
-const EMPTY = '--controllers is empty, so no Node is handled, as in the CPI: write * for all'
-
-/**
- * Reads `--controllers`: `*` is all, a name is that one, `-NAME` excludes that one from `*`. Where two items contradict each
- * other, the first counts. With exclusions alone, without `*`, the CPI runs nothing at all. The person who wrote that meant the
- * rest to run, so here it does.
- *
- * @param lists the values of the flag, each with its items
- */
-export function chooseControllers(lists: readonly (readonly string[])[]): Result<ChosenControllers> {
+}> {
   const items = lists.flat()
   if (lists.length === 0)
     return ok({ node: true, lifecycle: true, services: true, routes: true, onlyOut: false, warnings: [] })

@@ -38,7 +38,11 @@ export function sourceText({ kind, name }: VariableSource): string {
   return `${kind} ${name}`
 }
 
-export interface ContainerEnvironment {
+/** Of equal names the last counts, and `env` more than `envFrom`. */
+export function containerEnvironment(
+  { env, envFrom }: v.InferOutput<typeof Environment>,
+  read: ReadSources,
+): {
   /** By name; undefined where the value is not known. */
   readonly variables: ReadonlyMap<string, Secret | undefined>
   /** The values that may be put into arguments, which are shown: those that come from no Secret. */
@@ -47,13 +51,7 @@ export interface ContainerEnvironment {
   readonly unread: readonly VariableSource[]
   /** Those of them that give it variables of names that are not known. */
   readonly unreadWhole: readonly VariableSource[]
-}
-
-/** Of equal names the last counts, and `env` more than `envFrom`. */
-export function containerEnvironment(
-  { env, envFrom }: v.InferOutput<typeof Environment>,
-  read: ReadSources,
-): ContainerEnvironment {
+} {
   const variables = new Map<string, Secret | undefined>()
   const shown = new Map<string, string>()
   const unread: VariableSource[] = []

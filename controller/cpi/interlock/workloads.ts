@@ -1,7 +1,6 @@
 /** DaemonSets and Deployments, as far as they may be a cloud controller manager, and where their files come from. */
 import * as v from 'valibot'
 import {
-  type ContainerEnvironment,
   containerEnvironment,
   ENVIRONMENT,
   expand,
@@ -15,7 +14,7 @@ export interface Workload {
   readonly namespace: string
   readonly name: string
   /** Undefined unless Helm installed it. */
-  readonly release: HelmRelease | undefined
+  readonly release: { readonly namespace: string; readonly name: string } | undefined
   readonly account: string
   readonly images: readonly string[]
   /** Command and arguments of all containers, with the values of variables in them as far as they are known. */
@@ -23,16 +22,11 @@ export interface Workload {
   /** What is mounted from a ConfigMap or a Secret. */
   readonly mounts: readonly ConfigMount[]
   /** The environment of each container. */
-  readonly environments: readonly ContainerEnvironment[]
+  readonly environments: readonly ReturnType<typeof containerEnvironment>[]
   /** How many Pods there are. */
   readonly pods: number
   /** Whether all of them are of the present template, as far as its controller has looked. */
   readonly upToDate: boolean
-}
-
-interface HelmRelease {
-  readonly namespace: string
-  readonly name: string
 }
 
 /** Where a container mounts something. */
@@ -134,7 +128,7 @@ export function parseWorkload(
 }
 
 /** As Helm marks each object of a release. */
-function releaseOf(annotations: Readonly<Record<string, string>>): HelmRelease | undefined {
+function releaseOf(annotations: Readonly<Record<string, string>>): Workload['release'] {
   const name = annotations['meta.helm.sh/release-name']
   const namespace = annotations['meta.helm.sh/release-namespace']
   return name === undefined || namespace === undefined ? undefined : { namespace, name }
