@@ -1,13 +1,6 @@
 /** Files by which machines get the agent on their first boot, with the hashes of what they fetch. */
 import { createHash } from 'node:crypto'
 
-/** A file of the release that a machine is to fetch. */
-export interface Fetched {
-  /** Its name in the release. */
-  readonly name: string
-  readonly content: Buffer
-}
-
 /** Where operators put the files of the release; to be replaced by theirs. */
 const site = 'https://files.example.com/rollcall'
 
@@ -41,7 +34,10 @@ export function ignition(
 }
 
 /** A configuration for cloud-init on Debian and Ubuntu that installs one of `packages`, named as `...-ARCHITECTURE.deb`. */
-export function cloudInit(version: string, packages: readonly Fetched[]): string {
+export function cloudInit(
+  version: string,
+  packages: readonly { readonly name: string; readonly content: string | Buffer }[],
+): string {
   const sums = packages.map(
     ({ name, content }) => `${createHash('sha256').update(content).digest('hex')}  ${name}`,
   )

@@ -8,7 +8,7 @@ import { showProgress } from '../entry.ts'
 import { goBinary } from '../go-command.ts'
 import { programImage } from '../images/images.ts'
 import { agentPackage, packageFormats } from '../packages/agent-package.ts'
-import { cloudInit, type Fetched, ignition } from '../packages/first-boot.ts'
+import { cloudInit, ignition } from '../packages/first-boot.ts'
 import { type Architecture, architectures, type ProgramName, root, type Source } from '../programs.ts'
 import { typesPackage } from '../report-api.ts'
 import { gzipped, type TarEntry, tar } from '../tar.ts'
@@ -65,7 +65,7 @@ async function* images(source: Source): AsyncGenerator<Artifact> {
 }
 
 async function* packages(source: Source): AsyncGenerator<Artifact> {
-  const debs: Fetched[] = []
+  const debs: Artifact[] = []
   for (const format of packageFormats)
     for (const architecture of architectures) {
       const made = await step(`.${format} for ${architecture}`, () =>
