@@ -29,7 +29,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'volumes: a Node is called out of service before it is deleted',
-    edits: [edit(`${LIFECYCLE}/volumes.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
+    edits: [edit(`${LIFECYCLE}/out-of-service.ts`, '    attachments > 0 &&', '    attachments > 99 &&')],
   },
   {
     name: 'apply: the leader confirms its Lease, nor does the term look at the wall clock',
@@ -182,7 +182,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     name: 'shutdown: a Node whose VM was off before it was first seen is tainted once it is not Ready',
     edits: [
       edit(
-        `${LIFECYCLE}/unverified-vm.ts`,
+        `${LIFECYCLE}/shutdown-taint.ts`,
         '!isOnlyVM(vm, machines, facts)) return draft',
         'vm !== undefined) return draft',
       ),

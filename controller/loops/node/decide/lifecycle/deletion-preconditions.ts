@@ -7,7 +7,7 @@ import type { DeletionFacts } from '../node-facts.ts'
 import type { Precondition, Unmet, UnmetPrecondition } from './absence-proofs.ts'
 import { waitForRate } from './disruption-limit.ts'
 import { type Evidence, isFresh, lifeSignOf, type ProbeRequest } from './evidence.ts'
-import { volumesAttached } from './volumes.ts'
+import { volumesAttached } from './out-of-service.ts'
 
 const SIGN_OF_LIFE: Unmet = {
   reason: 'SignOfLife',

@@ -8,7 +8,7 @@ import type { Unmet, UnmetPrecondition } from './absence-proofs.ts'
 import { absenceOf, unmetPreconditions, withoutFleeting } from './deletion-preconditions.ts'
 import { quietTime, waitForRate } from './disruption-limit.ts'
 import { unmetProofsOf } from './evidence.ts'
-import { awaitsDetaching, leftForVolumes } from './volumes.ts'
+import { awaitsDetaching, leftForVolumes } from './out-of-service.ts'
 
 /** What happens to a Node whose VM is missing. */
 export interface DeletionStep {

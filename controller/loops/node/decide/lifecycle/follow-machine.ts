@@ -16,8 +16,7 @@ import { existsThoughNotFound, followMissingVM } from './missing-vm.ts'
 import { backInService, judgeOutOfService, mayRunElsewhere } from './out-of-service.ts'
 import { presenceOf } from './presence.ts'
 import { planProbe, probeDeparture } from './probe-plan.ts'
-import { judgeShutdown, stoppedVM } from './shutdown-taint.ts'
-import { followUnverifiedVM, runsUnverified } from './unverified-vm.ts'
+import { followUnverifiedVM, judgeShutdown, runsUnverified, stoppedVM } from './shutdown-taint.ts'
 
 /**
  * What follows from the state of the machine that a Node is, or was taken for, whatever its report says now. Decides by
