@@ -71,7 +71,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: of one that is silent and was never reported it is said that it stays',
     edits: [
       edit(
-        'controller/loops/node/decide/unreported.ts',
+        'controller/loops/node/decide/ownership.ts',
         "    const silent = node.ready?.status === 'Unknown'",
         '    const silent = node === undefined',
       ),

@@ -13,10 +13,9 @@ import { judgeDepartingNode } from './lifecycle/probe-plan.ts'
 import { SYNCED, warning } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
-import { judgeOwnership } from './ownership.ts'
+import { judgeOwnership, judgeUnreported, type WithoutReport } from './ownership.ts'
 import { refuse } from './refuse.ts'
 import { noLongerRefused } from './rejected-write.ts'
-import { judgeUnreported, type WithoutReport } from './unreported.ts'
 
 /**
  * Decides on one Node. Pure: the same facts give the same decision, and a Node that is as it should be gives a decision
