@@ -123,7 +123,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   weakened(
     'a claim that the VM does not show may be that of another',
     edit(
-      `${IDENTITY}/binding.ts`,
+      `${IDENTITY}/judge-identity.ts`,
       'if (isShown && spec.claim.digest !== undefined)',
       'if (spec.claim.digest !== undefined)',
     ),
@@ -133,7 +133,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     about: ['nic-replaced'],
     edits: [
       edit(
-        'controller/loops/node/gather/await-rereads.ts',
+        'controller/loops/node/gather/gather.ts',
         'if (doubts.length === 0) return lookups',
         'if (doubts.length >= 0) return lookups',
       ),
@@ -142,7 +142,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   {
     name: 'identity: no copied claim decides before the other VMs are read again',
     inSceneAlone: true,
-    edits: [edit('controller/loops/node/gather/await-rereads.ts', ' || decides)', ')')],
+    edits: [edit('controller/loops/node/gather/gather.ts', ' || decides)', ')')],
   },
   {
     name: 'identity: a Node whose entry is dead moves to the one that lives',

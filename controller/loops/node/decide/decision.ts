@@ -5,7 +5,6 @@ import type {
   NodeReportStatus,
 } from '../../../../agent/shared/node-report.ts'
 import type { Reason } from '../../../types/reasons.ts'
-import type { Copies } from './identity/copies.ts'
 import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/disruption-limit.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
@@ -45,8 +44,8 @@ export interface Decision {
   readonly deletionUnmet?: readonly UnmetPrecondition[]
   /** The Node is to be deleted; then `confirmLease` is set too, so that the status which tells why is not put off. */
   readonly deletion?: Deletion
-  /** Other VMs that have the UUID of the Node's own and may run. */
-  readonly copies?: Copies
+  /** The Node's VM and others that have its UUID and may run, for the metric: `VCENTER/MOREF` each. */
+  readonly copies?: { readonly vm: string; readonly copies: readonly string[] }
   /** What the next decision is to know of labels whose value is gone; without it they are counted anew. */
   readonly absentLabels?: AbsentLabels
   /** Whether the leader must confirm its Lease before it acts on this. */

@@ -3,7 +3,6 @@ import type { NodeReport, Taint } from '../../../types/node.ts'
 import { needsInitialization, withoutUninitializedTaint } from '../facts/needs-initialization.ts'
 import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision } from './decision.ts'
-import type { Binding } from './identity/binding.ts'
 import { conditionEvents, type NodeEvent, untaintedEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import type { NodePatch } from './node-patch.ts'
@@ -89,6 +88,9 @@ export function recordAbsence(draft: Draft, record: AbsenceRecord): Draft {
     namedVM === record.namedVM
   return stands ? draft : { ...draft, status: { ...others, ...record } }
 }
+
+/** All that a status says of which VM a Node is, and was. It is replaced as a whole. */
+export type Binding = Pick<NodeReportStatus, 'vm' | 'formerVMs' | 'lastClaim' | 'obeyedAnnotation'>
 
 /** The draft whose status says this. It says of the VM what identity found, and no longer what the machine's state did. */
 export function recordIdentity(

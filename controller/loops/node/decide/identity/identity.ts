@@ -5,12 +5,12 @@ import {
 } from '../../../../../agent/shared/node-report.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { judgeProviderID } from '../../facts/provider-id.ts'
-import { describeVM, isBoundTo } from '../bound-vm.ts'
+import { deletionHangs } from '../../facts/removal.ts'
+import { describeVM, isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, no, yes } from '../condition-value.ts'
-import type { NodeFacts } from '../node-facts.ts'
-import { CLAIM_GRACE_MS, judgeClaim } from './claim.ts'
-import { contradictionOf } from './contradiction.ts'
-import { objectionsOf } from './rival.ts'
+import type { NodeFacts, Rival } from '../node-facts.ts'
+import { commonMACs, contradictionOf } from './candidates.ts'
+import { CLAIM_GRACE_MS, type ClaimCheck, judgeClaim } from './claim.ts'
 
 export interface Identity {
   /** Undefined where the identity is refused. */
@@ -41,43 +41,34 @@ export interface IdentityQuery {
  */
 export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity {
   const { spec, vm, holds, rival } = query
-  const { previous, rivals } = facts
-  const { witness } = facts.machineUUID
-  const until = provenUntil(query, facts)
-  const contradiction = contradictionOf(query, facts)
-  if (contradiction !== undefined) {
-    // vCenter may show a vNIC that was replaced before the guest reports it. That does not make its claim one of two.
-    const lasts = contradiction.reason === 'MACsContradict' && until !== undefined
-    return {
-      level: undefined,
-      ends: true,
-      condition: contradiction,
-      ...(lasts ? { provenUntil: until } : {}),
-    }
-  }
-
-  if (!holds && machineState(vm) === 'off')
-    return { level: undefined, ends: true, condition: notRunning(vm, facts.node) }
-  const objections = objectionsOf(vm, holds, rivals)
-  if (objections.original !== undefined)
-    return { level: undefined, ends: true, condition: objections.original }
+  const { previous, machineUUID } = facts
   const claim = judgeClaim(vm, spec, facts)
-  if (claim.kind === 'contradicts') {
+  const until = provenUntil(query, facts)
+  const holdsProven = holds && previous.identityLevel === 'proven'
+  const wasProven = holds ? holdsProven : until !== undefined
+  const isBelieved =
+    machineUUID.witness !== 'asserted' &&
+    (claim.kind === 'proves' ? wasProven || rival === undefined : claim.kind === 'vouches' && wasProven)
+  // The first one is told.
+  const objection =
+    contradictionOf(query, facts) ??
+    notRunning(query, facts) ??
+    verifiedOriginal(query, facts) ??
+    claimedByAnother(vm, claim, facts) ??
+    (isBelieved ? provenRival(query, facts) : until === undefined ? strongerRival(query, facts) : undefined)
+  if (objection !== undefined) {
+    const { reason } = objection
+    // vCenter may show a vNIC that was replaced before the guest reports it. That does not make its claim one of two.
+    const lasts = reason === 'MACsContradict' && until !== undefined
     return {
       level: undefined,
       // Any user of the guest can write a claim, so it does not end what was proven before.
-      ends: !(holds && previous.identityLevel === 'proven'),
-      condition: no(
-        'ClaimedByAnotherNode',
-        `${describeVM(vm)} claims to be Node ${claim.nodeName}, but Node ${facts.node.name} ${witness === 'asserted' ? 'has' : 'reports'} its UUID; delete the old Node if the VM was registered under a new name, otherwise look for a forged report`,
-      ),
+      ends: !(reason === 'ClaimedByAnotherNode' && holdsProven),
+      condition: objection,
+      ...(lasts ? { provenUntil: until } : {}),
     }
   }
-  const wasProven = holds ? previous.identityLevel === 'proven' : until !== undefined
-  const believed =
-    claim.kind === 'proves' ? wasProven || rival === undefined : claim.kind === 'vouches' && wasProven
-  if (believed && witness !== 'asserted') {
-    if (objections.proven !== undefined) return { level: undefined, ends: true, condition: objections.proven }
+  if (isBelieved) {
     return {
       level: 'proven',
       ends: false,
@@ -85,24 +76,16 @@ export function verifyIdentity(query: IdentityQuery, facts: NodeFacts): Identity
     }
   }
   const why =
-    claim.kind === 'proves'
-      ? `${rival === undefined ? 'another VM' : describeVM(rival)} shows the same claim (ClaimShownTwice); remove that copy, then restart the agent, which writes a new claim`
-      : `${claim.message} (${claim.reason})`
-  return withoutClaim(query, { why, objection: objections.withoutClaim, until }, facts)
+    'message' in claim
+      ? `${claim.message} (${claim.reason})`
+      : `${rival === undefined ? 'another VM' : describeVM(rival)} shows the same claim (ClaimShownTwice); remove that copy, then restart the agent, which writes a new claim`
+  return withoutClaim(vm, { why, until }, facts)
 }
 
 /** @param why there is no usable claim, for the message */
 function withoutClaim(
-  { vm }: IdentityQuery,
-  {
-    why,
-    objection,
-    until,
-  }: {
-    readonly why: string
-    readonly objection: ConditionValue | undefined
-    readonly until: string | undefined
-  },
+  vm: VirtualMachine,
+  { why, until }: { readonly why: string; readonly until: string | undefined },
   { machineUUID }: NodeFacts,
 ): Identity {
   if (until !== undefined) {
@@ -116,7 +99,6 @@ function withoutClaim(
       ),
     }
   }
-  if (objection !== undefined) return { level: undefined, ends: true, condition: objection }
   if (machineUUID.witness === 'asserted') {
     return {
       level: 'asserted',
@@ -153,7 +135,8 @@ function provenUntil({ vm, holds }: IdentityQuery, { previous, now }: NodeFacts)
  * A report cannot come from a VM that does not run, however much it knows about it; but it may have come before, where the
  * Node is silent and was initialized as that VM.
  */
-function notRunning(vm: VirtualMachine, node: NodeFacts['node']): ConditionValue {
+function notRunning({ vm, holds }: IdentityQuery, { node }: NodeFacts): ConditionValue | undefined {
+  if (holds || machineState(vm) !== 'off') return undefined
   const isSilent = node.ready?.status !== 'True' && judgeProviderID(node.providerID, vm.biosUUID) === 'ours'
   return no(
     'VMNotRunning',
@@ -161,4 +144,63 @@ function notRunning(vm: VirtualMachine, node: NodeFacts['node']): ConditionValue
       ? `${describeVM(vm)} is ${vm.powerState}, and was so before Rollcall first saw this Node; the Node is verified when the VM runs and its agent reports again`
       : `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, otherwise look for a forged report`,
   )
+}
+
+/** The verified Node whose VM this is a copy of. Both would get the same provider ID, so the copy is refused. */
+function verifiedOriginal({ vm, holds }: IdentityQuery, { rivals }: NodeFacts): ConditionValue | undefined {
+  if (holds) return undefined
+  const other = rivals.find(
+    ({ boundTo }) => boundTo !== undefined && boundTo.biosUUID === vm.biosUUID && !mayBeBoundTo(boundTo, vm),
+  )
+  if (other?.boundTo === undefined) return undefined
+  return no(
+    'AmbiguousUUID',
+    `${describeVM(vm)} has the BIOS UUID of VM "${other.boundTo.name}" (${other.boundTo.moref}), which is Node ${other.name}; give the copy its own UUID (power off, then set uuid.bios)`,
+  )
+}
+
+/** The VM claims to be another Node that exists. */
+function claimedByAnother(
+  vm: VirtualMachine,
+  claim: ClaimCheck,
+  { node, machineUUID }: NodeFacts,
+): ConditionValue | undefined {
+  if (claim.kind !== 'contradicts') return undefined
+  return no(
+    'ClaimedByAnotherNode',
+    `${describeVM(vm)} claims to be Node ${claim.nodeName}, but Node ${node.name} ${machineUUID.witness === 'asserted' ? 'has' : 'reports'} its UUID; delete the old Node if the VM was registered under a new name, otherwise look for a forged report`,
+  )
+}
+
+/**
+ * Another Node that was proven to be this VM. It keeps the VM, because any user of the guest can write a claim; a Node that
+ * merely reported the VM gives way to a claim.
+ */
+function provenRival({ vm, holds }: IdentityQuery, { rivals }: NodeFacts): ConditionValue | undefined {
+  if (holds) return undefined
+  const holder = rivals.find(({ boundTo, level }) => level === 'proven' && mayBeBoundTo(boundTo, vm))
+  if (holder === undefined) return undefined
+  return no(
+    'VMHasAnotherNode',
+    `${describeVM(vm)} claims to be this Node, but Node ${holder.name} was proven to be it before; ${deletionHangs(holder) ?? 'delete that Node if the machine was renamed, otherwise look for a forged claim'}`,
+  )
+}
+
+/**
+ * Another Node that prevents verification where no claim decides. A second Node on the same VM makes both doubtful, except
+ * the one that was verified to be this VM before.
+ */
+function strongerRival({ vm, holds }: IdentityQuery, { rivals }: NodeFacts): ConditionValue | undefined {
+  const rival = rivals.find((other) => pointsTo(other, vm) && (!holds || mayBeBoundTo(other.boundTo, vm)))
+  if (rival === undefined) return undefined
+  return no(
+    'VMHasAnotherNode',
+    `Node ${rival.name} also points to ${describeVM(vm)}, and no claim in guestinfo tells which is right; ${deletionHangs(rival) ?? 'delete the Node that is wrong'}`,
+  )
+}
+
+/** False for a Node on a copy of the VM with other vNICs: it only shares the UUID. */
+function pointsTo({ boundTo, spec }: Rival, vm: VirtualMachine): boolean {
+  if (boundTo !== undefined) return mayBeBoundTo(boundTo, vm)
+  return spec === undefined || spec.machine.serialUUID === undefined || commonMACs(spec, vm).length > 0
 }

@@ -1,4 +1,5 @@
 import type {
+  BoundVM,
   IdentityLevel,
   NodeReportSpec,
   NodeReportStatus,
@@ -8,20 +9,21 @@ import { reaches, requiredLevel } from '../../../../config/config.ts'
 import { type Ancestry, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
 import { isAgentless } from '../../facts/previous-status.ts'
-import { describeBound, describeVM, isBoundTo } from '../bound-vm.ts'
+import { binding, describeBound, describeVM, isBoundTo } from '../bound-vm.ts'
 import { type ConditionValue, MAX_MESSAGE } from '../condition-value.ts'
+import type { Decision } from '../decision.ts'
+import type { Binding } from '../draft.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refuse.ts'
 import { outOfScope } from '../topology/scope.ts'
 import { withUnobeyed } from './annotation.ts'
-import { type Binding, bindingTo } from './binding.ts'
-import { commonMACs } from './contradiction.ts'
-import { type Copies, copiesOf, judgeUniqueness } from './copies.ts'
+import { commonMACs } from './candidates.ts'
+import { judgeClaim, proves } from './claim.ts'
 import { verifyIdentity } from './identity.ts'
 import { rebuiltAsOneOf } from './messages.ts'
-import type { BindingMove } from './moves.ts'
-import { copiesAmong, type FoundVM, findVM } from './vm.ts'
+import { type BindingMove, formerVMsBeside } from './moves.ts'
+import { copiesAmong, copiesOf, type FoundVM, findVM, judgeUniqueness } from './vm.ts'
 
 /** Which VM a Node is, as far as that is known. */
 export type JudgedIdentity =
@@ -39,7 +41,7 @@ export type JudgedIdentity =
       readonly vm: VirtualMachine
       readonly binding: Binding
       readonly conditions: { readonly VMFound: ConditionValue; readonly VMUnique?: ConditionValue }
-      readonly copies: Copies | undefined
+      readonly copies: Decision['copies']
     }
   | VerifiedIdentity
 
@@ -60,7 +62,7 @@ export interface VerifiedIdentity {
     readonly IdentityVerified: ConditionValue
   }
   readonly events: readonly NodeEvent[]
-  readonly copies: Copies | undefined
+  readonly copies: Decision['copies']
 }
 
 const PENDING: JudgedIdentity = { kind: 'pending' }
@@ -136,9 +138,9 @@ function judgeVM(
   }
   const copies = copiesAmong(candidate)
   const told = copiesOf(vm, copies)
-  const binding = bindingTo(candidate, facts)
+  const bound = bindingTo(candidate, facts)
   if (itself && machineState(vm) === 'off')
-    return { kind: 'off', vm, binding, conditions: passed, copies: told }
+    return { kind: 'off', vm, binding: bound, conditions: passed, copies: told }
   const macs = commonMACs(spec, vm)
   const holds = itself || (move?.former === 'same' && boundTo !== undefined)
   const identity = verifyIdentity({ spec, vm, macs, rival, holds }, facts)
@@ -166,11 +168,52 @@ function judgeVM(
     ancestry,
     level,
     provenUntil,
-    binding,
+    binding: bound,
     conditions: { ...passed, IdentityVerified: condition },
     events: [...movedEvents(vm, move, facts.previous), ...levelEvents(facts.previous, level, condition)],
     copies: told,
   }
+}
+
+/** What the status is to say of a Node that is this VM. */
+function bindingTo(
+  { vm, move }: { readonly vm: VirtualMachine; readonly move?: BindingMove },
+  facts: NodeFacts,
+): Binding {
+  const { previous, node } = facts
+  const bound = binding(vm) ?? previous.vm
+  const formerVMs = [...formerVMsBeside(vm, facts), ...leftBy(move, previous.vm)]
+  const digest = lastClaim(vm, move, facts)
+  const named = node.vmAnnotation
+  const obeyed = named !== undefined && (named === vm.instanceUUID || named === previous.obeyedAnnotation)
+  return {
+    ...(bound === undefined ? {} : { vm: bound }),
+    ...(formerVMs.length === 0 ? {} : { formerVMs }),
+    ...(digest === undefined ? {} : { lastClaim: digest }),
+    ...(obeyed ? { obeyedAnnotation: named } : {}),
+  }
+}
+
+function leftBy(move: BindingMove | undefined, before: BoundVM | undefined): readonly BoundVM[] {
+  return move?.former === 'kept' && before !== undefined ? [before] : []
+}
+
+/**
+ * The digest of the last claim that the VM itself has shown. One that may not be read counts as shown: others may read it. A
+ * report whose claim another VM shows is not this one's, though this one seems to run: what is known of it may be old.
+ */
+function lastClaim(
+  vm: VirtualMachine,
+  move: BindingMove | undefined,
+  { previous, report }: NodeFacts,
+): string | undefined {
+  if (report?.spec.ok === true) {
+    const { value: spec } = report.spec
+    const isShown =
+      proves(judgeClaim(vm, spec, { nodeByUID: () => undefined })) || vm.unreadable.includes('claim')
+    if (isShown && spec.claim.digest !== undefined) return spec.claim.digest
+  }
+  return isBoundTo(previous.vm, vm) || move?.former === 'same' ? previous.lastClaim : undefined
 }
 
 function movedEvents(

@@ -3,7 +3,7 @@ import type { BoundVM, NodeReportSpec } from '../../../../agent/shared/node-repo
 import { boundVM, MAC, spec, vm } from '../../../../test/fixtures/facts.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import { awaitRereads } from './await-rereads.ts'
+import { awaitRereads } from './gather.ts'
 
 const NEW = '00:50:56:8e:ff:01'
 const OTHER = '00:50:56:8e:ff:02'
