@@ -102,7 +102,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         `${DECIDE}/ownership.ts`,
-        "if (scheme === 'malformed') return refused(report, malformedProviderID(node), { ends: true })",
+        "if (scheme === 'malformed') return refused(malformedProviderID(node), { ends: true })",
         '',
       ),
     ],

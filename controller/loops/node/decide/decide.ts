@@ -1,7 +1,6 @@
 import { duration } from '../../../lib/format.ts'
-import type { Node } from '../../../types/node.ts'
 import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
-import { agentlessReport, isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'
+import { isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'
 import { describeVM } from './bound-vm.ts'
 import { type ConditionValue, no, yes } from './condition-value.ts'
 import type { Decision } from './decision.ts'
@@ -10,10 +9,10 @@ import { type JudgedIdentity, judgeIdentity, type VerifiedIdentity } from './ide
 import { judgeInstanceMetadata } from './instance-metadata.ts'
 import { followMachine } from './lifecycle/follow-machine.ts'
 import { judgeDepartingNode } from './lifecycle/probe-plan.ts'
-import { SYNCED, warning } from './node-events.ts'
+import { SYNCED } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { patchFor } from './node-patch.ts'
-import { judgeOwnership, judgeUnreported, type WithoutReport } from './ownership.ts'
+import { decideUnreported, judgeOwnership } from './ownership.ts'
 import { refuse } from './refuse.ts'
 import { noLongerRefused } from './rejected-write.ts'
 
@@ -27,7 +26,7 @@ export function decide(facts: NodeFacts): Decision {
   if (facts.node.deleting)
     return { state: 'unmanaged', events: [], requeue: false, ...judgeDepartingNode(facts) }
   const { report } = facts
-  if (report === undefined) return withoutReport(judgeUnreported(facts), facts.node)
+  if (report === undefined) return decideUnreported(facts)
 
   const ownership = judgeOwnership(report, facts)
   const followed = followMachine(begin(report, facts), facts)
@@ -51,27 +50,6 @@ function isStillItsMachine({ level, status }: Draft, { previous }: NodeFacts): b
   if (level === undefined && previous.identityLevel !== undefined) return false
   const { vm } = status
   return vm?.moref === previous.vm?.moref && vm?.vCenterInstanceUUID === previous.vm?.vCenterInstanceUUID
-}
-
-function withoutReport(judged: WithoutReport, node: Node): Decision {
-  switch (judged.kind) {
-    case 'unmanaged':
-      return { state: 'unmanaged', events: [], requeue: false }
-    case 'agentless': {
-      const state = needsInitialization(node) ? 'waiting' : 'initialized'
-      return { state, create: agentlessReport(node), events: [], requeue: false }
-    }
-    case 'waiting': {
-      const { condition, saidIn } = judged
-      return {
-        state: 'waiting',
-        refusal: { condition: 'Initialized', reason: condition.reason },
-        ...(saidIn === 0
-          ? { events: [warning(condition)], requeue: true }
-          : { events: [], requeue: false, requeueAfter: saidIn }),
-      }
-    }
-  }
 }
 
 /** What follows from which VM the Node is, so far as this controller is the one to write it. */

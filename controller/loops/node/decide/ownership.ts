@@ -3,34 +3,35 @@ import { printable } from '../../../../agent/shared/printable.ts'
 import { requiredLevel } from '../../../config/config.ts'
 import type { NodeReport } from '../../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../../types/well-known.ts'
-import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
-import { addAgent, isWindows } from '../facts/previous-status.ts'
+import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
+import { addAgent, agentlessReport, isWindows } from '../facts/previous-status.ts'
 import { judgeProviderID } from '../facts/provider-id.ts'
 import { type ConditionValue, no } from './condition-value.ts'
+import type { Decision } from './decision.ts'
+import { warning } from './node-events.ts'
 import type { NodeFacts, Rival } from './node-facts.ts'
 import type { RefusalDetails } from './refuse.ts'
 
-export type Ownership =
-  /** Ours to decide on, with a valid report. */
-  | { readonly kind: 'ours'; readonly report: NodeReport; readonly spec: NodeReportSpec }
-  /** The report or the Node is invalid. */
-  | ({ readonly kind: 'refused'; readonly report: NodeReport } & RefusalDetails)
-
 /** Whether a Node that has a report is ours to decide on; otherwise the first thing that is wrong with it. */
-export function judgeOwnership(report: NodeReport, { node }: Pick<NodeFacts, 'node'>): Ownership {
+export function judgeOwnership(
+  report: NodeReport,
+  { node }: Pick<NodeFacts, 'node'>,
+):
+  | { readonly kind: 'ours'; readonly spec: NodeReportSpec }
+  | ({ readonly kind: 'refused' } & RefusalDetails) {
   const scheme = judgeProviderID(node.providerID, undefined)
-  if (scheme === 'foreign') return refused(report, foreignProviderID(node), { ends: true })
-  if (scheme === 'malformed') return refused(report, malformedProviderID(node), { ends: true })
-  if (scheme === 'absent' && !hasUninitializedTaint(node)) return refused(report, asksForNothing(node))
-  if (!report.spec.ok) return refused(report, invalid(report.spec.problems))
+  if (scheme === 'foreign') return refused(foreignProviderID(node), { ends: true })
+  if (scheme === 'malformed') return refused(malformedProviderID(node), { ends: true })
+  if (scheme === 'absent' && !hasUninitializedTaint(node)) return refused(asksForNothing(node))
+  if (!report.spec.ok) return refused(invalid(report.spec.problems))
   const { value: spec } = report.spec
-  if (spec.nodeUID !== node.uid) return refused(report, ofFormerNode(spec, node))
-  return { kind: 'ours', report, spec }
+  if (spec.nodeUID !== node.uid) return refused(ofFormerNode(spec, node))
+  return { kind: 'ours', spec }
 }
 
 /** @param ends what was verified before remains valid, unless it is said to end */
-function refused(report: NodeReport, condition: ConditionValue, { ends } = { ends: false }): Ownership {
-  return { kind: 'refused', report, type: 'IdentityVerified', condition, ends }
+function refused(condition: ConditionValue, { ends } = { ends: false }) {
+  return { kind: 'refused', type: 'IdentityVerified', condition, ends } as const
 }
 
 function foreignProviderID({ providerID = '' }: NodeFacts['node']): ConditionValue {
@@ -73,46 +74,50 @@ function ofFormerNode({ nodeUID }: NodeReportSpec, { uid }: NodeFacts['node']): 
   )
 }
 
-/** What becomes of a Node without a report. */
-export type WithoutReport =
-  /** Not our Node: it is left alone. */
-  | { readonly kind: 'unmanaged' }
-  /**
-   * A Node that needs a report made by this controller: either it may do without an agent, or it never had one and its
-   * machine may be gone, which the report is then the place to tell.
-   */
-  | { readonly kind: 'agentless' }
-  /** Waits for a report that has not come yet. */
-  | {
-      readonly kind: 'waiting'
-      readonly condition: ConditionValue
-      /** Milliseconds until that is worth an Event; 0 for now. */
-      readonly saidIn: number
-    }
-
 /** How long a new Node may be without a report before a warning: an agent starts within this time. */
 const REPORT_GRACE_MS = 60_000
 
+const UNMANAGED: Decision = { state: 'unmanaged', events: [], requeue: false }
+
 /**
- * Whether a Node that has no report is Rollcall's. Nodes of another provider and Nodes without an agent are left alone silently
+ * What becomes of a Node that has no report. Nodes of another provider and Nodes without an agent are left alone silently
  * (kubernetes/cloud-provider-vsphere#538), unless they wait for a cloud provider.
  */
-export function judgeUnreported({
+export function decideUnreported({
   node,
   rivals,
   settings,
   now,
-}: Pick<NodeFacts, 'node' | 'rivals' | 'settings' | 'now'>): WithoutReport {
+}: Pick<NodeFacts, 'node' | 'rivals' | 'settings' | 'now'>): Decision {
   const scheme = judgeProviderID(node.providerID, undefined)
   // No report is needed to see this, and without an agent nothing else would say it.
-  if (scheme === 'malformed') return { kind: 'waiting', condition: malformedProviderID(node), saidIn: 0 }
+  if (scheme === 'malformed') return awaitReport(malformedProviderID(node), 0)
   const tainted = hasUninitializedTaint(node)
-  if (scheme === 'foreign' || (!tainted && scheme === 'absent')) return { kind: 'unmanaged' }
-  if (requiredLevel(node, settings.identity) === 'asserted') return { kind: 'agentless' }
+  if (scheme === 'foreign' || (!tainted && scheme === 'absent')) return UNMANAGED
+  if (requiredLevel(node, settings.identity) === 'asserted') return createReport(node)
   if (!tainted) return unspokenFor(rivals, node, settings)
-  if (settings.lifecycle.unbound === 'delete' && node.ready?.status === 'Unknown')
-    return { kind: 'agentless' }
-  return { kind: 'waiting', condition: noReport(node), saidIn: graceLeft(node, now) }
+  if (settings.lifecycle.unbound === 'delete' && node.ready?.status === 'Unknown') return createReport(node)
+  return awaitReport(noReport(node), graceLeft(node, now))
+}
+
+/**
+ * Makes the report of a Node that needs one by this controller: either it may do without an agent, or it never had one and its
+ * machine may be gone, which the report is then the place to tell.
+ */
+function createReport(node: NodeFacts['node']): Decision {
+  const state = needsInitialization(node) ? 'waiting' : 'initialized'
+  return { state, create: agentlessReport(node), events: [], requeue: false }
+}
+
+/** @param saidIn milliseconds until the condition is worth an Event; 0 for now */
+function awaitReport(condition: ConditionValue, saidIn: number): Decision {
+  return {
+    state: 'waiting',
+    refusal: { condition: 'Initialized', reason: condition.reason },
+    ...(saidIn === 0
+      ? { events: [warning(condition)], requeue: true }
+      : { events: [], requeue: false, requeueAfter: saidIn }),
+  }
 }
 
 function noReport(node: NodeFacts['node']): ConditionValue {
@@ -139,15 +144,15 @@ function unspokenFor(
   rivals: readonly Rival[],
   node: NodeFacts['node'],
   { lifecycle }: NodeFacts['settings'],
-): WithoutReport {
+): Decision {
   const holder = rivals.find(({ boundTo }) => boundTo !== undefined)
   if (holder === undefined) {
     const silent = node.ready?.status === 'Unknown'
-    return { kind: silent || lifecycle.unbound === 'delete' ? 'agentless' : 'unmanaged' }
+    return silent || lifecycle.unbound === 'delete' ? createReport(node) : UNMANAGED
   }
   const condition = no(
     'VMHasAnotherNode',
     `the provider ID is that of Node ${holder.name}'s VM, and no agent reports from here; delete this Node unless its machine was renamed, and find out who registered it`,
   )
-  return { kind: 'waiting', condition, saidIn: 0 }
+  return awaitReport(condition, 0)
 }
