@@ -12,8 +12,26 @@ import type { NodeFacts } from './node-facts.ts'
 import { judgeLabels, type Labels } from './topology/label-changes.ts'
 import { type NodeTopology, resolveTopology } from './topology/zone-from-tags.ts'
 
-/** Zone, region, instance type and addresses of a verified Node. */
-export interface InstanceMetadata {
+/**
+ * Zone, region, instance type and addresses of a verified Node.
+ *
+ * @param writes whether this controller writes them, and not another provider
+ */
+export function judgeInstanceMetadata(
+  { spec, vm, macs, ancestry }: VerifiedIdentity,
+  facts: Pick<
+    NodeFacts,
+    | 'node'
+    | 'previous'
+    | 'settings'
+    | 'interlock'
+    | 'addressHolder'
+    | 'csiTopologyKeys'
+    | 'fullReads'
+    | 'absentLabels'
+  >,
+  { writes }: { readonly writes: boolean },
+): {
   readonly topology: NodeTopology
   readonly instanceType: string
   readonly labels: Labels['labels']
@@ -32,24 +50,7 @@ export interface InstanceMetadata {
     readonly AddressesResolved: ConditionValue
   }
   readonly events: readonly NodeEvent[]
-}
-
-/** @param writes whether this controller writes them, and not another provider */
-export function judgeInstanceMetadata(
-  { spec, vm, macs, ancestry }: VerifiedIdentity,
-  facts: Pick<
-    NodeFacts,
-    | 'node'
-    | 'previous'
-    | 'settings'
-    | 'interlock'
-    | 'addressHolder'
-    | 'csiTopologyKeys'
-    | 'fullReads'
-    | 'absentLabels'
-  >,
-  { writes }: { readonly writes: boolean },
-): InstanceMetadata {
+} {
   const { node, previous, settings, interlock, addressHolder } = facts
   const isNew = needsInitialization(node)
   const insists = settings.topology.required && isNew && writes

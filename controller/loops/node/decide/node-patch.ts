@@ -21,23 +21,21 @@ export interface NodePatch {
   readonly taints?: readonly Taint[]
 }
 
-export interface Wanted {
-  readonly vm: VirtualMachine
-  readonly level: IdentityLevel
-  readonly metadata: Pick<Labels, 'labels'> & {
-    readonly addresses: readonly NodeAddress[] | undefined
-    readonly ruled?: Pick<RuledLabels, 'patch'> | undefined
-  }
-  /** Whether a running Node's labels follow what changes in vCenter. */
-  readonly relabels: boolean
-  /** Labels that have nothing to do with vCenter, for a Node that is initialized. */
-  readonly more: Readonly<Record<string, string>>
-}
-
 /** The differences between a Node and what it should be, if there are any, and the Events that tell of them. */
 export function patchFor(
   node: Node,
-  wanted: Wanted,
+  wanted: {
+    readonly vm: VirtualMachine
+    readonly level: IdentityLevel
+    readonly metadata: Pick<Labels, 'labels'> & {
+      readonly addresses: readonly NodeAddress[] | undefined
+      readonly ruled?: Pick<RuledLabels, 'patch'> | undefined
+    }
+    /** Whether a running Node's labels follow what changes in vCenter. */
+    readonly relabels: boolean
+    /** Labels that have nothing to do with vCenter, for a Node that is initialized. */
+    readonly more: Readonly<Record<string, string>>
+  },
 ): { readonly patch?: NodePatch; readonly events: readonly NodeEvent[] } {
   const initializing = hasUninitializedTaint(node)
   const { labels: ruled, ...others } = wanted.metadata.ruled?.patch ?? {}
@@ -97,7 +95,7 @@ function missingLabels(node: Node, labels: Labels['labels'], follow: boolean): R
 }
 
 /** As in the CPI: a label that is there already keeps its value. */
-function absentLabels(node: Node, labels: Wanted['more']): Record<string, string> {
+function absentLabels(node: Node, labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(labels).filter(([label]) => node.labels[label] === undefined))
 }
 

@@ -34,16 +34,6 @@ export interface CurrentAddress {
   readonly address: string
 }
 
-export interface UsableAddresses {
-  /** What a running Node has already. */
-  readonly current: readonly CurrentAddress[]
-  /** What this Node may have, best first. */
-  readonly free: readonly CandidateAddress[]
-  readonly taken: readonly Taken[]
-  /** See `candidateAddresses`. */
-  readonly networks: readonly (string | undefined)[]
-}
-
 /**
  * The addresses that are seen on a machine and those that its Node has already, without those of other Nodes.
  *
@@ -54,7 +44,15 @@ export function usableAddresses(
   vm: VirtualMachine,
   macs: readonly string[],
   holders: AddressHolders,
-): UsableAddresses {
+): {
+  /** What a running Node has already. */
+  readonly current: readonly CurrentAddress[]
+  /** What this Node may have, best first. */
+  readonly free: readonly CandidateAddress[]
+  readonly taken: readonly Taken[]
+  /** See `candidateAddresses`. */
+  readonly networks: readonly (string | undefined)[]
+} {
   const { candidates, networks } = candidateAddresses(spec, vm, macs)
   const current = currentAddresses(holders)
   return { current, networks, ...sortOut([...missed(candidates, spec, vm, current), ...candidates], holders) }
@@ -103,7 +101,7 @@ function missed(
 function sortOut(
   candidates: readonly CandidateAddress[],
   { node, before, holder, witness }: AddressHolders,
-): Pick<UsableAddresses, 'free' | 'taken'> {
+): { readonly free: readonly CandidateAddress[]; readonly taken: readonly Taken[] } {
   const free: CandidateAddress[] = []
   const taken: Taken[] = []
   for (const candidate of candidates) {

@@ -10,23 +10,6 @@ import { quietTime, waitForRate } from './disruption-limit.ts'
 import { unmetProofsOf } from './evidence.ts'
 import { awaitsDetaching, leftForVolumes } from './out-of-service.ts'
 
-/** What happens to a Node whose VM is missing. */
-export interface DeletionStep {
-  /** For the condition DeletionPending. */
-  readonly condition: ConditionValue
-  /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
-  readonly unmet: readonly UnmetPrecondition[]
-  /** The names of those that the condition lists, in its order. */
-  readonly listed: readonly string[]
-  readonly deletes: boolean
-  /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
-  readonly detaches: boolean
-  /** Whether the VM is to be probed now. */
-  readonly probeDue: boolean
-  /** When to decide again if it is not, milliseconds. */
-  readonly requeueAfter: number
-}
-
 /** Least time between two probes of a VM, milliseconds, whatever is configured. */
 const LEAST = 1_000
 /**
@@ -70,7 +53,21 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
  * Decides the next step toward the deletion of a Node. The evidence holds all earlier results, so each step follows from
  * the facts alone, whatever happened in between.
  */
-export function judgeDeletion(facts: DeletionFacts): DeletionStep {
+export function judgeDeletion(facts: DeletionFacts): {
+  /** For the condition DeletionPending. */
+  readonly condition: ConditionValue
+  /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
+  readonly unmet: readonly UnmetPrecondition[]
+  /** The names of those that the condition lists, in its order. */
+  readonly listed: readonly string[]
+  readonly deletes: boolean
+  /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
+  readonly detaches: boolean
+  /** Whether the VM is to be probed now. */
+  readonly probeDue: boolean
+  /** When to decide again if it is not, milliseconds. */
+  readonly requeueAfter: number
+} {
   const { evidence, monotonic } = facts
   const proofs = unmetProofsOf(evidence)
   const others = unmetPreconditions(facts)

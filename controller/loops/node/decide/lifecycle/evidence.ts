@@ -37,11 +37,6 @@ interface Run {
   readonly times: number
 }
 
-interface Departure extends Run {
-  /** Whether the machine has given a sign of life since the first of them. */
-  readonly spoke: boolean
-}
-
 /** What the probes of a VM that is missing or off have shown. Kept in memory only: a new leader starts again. */
 export interface Evidence {
   readonly request: ProbeRequest
@@ -72,7 +67,12 @@ export interface Evidence {
    * Results in a row by which the VM's own vCenter no longer has it, whatever has its UUID elsewhere. Signs of life do not end
    * them: the machine may have moved.
    */
-  readonly departed: Departure | undefined
+  readonly departed:
+    | (Run & {
+        /** Whether the machine has given a sign of life since the first of them. */
+        readonly spoke: boolean
+      })
+    | undefined
   /** Results in a row by which the VM is off and nothing is about to start it. */
   readonly off: Run | undefined
 }
@@ -120,7 +120,7 @@ function departure(
   before: Evidence | undefined,
   request: ProbeRequest,
   result: ProbeResult,
-): Departure | undefined {
+): Evidence['departed'] {
   if (isUnseen(request.vm) || unmetDepartureProofs(request.vm, result).length > 0) return undefined
   const at = result.askedAt
   const run = before && sameSessions(before, request, result) ? before.departed : undefined
@@ -171,10 +171,8 @@ export function probedOf({
   return [{ vm: request.vm, probes }, ...others]
 }
 
-type About = Pick<ProbeRequest, 'nodeUID' | 'vm' | 'others'>
-
 /** Whether two requests are about the same machines of the same Node. */
-export function isAbout(a: About, b: About): boolean {
+export function isAbout(a: Pick<ProbeRequest, 'nodeUID' | 'vm' | 'others'>, b: typeof a): boolean {
   const [ours, theirs] = [a, b].map(({ vm, others }) => [vm, ...others])
   return (
     a.nodeUID === b.nodeUID &&

@@ -30,7 +30,7 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
   const group = disruptionGroup(nodeMachines)
   const fleet = facts.fleet(group)
   const goesUnseen = mayGoUnseen(nodeMachines, facts)
-  const seenAs = there && (isRenamed(there) ? 'renamed' : 'unsearchable')
+  const seenAs = there && (isRenamed(there.machine, there.vm) ? 'renamed' : 'unsearchable')
   const brake = judgeDisruptionLimit(nodeMachines, { goesUnseen, evidence, there: seenAs, fleet }, facts)
   const absence = there === undefined ? { absence: brake.absence } : {}
   const namedVM =
@@ -115,14 +115,8 @@ function registeredAgain(bound: BoundVM, { probes }: Evidence): BoundVM | undefi
   return moref === undefined ? undefined : { ...bound, moref }
 }
 
-interface SeenMachine {
-  readonly machine: BoundVM
-  /** As a vCenter has it now. */
-  readonly vm: SeenVM
-}
-
-/** The first machine that any vCenter still has although no search by its UUID finds it. */
-function firstSeen(evidence: Evidence): SeenMachine | undefined {
+/** The first machine that any vCenter still has although no search by its UUID finds it, with the VM as it is there now. */
+function firstSeen(evidence: Evidence): { readonly machine: BoundVM; readonly vm: SeenVM } | undefined {
   for (const { vm: machine, probes } of probedOf(evidence)) {
     const vm = seenIn(machine, probes)
     if (vm !== undefined) return { machine, vm }
@@ -130,14 +124,14 @@ function firstSeen(evidence: Evidence): SeenMachine | undefined {
   return undefined
 }
 
-function isRenamed({ machine, vm }: SeenMachine): boolean {
-  return vm.biosUUID !== undefined && vm.biosUUID !== machine.biosUUID
+function isRenamed(bound: BoundVM, { biosUUID }: SeenVM): boolean {
+  return biosUUID !== undefined && biosUUID !== bound.biosUUID
 }
 
 /** The condition for a VM that exists although a search by its known UUID does not find it. */
 export function existsThoughNotFound(bound: BoundVM, seen: SeenVM): ConditionValue {
   const name = describeBound(bound)
-  if (isRenamed({ machine: bound, vm: seen })) {
+  if (isRenamed(bound, seen)) {
     return unknown(
       'BIOSUUIDChanged',
       `the BIOS UUID of ${name} was ${bound.biosUUID} and is ${seen.biosUUID} now, so the Node is kept; set uuid.bios back, or delete the Node and let it register again; after a restore of vCenter this may be another VM`,
