@@ -78,7 +78,15 @@ for (const [what, find, kind] of [
   ['root folder', () => ['-type=f'], 'spoiled'],
 ] as const) {
   t.test(`whatever reads the ${what} above a VM fails: every VM is answered`, async (t) => {
-    const lab = await openLab(t, { simulator: { vms: 4, clusters: 2 }, timings: TIMINGS })
+    // A read of all VMs names no host: then it may be readable again, before anybody has looked.
+    const unreadable: string[] = []
+    const lab = await openLab(t, {
+      simulator: { vms: 4, clusters: 2 },
+      timings: TIMINGS,
+      // What is above a VM is known with the first answer, not only once tags are.
+      categories: {},
+      onChange: (vms) => unreadable.push(...vms.flatMap(({ ancestry }) => ancestry?.unreadable ?? [])),
+    })
     const { vCenter, inventory } = lab
     const [first, ...others] = await vCenter.vms()
     if (first === undefined) throw new Error('the simulator has no VM')
@@ -88,8 +96,8 @@ for (const [what, find, kind] of [
     for (const { uuid } of [first, ...others]) inventory.follow(uuid)
     for (const { uuid } of [first, ...others]) await answered(lab, uuid)
     const ancestryOf = ({ uuid }: VcsimVM) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry
-    const ancestry = await until('what is above it, as far as that is known', () => ancestryOf(first))
-    t.match(ancestry.unreadable.join(), /is not readable/)
+    await until('what is above it, as far as that is known', () => ancestryOf(first))
+    t.match(unreadable.join(), /is not readable/)
     await until('all are read again', () => lab.corrections.length > 1)
     t.ok(
       (await vCenter.faults()).every(({ hits }) => hits > 0),

@@ -54,6 +54,8 @@ export interface LabOptions {
   readonly sources?: InventoryOptions['sources']
   readonly clock?: Clock
   readonly openConnection?: InventoryOptions['openConnection']
+  /** Called at each change, with what there is at that moment. */
+  readonly onChange?: (vms: readonly VirtualMachine[]) => void
   /** Sets the scene before anything is asked. */
   readonly before?: (vCenter: Vcsim) => Promise<unknown>
 }
@@ -96,7 +98,10 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
       resynced: (count) => void corrections.push(count),
       unwatched: (vms) => void unwatched.push(vms),
     },
-    onChange: (uuids) => void changes.push(uuids),
+    onChange(uuids) {
+      changes.push(uuids)
+      options.onChange?.([...uuids].flatMap((uuid) => vmsOf(inventory.lookup(uuid)) ?? []))
+    },
     timings: options.timings ?? QUICK,
     ...(options.openConnection === undefined ? {} : { openConnection: options.openConnection }),
   })
