@@ -97,8 +97,6 @@ export function isKnown(lookup: Lookup): boolean {
   return lookup.state !== 'pending' && vmsOf(lookup).every(({ ancestry }) => ancestry !== undefined)
 }
 
-/** What one vCenter says when it is probed for a missing VM. */
-
 /** The part of a VM that a probe reads. */
 export interface SeenVM {
   /** Managed object reference. */

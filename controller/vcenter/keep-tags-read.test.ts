@@ -115,6 +115,18 @@ t.test('the tags of a new VM cost those that are known nothing', async (t) => {
   await end()
 })
 
+t.test('a category that has no tag any more concerns all VMs, though their tags are the same', async (t) => {
+  let lacking: ReturnType<TagReader['lacking']> = new Map()
+  const { clock, follow, ancestry, end } = setUp(giveTags, { lacking: () => lacking })
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  t.equal(ancestry('vm-0')?.lacking, undefined)
+  lacking = new Map([['region', 'category']])
+  await clock.turn(2 * TIMINGS.resync)
+  t.same(ancestry('vm-0')?.lacking, lacking)
+  await end()
+})
+
 t.test('a read of all tags counts when it has ended, and one that was under way does not', async (t) => {
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let reads = 0

@@ -125,8 +125,13 @@ for (const { name, shape, warnings = [], regions } of trials)
     t.teardown(() => controller.stop())
     // What is found in vCenter meanwhile is another matter.
     const told = controller.stderr.flatMap((line) => {
-      const { level, warning, notice = warning }: Record<string, string | undefined> = JSON.parse(line)
-      return level === 'warn' && notice !== undefined ? [notice] : []
+      const {
+        level,
+        vCenter,
+        warning,
+        notice = warning,
+      }: Record<string, string | undefined> = JSON.parse(line)
+      return level === 'warn' && (vCenter === undefined || notice !== undefined) ? [notice ?? line] : []
     })
     const rest = told.filter((text) => !text.startsWith('command line: identity.require: '))
     const insecure = /insecure-?flag\W+(true|1)/i.test(shape.file) ? [/no certificate is checked/] : []

@@ -183,6 +183,16 @@ t.test('nothing is approved while Nodes are being initialized, for half a minute
   t.equal(written().length, 1)
 })
 
+t.test('nor is anything said of one that is not right', async (t) => {
+  const { loop, clock } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1', [dns('')])] })
+  loop.onInitializing()
+  loop.onDecided('worker-1', statusWith('10.0.0.5'))
+  await clock.turn(900)
+  t.same(loop.conditions('worker-1'), {})
+  await clock.turn(200)
+  t.match(loop.conditions('worker-1'), { ServingCertificate: { status: 'False' } })
+})
+
 t.test('it is approved soon after the last Node', async (t) => {
   const { loop, clock, written } = await setUp(t, { requests: [requestOf('csr-1', 'worker-1')] })
   loop.onInitializing()

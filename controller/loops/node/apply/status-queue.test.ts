@@ -49,17 +49,20 @@ t.test('statuses are written when no more come, in their order', async (t) => {
   await stop()
 })
 
-t.test('one that takes the place of another keeps its turn and makes nobody wait', async (t) => {
-  const { clock, queue, put, written, stop } = setUp()
-  put('a')
-  put('b')
-  await clock.turn(60)
-  put('a', 'new')
-  t.match(await queue.settled('a'), { status: { instanceType: 'new' } })
-  await clock.turn(40)
-  t.same(written, ['a new', 'b a'])
-  await stop()
-})
+t.test(
+  'where few wait, one that takes the place of another keeps its turn and makes nobody wait',
+  async (t) => {
+    const { clock, queue, put, written, stop } = setUp()
+    put('a')
+    put('b')
+    await clock.turn(60)
+    put('a', 'new')
+    t.match(await queue.settled('a'), { status: { instanceType: 'new' } })
+    await clock.turn(40)
+    t.same(written, ['a new', 'b a'])
+    await stop()
+  },
+)
 
 t.test('where many wait, none is written while they still change', async (t) => {
   const { clock, put, written, stop } = setUp()
@@ -86,6 +89,19 @@ t.test('while they come without end, the first is written after a quarter of a m
     await clock.turn(50)
   }
   t.same(written, ['node-0 a'])
+  await stop()
+})
+
+t.test('where many wait, they change for a while at most', async (t) => {
+  const { clock, put, written, stop } = setUp()
+  for (let i = 0; i < 60; i++) put(`node-${i}`)
+  for (let i = 0; i < 9; i++) {
+    await clock.turn(500)
+    put('node-0')
+  }
+  t.same(written, [])
+  await clock.turn(500)
+  t.equal(written.length, 60, 'five seconds after the last that was new')
   await stop()
 })
 

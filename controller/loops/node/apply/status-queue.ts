@@ -24,10 +24,11 @@ const QUIET = 100
  */
 const PATIENCE = { least: 15_000, each: 20 }
 /**
- * The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. Then
- * one that takes the place of another counts, too: as long as certificates are approved, each would have to be written again.
+ * The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. There
+ * statuses also wait while those that wait change, since certificates are approved and each would have to be written again;
+ * but no longer than this after the last one that was new.
  */
-const MANY = { from: 50, quiet: 1_000 }
+const MANY = { from: 50, quiet: 1_000, changing: 5_000 }
 const CONCURRENCY = 8
 /** Why a pause ends: without a reason, each would make an error with a stack. */
 const CHANGED = 'changed'
@@ -51,6 +52,7 @@ export function createStatusQueue(options: {
   const { write, onError, clock } = options
   const waiting = new Map<string, { readonly pending: PendingStatus; readonly since: number }>()
   const active = new Map<string, Promise<void>>()
+  let lastNew = -Infinity
   let lastPut = -Infinity
   let ending = false
   let wake: () => void = () => undefined
@@ -60,8 +62,12 @@ export function createStatusQueue(options: {
     if (active.size >= CONCURRENCY) return Number.POSITIVE_INFINITY
     if (ending) return 0
     const patience = Math.max(PATIENCE.least, PATIENCE.each * waiting.size)
-    const quiet = lastPut + (waiting.size < MANY.from ? QUIET : MANY.quiet)
+    const quiet = waiting.size < MANY.from ? lastNew + QUIET : quietOfMany()
     return (active.size === 0 ? Math.min(quiet, since + patience) : quiet) - clock.monotonic()
+  }
+
+  function quietOfMany(): number {
+    return Math.max(lastNew + MANY.quiet, Math.min(lastPut + MANY.quiet, lastNew + MANY.changing))
   }
 
   /** Resolves after so many milliseconds, or once something has changed. */
@@ -94,7 +100,8 @@ export function createStatusQueue(options: {
     /** One that takes the place of another for the same Node keeps its turn. */
     put(name: string, pending: PendingStatus): void {
       const since = waiting.get(name)?.since
-      if (since === undefined || waiting.size >= MANY.from) lastPut = clock.monotonic()
+      lastPut = clock.monotonic()
+      if (since === undefined) lastNew = lastPut
       waiting.set(name, { pending, since: since ?? lastPut })
       // The others wait behind one that is waited for already.
       if (next()?.name === name) wake()
