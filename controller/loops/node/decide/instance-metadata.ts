@@ -12,6 +12,28 @@ import type { NodeFacts } from './node-facts.ts'
 import { judgeLabels, type Labels } from './topology/label-changes.ts'
 import { type NodeTopology, resolveTopology } from './topology/zone-from-tags.ts'
 
+/** What a verified Node gets, and what is said of it. */
+interface InstanceMetadata {
+  readonly topology: NodeTopology
+  readonly instanceType: string
+  readonly labels: Labels['labels']
+  /** Undefined where another provider writes labels. */
+  readonly ruled: RuledLabels | undefined
+  readonly addresses: readonly NodeAddress[] | undefined
+  /** What the status is to say of them; undefined where it says nothing. */
+  readonly recorded: readonly NodeAddress[] | undefined
+  /** Whether a new Node has to wait for more addresses. */
+  readonly awaitsAddresses: boolean
+  /** Nodes that hold an address which this one wants. */
+  readonly waitsFor: readonly string[]
+  readonly conditions: {
+    readonly TopologyResolved: ConditionValue
+    readonly LabelsResolved?: ConditionValue
+    readonly AddressesResolved: ConditionValue
+  }
+  readonly events: readonly NodeEvent[]
+}
+
 /**
  * Zone, region, instance type and addresses of a verified Node.
  *
@@ -31,26 +53,7 @@ export function judgeInstanceMetadata(
     | 'absentLabels'
   >,
   { writes }: { readonly writes: boolean },
-): {
-  readonly topology: NodeTopology
-  readonly instanceType: string
-  readonly labels: Labels['labels']
-  /** Undefined where another provider writes labels. */
-  readonly ruled: RuledLabels | undefined
-  readonly addresses: readonly NodeAddress[] | undefined
-  /** What the status is to say of them; undefined where it says nothing. */
-  readonly recorded: readonly NodeAddress[] | undefined
-  /** Whether a new Node has to wait for more addresses. */
-  readonly awaitsAddresses: boolean
-  /** Nodes that hold an address which this one wants. */
-  readonly waitsFor: readonly string[]
-  readonly conditions: {
-    readonly TopologyResolved: ConditionValue
-    readonly LabelsResolved?: ConditionValue
-    readonly AddressesResolved: ConditionValue
-  }
-  readonly events: readonly NodeEvent[]
-} {
+): InstanceMetadata {
   const { node, previous, settings, interlock, addressHolder } = facts
   const isNew = needsInitialization(node)
   const insists = settings.topology.required && isNew && writes

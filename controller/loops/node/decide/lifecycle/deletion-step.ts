@@ -49,11 +49,8 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
   return { names, are: named.length === 1 ? 'it is' : 'all are' }
 }
 
-/**
- * Decides the next step toward the deletion of a Node. The evidence holds all earlier results, so each step follows from
- * the facts alone, whatever happened in between.
- */
-export function judgeDeletion(facts: DeletionFacts): {
+/** What happens to a Node whose VM is missing. */
+interface DeletionStep {
   /** For the condition DeletionPending. */
   readonly condition: ConditionValue
   /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
@@ -67,7 +64,13 @@ export function judgeDeletion(facts: DeletionFacts): {
   readonly probeDue: boolean
   /** When to decide again if it is not, milliseconds. */
   readonly requeueAfter: number
-} {
+}
+
+/**
+ * Decides the next step toward the deletion of a Node. The evidence holds all earlier results, so each step follows from
+ * the facts alone, whatever happened in between.
+ */
+export function judgeDeletion(facts: DeletionFacts): DeletionStep {
   const { evidence, monotonic } = facts
   const proofs = unmetProofsOf(evidence)
   const others = unmetPreconditions(facts)
