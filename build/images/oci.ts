@@ -39,6 +39,15 @@ export interface Image {
   readonly platforms: readonly PlatformImage[]
 }
 
+interface ImageArchive {
+  /** The hash that the whole image is known by, as `sha256:...`. */
+  readonly digest: string
+  /** Bytes that a node fetches, for each architecture. */
+  readonly sizes: Readonly<Partial<Record<Architecture, number>>>
+  /** A tar of an OCI layout, as container tools import it. */
+  readonly archive: Buffer
+}
+
 const mediaTypes = {
   layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
   config: 'application/vnd.oci.image.config.v1+json',
@@ -57,14 +66,7 @@ export async function layer(comment: string, entries: readonly TarEntry[]): Prom
 }
 
 /** Puts an image together. It depends on nothing but its parts: the same ones make the same bytes. */
-export async function imageArchive({ name, labels, created, platforms }: Image): Promise<{
-  /** The hash that the whole image is known by, as `sha256:...`. */
-  readonly digest: string
-  /** Bytes that a node fetches, for each architecture. */
-  readonly sizes: Readonly<Partial<Record<Architecture, number>>>
-  /** A tar of an OCI layout, as container tools import it. */
-  readonly archive: Buffer
-}> {
+export async function imageArchive({ name, labels, created, platforms }: Image): Promise<ImageArchive> {
   const blobs = new Map<string, Blob>()
   const descriptor = (blob: Blob) => {
     blobs.set(digest(blob.content), blob)

@@ -5,7 +5,7 @@ import { until } from '../../test/fixtures/until.ts'
 import { applyManifest, applyManifests, type Manifest, readManifests } from '../../test/servers/manifests.ts'
 import { startCluster } from '../../test/servers/start-cluster.ts'
 import { serviceAccountToken, writeTokenKubeconfig } from '../../test/world/service-account.ts'
-import type { PolicyState } from '../types/trouble.ts'
+import type { PolicyState } from '../types/cluster-state.ts'
 import { createKubeClient } from './client.ts'
 import { startPolicyCheck } from './testing/running-policy-check.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { until } from '../../test/fixtures/until.ts'
-import type { PolicyState } from '../types/trouble.ts'
+import type { PolicyState } from '../types/cluster-state.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { startPolicyCheck } from './testing/running-policy-check.ts'
 

@@ -11,7 +11,7 @@ import {
 import { printable } from '../../agent/shared/printable.ts'
 import { messageOf } from '../../agent/shared/result.ts'
 import type { Basics } from '../lib/tasks.ts'
-import type { PolicyState } from '../types/trouble.ts'
+import type { PolicyState } from '../types/cluster-state.ts'
 import { accountsIn, DEFAULT_NAMESPACE, userOf } from './access-review.ts'
 import type { KubeClient, KubeRequest } from './client.ts'
 import type { LeaseName } from './lease.ts'

@@ -1,5 +1,3 @@
-/** What may keep a leader from its work: a CPI beside it, reports that can be forged, and other troubles. */
-
 /** Something that keeps a leader from working as it should, or that people should know of it. */
 export interface Trouble {
   /** Equal for the same trouble, whatever is said of it. */
@@ -23,22 +21,3 @@ export function troubleOf(text: string): Trouble {
 export function withoutNumbers(text: string): string {
   return text.replaceAll(/\d+/g, '0')
 }
-
-/** Whether this controller may write to Nodes, as far as a vSphere CPI in the same cluster is concerned. */
-export type InterlockState =
-  | { readonly state: 'open' }
-  /** Nodes are left to the CPI, or nobody can tell yet; the message says why, and what ends it. */
-  | { readonly state: 'held'; readonly message: string }
-
-/** Whether the API server was seen to refuse a report about a node other than its writer's own. */
-export type PolicyState =
-  /** Not answered yet. */
-  | { readonly state: 'pending' }
-  | { readonly state: 'in-force' }
-  /** Reports may be forged, or nobody can tell; the message says which, and what to do. */
-  | {
-      readonly state: 'not-in-force'
-      readonly message: string
-      /** This account may not try it: it may not impersonate the agents' account. */
-      readonly mayNotTry?: true
-    }

@@ -7,6 +7,16 @@ import type { ConfigWatch } from '../watch.ts'
 import { findCredential } from './find-credential.ts'
 import { type SourceReads, type SourceState, sourceWatcher } from './watch-source.ts'
 
+/** The configuration in force, with users and passwords from Secrets and folders. */
+interface CredentialWatch extends Pick<ConfigWatch, 'current' | 'run'> {
+  /** By name, each vCenter that has a source, and whether that gives its user and password now. */
+  usable(): ReadonlyMap<string, boolean>
+  /** Those whose source does not, and why. */
+  troubles(): readonly Trouble[]
+  /** The same, one line each, without particulars: anyone may read them. The log has the rest. */
+  remarks(): readonly string[]
+}
+
 /** Milliseconds at least between two changes that are loaded. */
 const INTERVAL = 2_000
 /**
@@ -37,14 +47,7 @@ export function createCredentialWatch({
 }: {
   readonly configuration: Pick<ConfigWatch, 'current'>
   readonly watchSource: ReturnType<typeof sourceWatcher>
-} & Pick<Basics, 'clock' | 'logger'>): Pick<ConfigWatch, 'current' | 'run'> & {
-  /** By name, each vCenter that has a source, and whether that gives its user and password now. */
-  usable(): ReadonlyMap<string, boolean>
-  /** Those whose source does not, and why. */
-  troubles(): readonly Trouble[]
-  /** The same, one line each, without particulars: anyone may read them. The log has the rest. */
-  remarks(): readonly string[]
-} {
+} & Pick<Basics, 'clock' | 'logger'>): CredentialWatch {
   const states = new Map<string, SourceState>()
   const held = new Map<string, Held>()
   /** What is wrong with a vCenter's source, by the vCenter's name. */

@@ -4,7 +4,7 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { microTime } from '../../kubernetes/lease.ts'
 import { createLogLines } from '../../kubernetes/testing/log-lines.ts'
-import type { InterlockState } from '../../types/trouble.ts'
+import type { InterlockState } from '../../types/cluster-state.ts'
 import { createInterlock } from './interlock.ts'
 import { cpiObject } from './testing/cpi-object.ts'
 

@@ -1,5 +1,5 @@
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import type { InterlockState } from '../../types/trouble.ts'
+import type { InterlockState } from '../../types/cluster-state.ts'
 import { DEFAULT_LEASE, handlesNodes, type Manager, type Managers, nameOf, textOf } from './find-cpi.ts'
 
 /** What was seen of the cluster's managers and their Leases. */

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
-import type { PolicyState } from '../../types/trouble.ts'
+import type { PolicyState } from '../../types/cluster-state.ts'
 import type { KubeClient, KubeRequest } from '../client.ts'
 import { createPolicyCheck } from '../policy-check.ts'
 import { observed } from './cluster-client.ts'

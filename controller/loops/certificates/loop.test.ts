@@ -8,7 +8,7 @@ import { copyCluster } from '../../inspect/plan/copied-cluster.ts'
 import type { KubeRequest } from '../../kubernetes/client.ts'
 import { observed } from '../../kubernetes/testing/cluster-client.ts'
 import { createLogLines } from '../../kubernetes/testing/log-lines.ts'
-import type { PolicyState } from '../../types/trouble.ts'
+import type { PolicyState } from '../../types/cluster-state.ts'
 import { createApprovalRates, startCertificateLoop } from './loop.ts'
 import { dns, ip, makeRequest, subjectOf } from './testing/make-request.ts'
 

@@ -15,10 +15,11 @@ import {
   type WorkQueue,
   type WorkQueueObserver,
 } from '../../lib/work-queue.ts'
+import type { InterlockState, PolicyState } from '../../types/cluster-state.ts'
 import type { Inventory, Proof } from '../../types/inventory.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
-import type { InterlockState, PolicyState, Trouble } from '../../types/trouble.ts'
+import type { Trouble } from '../../types/trouble.ts'
 import { createLastingFailures } from './apply/lasting-failures.ts'
 import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts'
 import type { ConditionValues } from './decide/condition-value.ts'

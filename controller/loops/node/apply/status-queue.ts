@@ -15,12 +15,12 @@ export interface PendingStatus {
   readonly events: readonly NodeEvent[]
 }
 
-/** Statuses wait until none was put off for so long, milliseconds: then no Node loses its taint any more... */
+/** Statuses wait until no Node's was put off for so long, milliseconds: then no Node loses its taint any more... */
 const QUIET = 100
 /**
  * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
- * as Nodes still lose their taint, one is written at a time, so that those wait little longer. Where thousands wait, the last
- * of them is on record hardly later than if they had not waited; that is what the share of each stands for.
+ * as Nodes still lose their taint, one is written at a time, so that those wait little longer. Where thousands wait, one
+ * at a time is too slow for all of them, and made the last Node a quarter later: so the time grows with the number that wait.
  */
 const PATIENCE = { least: 15_000, each: 20 }
 /**

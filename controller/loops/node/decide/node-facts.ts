@@ -1,9 +1,9 @@
 /** Everything that a decision on one Node depends on. */
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
+import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
 import type { Lookup, Proof } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import type { InterlockState, PolicyState } from '../../../types/trouble.ts'
 import type { KnownNode } from '../facts/machines.ts'
 import type { ConditionValues } from './condition-value.ts'
 import type { Unmet } from './lifecycle/absence-proofs.ts'

@@ -4,7 +4,7 @@ import type {
   NodeAddress,
   NodeReportStatus,
 } from '../../../../agent/shared/node-report.ts'
-import type { PolicyState } from '../../../types/trouble.ts'
+import type { PolicyState } from '../../../types/cluster-state.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 import { type Binding, type Draft, recordIdentity } from './draft.ts'

@@ -1,7 +1,7 @@
 import type { DecisionConfig } from '../../../config/config.ts'
+import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
 import type { Inventory } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import type { InterlockState, PolicyState } from '../../../types/trouble.ts'
 import type { ConditionValues } from '../decide/condition-value.ts'
 import type { AbsentLabels, AgentContact } from '../decide/node-facts.ts'
 import type { ProbeTracker } from '../vm-probes/probe-tracker.ts'
