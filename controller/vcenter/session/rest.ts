@@ -244,7 +244,7 @@ export function createRESTClient(options: {
         return send(method, resource, { ...call, headers })
       }
       if (config.sessionManager !== undefined) return await callInSoapSession(attempt, call.signal)
-      // A session that was opened for this call may end before it as well as any other.
+      // Even a session that was opened for this call may have ended when the call arrives.
       const key = session ?? (await open(call.signal))
       try {
         return await attempt(key)
