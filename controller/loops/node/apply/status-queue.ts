@@ -15,18 +15,19 @@ export interface PendingStatus {
   readonly events: readonly NodeEvent[]
 }
 
-/** Statuses wait until no Node's was put off for so long, milliseconds: then no Node loses its taint any more... */
+/** Statuses wait until no new one was put off for so long, milliseconds: then no Node loses its taint any more. */
 const QUIET = 100
 /**
- * ... or until the oldest has waited so long: until a binding is on record, nobody else knows which VM the Node was. As long
- * as Nodes still lose their taint, one is written at a time, so that those wait little longer. Where thousands wait, one
- * at a time is too slow for all of them, and made the last Node a quarter later: so the time grows with the number that wait.
+ * Where new ones keep coming, the oldest waits for so long: until a binding is on record, nobody else knows which VM the Node
+ * was. Then one is written at a time, so that the Nodes that still have their taint wait little longer. Where thousands wait,
+ * one at a time is too slow for all of them, and made the last Node a quarter later: so the time grows with the number that
+ * wait.
  */
 const PATIENCE = { least: 15_000, each: 20 }
 /**
- * The first where so many wait: those who report at once lose their taints in bursts, as vCenter answers for their VMs. There
- * statuses also wait while those that wait change, since certificates are approved and each would have to be written again;
- * but no longer than this after the last one that was new.
+ * Where so many wait, they wait for a longer quiet time: Nodes that report at once lose their taints in bursts, as vCenter
+ * answers for their VMs. Then a status that changes counts as well as a new one, since an approved certificate changes it and
+ * it would have to be written again; but for no longer than `changing` after the last new one.
  */
 const MANY = { from: 50, quiet: 1_000, changing: 5_000 }
 const CONCURRENCY = 8
