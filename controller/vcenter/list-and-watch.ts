@@ -129,6 +129,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     askAgain(store.update(changed))
     askAgain(store.leave([...left, ...told.gone]))
     for (const { vm, uuid } of told.sightings) {
+      sightings.tell(vm, uuid)
       if (store.lacks(uuid, vm)) sightings.add(uuid, vm)
       // Of members the list tells it, and that they can be read again.
       const known = store.machine(vm)
@@ -246,7 +247,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   async function readOverdue(): Promise<void> {
     for (const vm of members.overdue()) stale.add(vm)
-    if (stale.size > 0) triggers.locate.trigger()
+    sightings.lookAgain()
+    if (stale.size > 0 || sightings.size() > 0) triggers.locate.trigger()
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {

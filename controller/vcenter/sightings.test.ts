@@ -7,7 +7,7 @@ import { Sightings } from './cache/vms-of-uuid.ts'
 import { createSuspects } from './collect/read-machines.ts'
 import type { PropertyReader } from './collect/retrieve-properties.ts'
 import { locateWanted } from './sync-vms.ts'
-import { openLab, told } from './testing/lab.ts'
+import { answered, openLab, told } from './testing/lab.ts'
 import { SoapFault } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
 
@@ -180,6 +180,74 @@ t.test('what is seen during a search is searched for again', async (t) => {
   t.same(vmsOf('u'), ['vm-1', 'vm-2'])
 })
 
+t.test('a VM that had another UUID for the moment in which it was read is looked at again', async (t) => {
+  const { store, sightings, has, finds, vmsOf, locate } = withSightings('u')
+  const setUUID = (uuid: string) => {
+    has.set('vm-2', uuid)
+    finds.set('u', uuid === 'u' ? ['vm-1', 'vm-2'] : ['vm-1'])
+  }
+  const read = async () => {
+    store.want('u')
+    await locate()
+    return vmsOf('u')
+  }
+  has.set('vm-1', 'u')
+  setUUID('u')
+  t.same(await read(), ['vm-1', 'vm-2'])
+  setUUID('another')
+  t.same(await read(), ['vm-1'])
+  // Push compares now, and has nothing to tell.
+  setUUID('u')
+  sightings.lookAgain()
+  await locate()
+  t.same(vmsOf('u'), ['vm-1', 'vm-2'], 'where it was known to have it')
+
+  setUUID('another')
+  await read()
+  finds.set('u', ['vm-1', 'vm-2'])
+  await read()
+  sightings.tell('vm-2', 'another')
+  sightings.lookAgain()
+  t.equal(sightings.size(), 0, 'push tells that it has another, and will tell when that changes')
+  setUUID('u')
+  sightings.tell('vm-2', 'u')
+  sightings.add('u', 'vm-2')
+  setUUID('another')
+  await locate()
+  t.same(vmsOf('u'), ['vm-1'])
+  setUUID('u')
+  sightings.lookAgain()
+  await locate()
+  t.same(vmsOf('u'), ['vm-1', 'vm-2'], 'where it was seen with it')
+
+  sightings.tell('vm-2', 'another')
+  setUUID('another')
+  await read()
+  sightings.lookAgain()
+  t.equal(sightings.size(), 0, 'where push has told what is read, there is nothing to look for')
+})
+
+t.test('a VM whose other UUID is never pushed is looked at for a while', async (t) => {
+  const { store, sightings, has, finds, reads, vmsOf, locate } = withSightings('u')
+  has.set('vm-1', 'u')
+  finds.set('u', ['vm-1'])
+  await locate()
+  has.set('vm-1', 'another')
+  finds.set('u', [])
+  store.want('u')
+  await locate()
+  t.same(vmsOf('u'), [])
+  reads.length = 0
+  let looks = 0
+  for (; looks < 100; looks++) {
+    sightings.lookAgain()
+    if (sightings.size() === 0) break
+    await locate()
+  }
+  t.equal(looks, 12)
+  t.equal(reads.length, 12)
+})
+
 t.test('a UUID that is in doubt during a search is searched for again', async (t) => {
   const { store, has, finds, scene, vmsOf, locate } = withSightings('u')
   for (const vm of ['vm-1', 'vm-2']) has.set(vm, 'u')
@@ -253,4 +321,23 @@ t.test('those that are told before the first search is answered cost no second o
   await told(lab, ...uuids)
   const { operations } = await vCenter.calls()
   t.equal(operations.FindAllByUuid, undefined)
+})
+
+t.test('a VM that had another UUID between two polls, and was read then, is found again', async (t) => {
+  const lab = await openLab(t, { simulator: { vms: 4 }, categories: {} })
+  const { vCenter, inventory } = lab
+  const [victim, copy] = await vCenter.vms()
+  if (victim === undefined || copy === undefined) throw new Error('there are four')
+  await vCenter.setState({ vm: copy.ref, uuid: victim.uuid })
+  inventory.follow(victim.uuid)
+  await answered(lab, victim.uuid, 2)
+  await until('both are watched', async () => (await vCenter.watchedVMs()).vms.length === 2)
+  await vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'delay', milliseconds: 4_000, times: 1 })
+  await vCenter.setState({ vm: victim.ref, powerState: 'poweredOff' })
+  await until('the next poll is held up', async () => (await vCenter.faults())[0]?.hits === 1)
+  await vCenter.setState({ vm: copy.ref, uuid: copy.uuid })
+  inventory.readSince(copy.ref, 'another MAC', 'worker-1')
+  await answered(lab, victim.uuid, 1)
+  await vCenter.setState({ vm: copy.ref, uuid: victim.uuid })
+  await answered(lab, victim.uuid, 2)
 })

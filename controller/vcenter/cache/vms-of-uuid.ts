@@ -14,6 +14,10 @@ const MAX_FOUND = 64
 const MAX_READ = 128
 /** As many VMs as one UUID is seen with; a search finds the others. */
 const MAX_SEEN = 64
+/** How often a VM that was read with another UUID than push tells is looked at again. */
+const MAX_LOOKS = 12
+/** VMs of which it is remembered what push has told last. One that is forgotten costs some looks. */
+const MAX_TOLD = 1_000
 
 /** The VMs with a UUID, and why there are more than these; see {@link Lookup}. */
 export interface VMAnswer {
@@ -71,14 +75,50 @@ export class ExpectedVMs {
   }
 }
 
-/** VMs that vCenter has reported with a followed UUID and that are not known to have it, until that UUID is searched for. */
+/**
+ * VMs that vCenter has reported with a followed UUID and that are not known to have it, until that UUID is searched for.
+ *
+ * Push tells differences to what it told last. A VM whose UUID changes to and fro may be read with the one, and have the other
+ * again before push compares: then nothing is ever told. So a VM that is read with a UUID that push has not told is looked at
+ * again for a while, or until push tells it.
+ */
 export class Sightings {
   #seen = new Map<string, Set<string>>()
+  /** VMs that had another UUID when they were read, with how often they are still looked at. */
+  readonly #contradicted = new Map<string, { readonly uuid: string; readonly vm: string; looks: number }>()
+  /** The UUIDs that push has told last, by VM. */
+  readonly #told = new Map<string, string>()
 
   add(uuid: string, vm: string): void {
     const vms = this.#seen.get(uuid)
     if (vms === undefined) this.#seen.set(uuid, new Set([vm]))
     else if (vms.size < MAX_SEEN) vms.add(vm)
+  }
+
+  /** Push has told this UUID of a VM: it will tell when the VM has another. */
+  tell(vm: string, uuid: string): void {
+    this.#told.delete(vm)
+    this.#told.set(vm, uuid)
+    const [oldest] = this.#told.keys()
+    if (this.#told.size > MAX_TOLD && oldest !== undefined) this.#told.delete(oldest)
+    this.#agree((each) => each.vm === vm && each.uuid !== uuid)
+  }
+
+  /** A VM that had the UUID, or was found or seen with it, was read and has another. */
+  contradict(uuid: string, vm: string, another: string): void {
+    const key = `${uuid} ${vm}`
+    if (this.#told.get(vm) === another || this.#contradicted.has(key)) return
+    if (this.#contradicted.size < MAX_TOLD) this.#contradicted.set(key, { uuid, vm, looks: MAX_LOOKS })
+  }
+
+  /** Adds those that are to be looked at again. */
+  lookAgain(): void {
+    // Not before the last look has been made, which would begin it all anew.
+    this.#agree(({ looks }) => looks === 0)
+    for (const each of this.#contradicted.values()) {
+      each.looks--
+      this.add(each.uuid, each.vm)
+    }
   }
 
   /** Forgets those that are known by now: a VM may be seen before the first search for its UUID is answered. */
@@ -87,6 +127,11 @@ export class Sightings {
       for (const vm of vms) if (!isUnknown(uuid, vm)) vms.delete(vm)
       if (vms.size === 0) this.#seen.delete(uuid)
     }
+    this.#agree(({ uuid, vm }) => !isUnknown(uuid, vm))
+  }
+
+  #agree(agrees: (contradiction: { uuid: string; vm: string; looks: number }) => boolean): void {
+    for (const [key, each] of this.#contradicted) if (agrees(each)) this.#contradicted.delete(key)
   }
 
   /** All VMs by UUID, which are forgotten. */
