@@ -41,19 +41,24 @@ export const ANCESTOR_PROPERTIES = ['HostSystem', 'ComputeResource', 'ResourcePo
   .map((type) => propertySpec(type, ['name', 'parent']))
   .join('')
 
-const UP = traversal('up', 'ManagedEntity', 'parent', selection('up'))
+/** From an entity to all above it. The name must be the only one of its kind in a PropertyFilterSpec. */
+const upward = (name: string) => traversal(name, 'ManagedEntity', 'parent', selection(name))
 
 /** Selections that traverse from a VM to everything above it. */
 export const ABOVE_MACHINE = [
-  UP,
+  upward('up'),
   traversal('host', 'VirtualMachine', 'runtime.host', selection('up')),
   traversal('pool', 'VirtualMachine', 'resourcePool', selection('up')),
   traversal('vApp', 'VirtualMachine', 'parentVApp', selection('up')),
 ].join('')
 
-/** PropertyFilterSpecs for these objects and all above them: one each, since selection names are scoped to one. */
+/**
+ * A PropertyFilterSpec for these objects and all above them. One for all: a server compares each object with the properties of
+ * each spec, so that one for each of a thousand hosts takes it seconds.
+ */
 export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string[] {
-  return starts.map((start) => lenientFilterSpec(ANCESTOR_PROPERTIES, objectSpec(start, false, UP)))
+  const objects = starts.map((start, i) => objectSpec(start, false, upward(`up${i}`)))
+  return [lenientFilterSpec(ANCESTOR_PROPERTIES, objects.join(''))]
 }
 
 export interface AncestorTree {
