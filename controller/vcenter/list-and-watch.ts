@@ -245,7 +245,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     if (store.wantFailed() || rereads.due().vms.length > 0) triggers.locate.trigger()
   }
 
-  async function readOverdue(): Promise<void> {
+  async function readDoubtful(): Promise<void> {
     for (const vm of members.overdue()) stale.add(vm)
     sightings.lookAgain()
     if (stale.size > 0 || sightings.size() > 0) triggers.locate.trigger()
@@ -325,7 +325,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
         timed(timings.resync, resyncInTime),
         timed(timings.resync, (signal) => prober.refreshProvability('in full', signal)),
         timed(timings.failed, retryFailed),
-        timed(timings.enter, readOverdue),
+        timed(timings.enter, readDoubtful),
         timed(timings.sweep, sweep),
         async (signal) => {
           await lookForDatacenters(signal)

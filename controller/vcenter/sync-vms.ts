@@ -121,12 +121,10 @@ async function answerSearched(
       locator.forget([uuid])
       for (const vm of seen) sightings.add(uuid, vm)
     } else if (verdict === 'unread') postponed.push(uuid)
-    else {
-      answers.set(uuid, verdict)
-      for (const vm of [...candidates.before, ...candidates.found, ...seen]) {
-        const has = results.machines.get(vm)?.biosUUID
-        if (has !== undefined && has !== uuid) sightings.contradict(uuid, vm, has)
-      }
+    else answers.set(uuid, verdict)
+    for (const vm of [...candidates.before, ...candidates.found, ...seen]) {
+      const has = results.machines.get(vm)?.biosUUID
+      if (has !== undefined && has !== uuid) sightings.lose(uuid, vm)
     }
   }
   store.answer(answers, asOf)

@@ -39,7 +39,10 @@ export interface Timings {
    * not seen. Some servers send all members again after each change of the list, so many new VMs must not cause many changes.
    */
   readonly members: Pace
-  /** A new member that vCenter has not reported for this long is read again: it may have been destroyed in between. */
+  /**
+   * A new member that vCenter has not reported for this long is read again: it may have been destroyed in between. How often a VM is
+   * looked at again that had another UUID when it was read.
+   */
   readonly enter: number
   /** How new objects above VMs are collected, to check whether the account may read them: not urgent. */
   readonly provability: Pace

@@ -115,9 +115,13 @@ await runTheme(
       if (original === undefined || copied === undefined) throw new Error('no VM is left')
       await vcsim.setState({ vm: copied.ref, uuid: original.uuid })
       const owner = await stage.victim('owner-of-copied', { vm: original })
+      await write({ vm: copied }, await claimIn(owner))
+      await reports.until('it is said that the claim was copied, too', () => {
+        const message = condition(reports.last('owner-of-copied'), 'VMUnique')?.message
+        return message?.includes('has the BIOS UUID and the claim of')
+      })
       const before = await owner.seen()
       const node = await stage.forger('copy', { vm: { ...copied, uuid: original.uuid } })
-      await write(node, await claimIn(owner))
       t.match(await node.report(truth(node)), { status: 201 })
       t.same(await owner.seen(), before)
       await checkHeld(t, stage, node, row.seen)

@@ -94,7 +94,7 @@ export const KEPT: Readonly<Record<string, RegExp>> = {
   origin: /^(?:other|manual|dhcp|linklayer|random)$/,
   role: SMALL,
   pathSet: /^[A-Za-z][\w.]{0,80}(?:\[(?:"guestinfo\.[a-z.]{1,40}"|\d{4})\])?$/,
-  'selectSet/name': /^[a-z]{1,20}$/,
+  'selectSet/name': /^[a-z]{1,20}\d{0,4}$/,
   'selectSet/path': /^[A-Za-z]{1,30}$/,
   maxObjects: INTEGER,
   maxWaitSeconds: INTEGER,

@@ -41,7 +41,7 @@ export const ANCESTOR_PROPERTIES = ['HostSystem', 'ComputeResource', 'ResourcePo
   .map((type) => propertySpec(type, ['name', 'parent']))
   .join('')
 
-/** From an entity to all above it. The name must be the only one of its kind in a PropertyFilterSpec. */
+/** From an entity to all above it. The name must be unique within a PropertyFilterSpec. */
 const upward = (name: string) => traversal(name, 'ManagedEntity', 'parent', selection(name))
 
 /** Selections that traverse from a VM to everything above it. */

@@ -1,4 +1,5 @@
 /** The VMs with one BIOS UUID: which may have it, which are read, and what is answered once they are. No I/O. */
+import { compact } from '../../lib/memory.ts'
 import type { VCenterFailure } from '../../types/inventory.ts'
 import type { VMReads } from '../collect/read-machines.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
@@ -14,9 +15,9 @@ const MAX_FOUND = 64
 const MAX_READ = 128
 /** As many VMs as one UUID is seen with; a search finds the others. */
 const MAX_SEEN = 64
-/** How often a VM that was read with another UUID than push tells is looked at again. */
+/** How often a VM is looked at again that has lost a UUID without a word from push. */
 const MAX_LOOKS = 12
-/** VMs of which it is remembered what push has told last. One that is forgotten costs some looks. */
+/** VMs of which it is remembered what push has told last, and those that are looked at again. */
 const MAX_TOLD = 1_000
 
 /** The VMs with a UUID, and why there are more than these; see {@link Lookup}. */
@@ -79,13 +80,13 @@ export class ExpectedVMs {
  * VMs that vCenter has reported with a followed UUID and that are not known to have it, until that UUID is searched for.
  *
  * Push tells differences to what it told last. A VM whose UUID changes to and fro may be read with the one, and have the other
- * again before push compares: then nothing is ever told. So a VM that is read with a UUID that push has not told is looked at
- * again for a while, or until push tells it.
+ * again before push compares: then nothing is ever told. So a VM that had a UUID, and has another when it is read, is looked at
+ * again a few times, unless push has told another UUID of it: it will then tell when the VM has the first again.
  */
 export class Sightings {
   #seen = new Map<string, Set<string>>()
-  /** VMs that had another UUID when they were read, with how often they are still looked at. */
-  readonly #contradicted = new Map<string, { readonly uuid: string; readonly vm: string; looks: number }>()
+  /** VMs that had another UUID when they were read, with how often they will be looked at again. */
+  readonly #lost = new Map<string, { readonly uuid: string; readonly vm: string; looks: number }>()
   /** The UUIDs that push has told last, by VM. */
   readonly #told = new Map<string, string>()
 
@@ -95,29 +96,30 @@ export class Sightings {
     else if (vms.size < MAX_SEEN) vms.add(vm)
   }
 
-  /** Push has told this UUID of a VM: it will tell when the VM has another. */
+  /** Push has told this UUID of a VM. */
   tell(vm: string, uuid: string): void {
     this.#told.delete(vm)
-    this.#told.set(vm, uuid)
-    const [oldest] = this.#told.keys()
-    if (this.#told.size > MAX_TOLD && oldest !== undefined) this.#told.delete(oldest)
-    this.#agree((each) => each.vm === vm && each.uuid !== uuid)
+    this.#told.set(compact(vm), compact(uuid))
+    dropOldest(this.#told)
+    this.#endLooks((lost) => lost.vm === vm && lost.uuid !== uuid)
   }
 
-  /** A VM that had the UUID, or was found or seen with it, was read and has another. */
-  contradict(uuid: string, vm: string, another: string): void {
+  /** A VM that had the UUID, or was found or seen with it, had another when it was read. */
+  lose(uuid: string, vm: string): void {
     const key = `${uuid} ${vm}`
-    if (this.#told.get(vm) === another || this.#contradicted.has(key)) return
-    if (this.#contradicted.size < MAX_TOLD) this.#contradicted.set(key, { uuid, vm, looks: MAX_LOOKS })
+    if ((this.#told.get(vm) ?? uuid) !== uuid || this.#lost.has(key)) return
+    this.#lost.set(key, compact({ uuid, vm, looks: MAX_LOOKS }))
+    dropOldest(this.#lost)
   }
 
   /** Adds those that are to be looked at again. */
   lookAgain(): void {
-    // Not before the last look has been made, which would begin it all anew.
-    this.#agree(({ looks }) => looks === 0)
-    for (const each of this.#contradicted.values()) {
-      each.looks--
-      this.add(each.uuid, each.vm)
+    for (const lost of this.#lost.values()) {
+      const isSeen = () => this.#seen.get(lost.uuid)?.has(lost.vm) === true
+      // One whose turn has not come yet has not been looked at.
+      if (lost.looks === 0 || isSeen()) continue
+      this.add(lost.uuid, lost.vm)
+      if (isSeen()) lost.looks--
     }
   }
 
@@ -127,11 +129,11 @@ export class Sightings {
       for (const vm of vms) if (!isUnknown(uuid, vm)) vms.delete(vm)
       if (vms.size === 0) this.#seen.delete(uuid)
     }
-    this.#agree(({ uuid, vm }) => !isUnknown(uuid, vm))
+    this.#endLooks(({ uuid, vm }) => !isUnknown(uuid, vm))
   }
 
-  #agree(agrees: (contradiction: { uuid: string; vm: string; looks: number }) => boolean): void {
-    for (const [key, each] of this.#contradicted) if (agrees(each)) this.#contradicted.delete(key)
+  #endLooks(isMet: (lost: { readonly uuid: string; readonly vm: string }) => boolean): void {
+    for (const [key, lost] of this.#lost) if (isMet(lost)) this.#lost.delete(key)
   }
 
   /** All VMs by UUID, which are forgotten. */
@@ -145,6 +147,11 @@ export class Sightings {
   size(): number {
     return this.#seen.size
   }
+}
+
+function dropOldest(map: Map<string, unknown>): void {
+  const [oldest] = map.keys()
+  if (map.size > MAX_TOLD && oldest !== undefined) map.delete(oldest)
 }
 
 /** The VMs that may have a UUID. Most UUIDs have one or none, and sets of them would be a kilobyte for each. */
