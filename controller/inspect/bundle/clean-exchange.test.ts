@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
+import { ancestorSpecs } from '../../vcenter/cache/vm-locations.ts'
 import { cleanExchange, type RawExchange } from './clean-exchange.ts'
 import { createPseudonyms } from './pseudonyms.ts'
 
@@ -61,6 +62,19 @@ t.test('a value stays only where such a value is expected', async (t) => {
   t.notMatch(property('name', 'poweredOn'), 'poweredOn')
   t.notMatch(property('secret.path', 'x'), 'secret')
   t.match(property('config', 'x'), '<name>config</name>')
+})
+
+t.test('of a request for what is above VMs all but the references stays', (t) => {
+  const hosts = ['host-1', 'host-22'].map((value) => ({ type: 'HostSystem', value }))
+  const body = envelope(
+    `<RetrievePropertiesEx xmlns="urn:vim25"><specSet>${ancestorSpecs(hosts).join('')}</specSet></RetrievePropertiesEx>`,
+  )
+  const request = answered(envelope('<x/>'), { body }).request.join('')
+  const words = (xml: string) =>
+    [...xml.matchAll(/>([^<\s][^<]*)</g)].map(([, word = '']) => word.replace(/^host-\d+$/, 'host'))
+  t.ok(words(request).includes('up1'))
+  t.same(words(request), words(body))
+  t.end()
 })
 
 t.test('labels, summaries and messages share no words with names', async (t) => {
