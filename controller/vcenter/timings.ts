@@ -40,8 +40,8 @@ export interface Timings {
    */
   readonly members: Pace
   /**
-   * A new member that vCenter has not reported for this long is read again: it may have been destroyed in between. How often a VM is
-   * looked at again that had another UUID when it was read.
+   * A new member that vCenter has not reported for this long is read again: it may have been destroyed in between. Also the time
+   * between two looks at a VM that had another UUID when it was read.
    */
   readonly enter: number
   /** How new objects above VMs are collected, to check whether the account may read them: not urgent. */

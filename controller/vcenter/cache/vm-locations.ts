@@ -52,10 +52,7 @@ export const ABOVE_MACHINE = [
   traversal('vApp', 'VirtualMachine', 'parentVApp', selection('up')),
 ].join('')
 
-/**
- * A PropertyFilterSpec for these objects and all above them. One for all: a server compares each object with the properties of
- * each spec, so that one for each of a thousand hosts takes it seconds.
- */
+/** One PropertyFilterSpec for these objects and all above them: a server compares each object with each spec of a call. */
 export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string[] {
   const objects = starts.map((start, i) => objectSpec(start, false, upward(`up${i}`)))
   return [lenientFilterSpec(ANCESTOR_PROPERTIES, objects.join(''))]

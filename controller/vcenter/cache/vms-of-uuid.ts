@@ -15,9 +15,9 @@ const MAX_FOUND = 64
 const MAX_READ = 128
 /** As many VMs as one UUID is seen with; a search finds the others. */
 const MAX_SEEN = 64
-/** How often a VM is looked at again that has lost a UUID without a word from push. */
+/** How often a VM is read again that lost a UUID although push has not reported another. */
 const MAX_LOOKS = 12
-/** VMs of which it is remembered what push has told last, and those that are looked at again. */
+/** Most VMs whose last pushed UUID is remembered, and most that wait to be read again. */
 const MAX_TOLD = 1_000
 
 /** The VMs with a UUID, and why there are more than these; see {@link Lookup}. */
@@ -79,24 +79,27 @@ export class ExpectedVMs {
 /**
  * VMs that vCenter has reported with a followed UUID and that are not known to have it, until that UUID is searched for.
  *
- * Push tells differences to what it told last. A VM whose UUID changes to and fro may be read with the one, and have the other
- * again before push compares: then nothing is ever told. So a VM that had a UUID, and has another when it is read, is looked at
- * again a few times, unless push has told another UUID of it: it will then tell when the VM has the first again.
+ * Push reports only what differs from its last report. If a VM's UUID changes and changes back between two reports, and the VM is
+ * read in between, push never corrects what was read. So a VM that had a UUID, and another one when it was read, is read again a few
+ * times. This is not needed once push has reported another UUID: then it also reports when the first one returns.
  */
 export class Sightings {
   #seen = new Map<string, Set<string>>()
-  /** VMs that had another UUID when they were read, with how often they will be looked at again. */
+  /** VMs that had another UUID when they were read, with the number of looks that are left. */
   readonly #lost = new Map<string, { readonly uuid: string; readonly vm: string; looks: number }>()
-  /** The UUIDs that push has told last, by VM. */
+  /** The UUID that push last reported, by VM. */
   readonly #told = new Map<string, string>()
 
-  add(uuid: string, vm: string): void {
+  /** Returns false where it is there already, or there are too many. */
+  add(uuid: string, vm: string): boolean {
     const vms = this.#seen.get(uuid)
     if (vms === undefined) this.#seen.set(uuid, new Set([vm]))
-    else if (vms.size < MAX_SEEN) vms.add(vm)
+    else if (vms.size < MAX_SEEN && !vms.has(vm)) vms.add(vm)
+    else return false
+    return true
   }
 
-  /** Push has told this UUID of a VM. */
+  /** To be called with each UUID that push reports. */
   tell(vm: string, uuid: string): void {
     this.#told.delete(vm)
     this.#told.set(compact(vm), compact(uuid))
@@ -104,7 +107,7 @@ export class Sightings {
     this.#endLooks((lost) => lost.vm === vm && lost.uuid !== uuid)
   }
 
-  /** A VM that had the UUID, or was found or seen with it, had another when it was read. */
+  /** To be called for a VM that had the UUID, or was found or seen with it, and had another when it was read. */
   lose(uuid: string, vm: string): void {
     const key = `${uuid} ${vm}`
     if ((this.#told.get(vm) ?? uuid) !== uuid || this.#lost.has(key)) return
@@ -112,15 +115,9 @@ export class Sightings {
     dropOldest(this.#lost)
   }
 
-  /** Adds those that are to be looked at again. */
+  /** Adds those that are to be read again. A look that is still to come is counted once. */
   lookAgain(): void {
-    for (const lost of this.#lost.values()) {
-      const isSeen = () => this.#seen.get(lost.uuid)?.has(lost.vm) === true
-      // One whose turn has not come yet has not been looked at.
-      if (lost.looks === 0 || isSeen()) continue
-      this.add(lost.uuid, lost.vm)
-      if (isSeen()) lost.looks--
-    }
+    for (const lost of this.#lost.values()) if (lost.looks > 0 && this.add(lost.uuid, lost.vm)) lost.looks--
   }
 
   /** Forgets those that are known by now: a VM may be seen before the first search for its UUID is answered. */
@@ -132,8 +129,8 @@ export class Sightings {
     this.#endLooks(({ uuid, vm }) => !isUnknown(uuid, vm))
   }
 
-  #endLooks(isMet: (lost: { readonly uuid: string; readonly vm: string }) => boolean): void {
-    for (const [key, lost] of this.#lost) if (isMet(lost)) this.#lost.delete(key)
+  #endLooks(matches: (lost: { readonly uuid: string; readonly vm: string }) => boolean): void {
+    for (const [key, lost] of this.#lost) if (matches(lost)) this.#lost.delete(key)
   }
 
   /** All VMs by UUID, which are forgotten. */
