@@ -2,7 +2,7 @@ import t from 'tap'
 import { readMachine } from '../properties/resync-properties.ts'
 import { SoapFault } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
-import { createVMLocations } from './vm-locations.ts'
+import { ancestorSpecs, createVMLocations } from './vm-locations.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
 const DATACENTER = { type: 'Datacenter', value: 'datacenter-2' }
@@ -143,3 +143,16 @@ t.test('when another vCenter answers, what stands above a VM and its tags are re
   tag('b')
   t.match(locations.place(MACHINE).ancestry, { folder: [{}, { name: 'others', tags: [{ name: 'b' }] }] })
 })
+
+t.test(
+  'all that is above VMs is asked for by one spec, in which no two selections have one name',
+  async (t) => {
+    const [spec = '', ...more] = ancestorSpecs([FOLDER, DATACENTER])
+    t.same(more, [])
+    const names = (pattern: RegExp) => [...spec.matchAll(pattern)].map(([, name]) => name)
+    t.same(names(/<obj type="\w+">([^<]+)</g), [FOLDER.value, DATACENTER.value])
+    const defined = names(/<selectSet xsi:type="TraversalSpec"><name>(\w+)</g)
+    t.equal(new Set(defined).size, 2)
+    t.same(names(/<selectSet><name>(\w+)</g), defined, 'each refers to itself')
+  },
+)

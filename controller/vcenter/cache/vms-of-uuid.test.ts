@@ -2,7 +2,7 @@ import t from 'tap'
 import { readMachine, type VMProperties } from '../properties/resync-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
 import type { XMLElement } from '../wire/xml.ts'
-import { chooseCandidates, ExpectedVMs, judgeCandidates } from './vms-of-uuid.ts'
+import { chooseCandidates, ExpectedVMs, judgeCandidates, Sightings } from './vms-of-uuid.ts'
 
 const vmsCalled = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}-${i}`)
 const refusal = (vm: string) => new VCenterError('NoPermission', `the account is not allowed to read ${vm}`)
@@ -156,4 +156,13 @@ t.test('a VM is awaited until a read that began after it was expected has ended'
   t.equal(expected.settle(), false, 'which nobody waits for')
   expected.forget()
   t.same(expected.take(), [])
+})
+
+t.test('of VMs that have lost a UUID the last thousand are looked at again', async (t) => {
+  const sightings = new Sightings()
+  for (let i = 0; i < 1_500; i++) sightings.lose(`u-${i}`, 'vm-1')
+  sightings.lookAgain()
+  const uuids = [...sightings.take().keys()]
+  t.equal(uuids.length, 1_000)
+  t.equal(uuids[0], 'u-500')
 })
