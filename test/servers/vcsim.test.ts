@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { VcsimVM } from './control.ts'
 import { openSoap } from './soap.ts'
-import { firstVMs, openEyes } from './soap-eyes.ts'
+import { firstVMs, kinds, openEyes, SHARED_COLLECTOR } from './soap-eyes.ts'
 import { startVcsim } from './vcsim.ts'
 
 t.test('the inventory is spread, distinct and the same every time', async (t) => {
@@ -87,6 +88,36 @@ t.test('changes are pushed to a client that waits', async (t) => {
   await vcsim.setState({ vm: vm.ref, connectionState: 'inaccessible', powerState: 'poweredOff', uuid: '' })
   const state = await updates()
   for (const part of ['inaccessible', 'poweredOff', 'config.uuid']) t.match(state, part)
+})
+
+t.test('of a list, a client is told what has changed', async (t) => {
+  const { vcsim, soap, viewOf, watch } = await openEyes(t)
+  const [one, two, three] = await firstVMs(vcsim)
+  const view = (await viewOf(one)) ?? ''
+  const next = await watch(view, 'ListView', 'runtime.powerState')
+  const modify = async (change: string) =>
+    await soap.call('ModifyListView', { type: 'ListView', ref: view }, change)
+  const reference = (kind: 'add' | 'remove', { ref }: VcsimVM) =>
+    `<${kind} type="VirtualMachine">${ref}</${kind}>`
+  t.same(kinds(await next()), { [one.ref]: 'enter' })
+  await modify(reference('add', two))
+  t.same(kinds(await next()), { [two.ref]: 'enter' })
+  await modify(reference('remove', one))
+  t.same(kinds(await next()), { [one.ref]: 'leave' })
+  await modify(reference('add', one) + reference('add', three))
+  t.same(kinds(await next()), { [one.ref]: 'enter', [three.ref]: 'enter' })
+  await modify(reference('remove', three) + reference('add', three))
+  t.same(kinds(await next(1)), {}, 'nothing but the order')
+
+  // The client does not get an answer, and asks on from the one before.
+  await modify(reference('remove', three))
+  t.same(kinds(await next()), { [three.ref]: 'leave' })
+  await modify(reference('add', three))
+  const lost = await soap.call('WaitForUpdatesEx', SHARED_COLLECTOR, '<version>-</version><options/>')
+  t.same(kinds(lost.text), { [three.ref]: 'enter' })
+  t.same(kinds(await next(1)), {})
+  await modify(reference('remove', two))
+  t.same(kinds(await next()), { [two.ref]: 'leave', [three.ref]: 'enter' })
 })
 
 t.test('calls are counted by operation', async (t) => {

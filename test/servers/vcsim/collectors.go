@@ -33,8 +33,8 @@ type pagingCollector struct {
 	size int32
 	// polls makes versions that are no numbers.
 	polls int
-	// told are the machines that a client was told to have entered, and not to have left.
-	told map[types.ManagedObjectReference]bool
+	// members is what the client knows of the objects that it watches.
+	members knownMembers
 	// uuids is the filter on the UUIDs of all machines, if there is one.
 	uuids atomic.Pointer[uuidFilter]
 }
@@ -138,6 +138,7 @@ func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.Wa
 	}
 	options.MaxObjectUpdates = limited(options.MaxObjectUpdates)
 	inner.Options = &options
+	c.members.asked(req.Version)
 	answer := c.wait(ctx, &inner)
 	body, ok := answer.(*methods.WaitForUpdatesExBody)
 	if !ok || body.Res == nil {
@@ -149,6 +150,7 @@ func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.Wa
 		properties.retell(set, specOf(ctx))
 		c.polls++
 		set.Version = fmt.Sprintf("%d_1", c.polls)
+		c.members.answered(set)
 	}
 	return answer
 }
@@ -174,15 +176,17 @@ func (c *pagingCollector) wait(ctx *simulator.Context, req *types.WaitForUpdates
 		if !ok || body.Res == nil {
 			return answer
 		}
-		c.mu.Lock()
-		c.tellLeft(ctx, body.Res)
-		c.mu.Unlock()
-		if filter == nil {
+		set := body.Res.Returnval
+		more := set != nil && set.Truncated != nil && *set.Truncated
+		c.members.tellChanges(ctx, c.Filter, body.Res)
+		if filter != nil {
+			filter.tell(ctx, body.Res, req.Options.MaxObjectUpdates)
+		}
+		if req.Version == "" || body.Res.Returnval != nil && len(body.Res.Returnval.FilterSet) > 0 {
 			return answer
 		}
-		filter.tell(ctx, body.Res, req.Options.MaxObjectUpdates)
-		over := left != nil && *left == 0
-		if over || req.Version == "" || body.Res.Returnval != nil && len(body.Res.Returnval.FilterSet) > 0 {
+		if left != nil && *left == 0 && !more {
+			body.Res.Returnval = nil
 			return answer
 		}
 	}
@@ -223,40 +227,6 @@ func (c *pagingCollector) waitOnce(ctx *simulator.Context, req *types.WaitForUpd
 		case <-time.After(time.Millisecond):
 		}
 	}
-}
-
-// tellLeft adds the machines to the answer that have gone without a word: where a list changes in the moment in which one
-// of its members is destroyed, the simulator forgets who was on it before it looks who has left.
-func (c *pagingCollector) tellLeft(ctx *simulator.Context, answer *types.WaitForUpdatesExResponse) {
-	if c.told == nil {
-		c.told = map[types.ManagedObjectReference]bool{}
-	}
-	if answer.Returnval != nil {
-		for _, filter := range answer.Returnval.FilterSet {
-			for _, update := range filter.ObjectSet {
-				switch update.Kind {
-				case types.ObjectUpdateKindEnter:
-					c.told[update.Obj] = true
-				case types.ObjectUpdateKindLeave:
-					delete(c.told, update.Obj)
-				}
-			}
-		}
-	}
-	var left []types.ObjectUpdate
-	for machine := range c.told {
-		if ctx.Map.Get(machine) == nil {
-			left = append(left, types.ObjectUpdate{Obj: machine, Kind: types.ObjectUpdateKindLeave})
-			delete(c.told, machine)
-		}
-	}
-	if len(left) == 0 || len(c.Filter) == 0 {
-		return
-	}
-	if answer.Returnval == nil {
-		answer.Returnval = &types.UpdateSet{}
-	}
-	answer.Returnval.FilterSet = append(answer.Returnval.FilterSet, types.PropertyFilterUpdate{Filter: c.Filter[0], ObjectSet: left})
 }
 
 // pages is the body of a request to limit them.
