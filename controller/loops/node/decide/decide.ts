@@ -38,7 +38,7 @@ export function decide(facts: NodeFacts): Decision {
   const decided = isStillItsMachine(identified, facts)
     ? identified
     : identify(begin(report, facts), identity, facts)
-  return finish(say(judgeAgent(decided, facts), facts.otherConditions), facts)
+  return finish(judgeAgent(decided, facts), facts)
 }
 
 /**

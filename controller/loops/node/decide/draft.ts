@@ -129,12 +129,30 @@ export function recordIdentity(
   }
 }
 
-/** What the draft comes to: only what differs from what is, and one condition of each type. */
+/**
+ * What the draft comes to, with the conditions of other loops: only what differs from what is, and one condition of each
+ * type.
+ */
 export function finish(
   draft: Draft,
-  { node, previous, settings, now }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'now'>,
+  {
+    node,
+    previous,
+    settings,
+    now,
+    otherConditions,
+  }: Pick<NodeFacts, 'node' | 'previous' | 'settings' | 'now' | 'otherConditions'>,
 ): Decision {
-  const { patch: changes, taints, initializes, status, conditions, told, generation, ...decision } = draft
+  const {
+    patch: changes,
+    taints,
+    initializes,
+    status,
+    conditions,
+    told,
+    generation,
+    ...decision
+  } = say(draft, otherConditions)
   const patch: NodePatch = {
     ...changes,
     ...(initializes ? { taints: withoutUninitializedTaint(taints) } : {}),

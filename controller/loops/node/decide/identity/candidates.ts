@@ -10,7 +10,7 @@ import { describeVM, isBoundTo, isOfGroup } from '../bound-vm.ts'
 import { type ConditionValue, no } from '../condition-value.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { outOfScope } from '../topology/scope.ts'
-import { judgeClaim, proves } from './claim.ts'
+import { provesClaim } from './claim.ts'
 
 /** What a Node's agent, or its kubelet, says of its machine. */
 export interface MachineWord {
@@ -122,7 +122,7 @@ export function showsClaim(
   spec: NodeReportSpec,
   facts: Pick<NodeFacts, 'nodeByUID'>,
 ): boolean {
-  return machineState(vm) !== 'off' && proves(judgeClaim(vm, spec, facts))
+  return machineState(vm) !== 'off' && provesClaim(vm, spec, facts)
 }
 
 /**

@@ -126,8 +126,13 @@ function ofAnother(uid: string, vm: VirtualMachine, nodeByUID: NodeFacts['nodeBy
   )
 }
 
-export function proves(result: ClaimCheck): boolean {
-  return result.kind === 'proves'
+/** Whether a VM shows the claim that the report speaks of. */
+export function provesClaim(
+  vm: VirtualMachine,
+  spec: NodeReportSpec,
+  facts: Pick<NodeFacts, 'nodeByUID'>,
+): boolean {
+  return judgeClaim(vm, spec, facts).kind === 'proves'
 }
 
 function absent(reason: ClaimReason, message: string): ClaimCheck {

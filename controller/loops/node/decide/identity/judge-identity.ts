@@ -19,11 +19,11 @@ import { levelTooLow, policyNotInForce, type RefusalDetails } from '../refuse.ts
 import { outOfScope } from '../topology/scope.ts'
 import { withUnobeyed } from './annotation.ts'
 import { commonMACs } from './candidates.ts'
-import { judgeClaim, proves } from './claim.ts'
+import { provesClaim } from './claim.ts'
 import { verifyIdentity } from './identity.ts'
 import { rebuiltAsOneOf } from './messages.ts'
 import { type BindingMove, formerVMsBeside } from './moves.ts'
-import { copiesAmong, copiesOf, type FoundVM, findVM, judgeUniqueness } from './vm.ts'
+import { type FoundVM, findVM, judgeUniqueness } from './vm.ts'
 
 /** Which VM a Node is, as far as that is known. */
 export type JudgedIdentity =
@@ -126,7 +126,7 @@ function judgeVM(
   if (stranger !== undefined) return refused('VMFound', stranger, { ends: false })
 
   const itself = isBoundTo(boundTo, vm)
-  const unique = judgeUniqueness(candidate, { spec, facts })
+  const { condition: unique, copies } = judgeUniqueness(candidate, { spec, facts })
   const passed = {
     VMFound: withUnobeyed(
       itself ? (vmState ?? found) : found,
@@ -136,11 +136,9 @@ function judgeVM(
     ),
     ...(unique === undefined ? {} : { VMUnique: unique }),
   }
-  const copies = copiesAmong(candidate)
-  const told = copiesOf(vm, copies)
   const bound = bindingTo(candidate, facts)
   if (itself && machineState(vm) === 'off')
-    return { kind: 'off', vm, binding: bound, conditions: passed, copies: told }
+    return { kind: 'off', vm, binding: bound, conditions: passed, copies }
   const macs = commonMACs(spec, vm)
   const holds = itself || (move?.former === 'same' && boundTo !== undefined)
   const identity = verifyIdentity({ spec, vm, macs, rival, holds }, facts)
@@ -171,7 +169,7 @@ function judgeVM(
     binding: bound,
     conditions: { ...passed, IdentityVerified: condition },
     events: [...movedEvents(vm, move, facts.previous), ...levelEvents(facts.previous, level, condition)],
-    copies: told,
+    copies,
   }
 }
 
@@ -209,8 +207,7 @@ function lastClaim(
 ): string | undefined {
   if (report?.spec.ok === true) {
     const { value: spec } = report.spec
-    const isShown =
-      proves(judgeClaim(vm, spec, { nodeByUID: () => undefined })) || vm.unreadable.includes('claim')
+    const isShown = provesClaim(vm, spec, { nodeByUID: () => undefined }) || vm.unreadable.includes('claim')
     if (isShown && spec.claim.digest !== undefined) return spec.claim.digest
   }
   return isBoundTo(previous.vm, vm) || move?.former === 'same' ? previous.lastClaim : undefined

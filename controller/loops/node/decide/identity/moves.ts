@@ -8,7 +8,7 @@ import { seenByReference } from '../lifecycle/absence-proofs.ts'
 import { evidenceOn, isFresh } from '../lifecycle/evidence.ts'
 import type { NodeFacts, NodeLookup } from '../node-facts.ts'
 import { isDeadEntry, isPossible, type MachineWord, showsClaim } from './candidates.ts'
-import { judgeClaim, proves } from './claim.ts'
+import { provesClaim } from './claim.ts'
 
 /** What is known of a Node's VMs when it is asked whether it has become another one. */
 export interface MoveQuery {
@@ -130,7 +130,7 @@ export function moveOf(
   // What cannot be the machine must not end what was verified.
   const running = fits.filter((vm) => machineState(vm) === 'runs' && isPossible(vm, word.spec, facts))
   const showing = [...fits, ...(boundNow === undefined ? [] : [boundNow])].filter((vm) =>
-    vm === boundNow ? proves(judgeClaim(vm, word.spec, facts)) : showsClaim(vm, word.spec, facts),
+    vm === boundNow ? provesClaim(vm, word.spec, facts) : showsClaim(vm, word.spec, facts),
   )
   const showingAlive = showing.filter((vm) => vm !== boundNow || !isDeadEntry(vm))
   // Otherwise that may still exist, and is what a person has named.

@@ -15,7 +15,7 @@ import {
   passesForRunning,
   showsClaim,
 } from './candidates.ts'
-import { CLAIM_GRACE_MS, judgeClaim, proves } from './claim.ts'
+import { CLAIM_GRACE_MS, provesClaim } from './claim.ts'
 import {
   ambiguous,
   claimDecides,
@@ -199,11 +199,6 @@ function found(
   return { outcome: 'found', vm, condition, others, rival }
 }
 
-/** The other VMs that are worth a word. */
-export function copiesAmong({ others }: Pick<FoundVM, 'others'>): readonly VirtualMachine[] {
-  return others.filter(passesForRunning)
-}
-
 /**
  * Whether other VMs pass for the Node's. Said only where some do, and once more when none does any longer, so that a thousand
  * Nodes cost no write.
@@ -211,38 +206,50 @@ export function copiesAmong({ others }: Pick<FoundVM, 'others'>): readonly Virtu
 export function judgeUniqueness(
   { vm, others }: Pick<FoundVM, 'vm' | 'others'>,
   { spec, facts }: { readonly spec: NodeReportSpec; readonly facts: NodeFacts },
-): ConditionValue | undefined {
-  const copies = copiesAmong({ others })
-  if (copies.length > 0) {
-    const shared = copies.slice(0, 4).map((copy) => `${describeVM(copy)} has ${sharedBy(copy, spec, facts)}`)
-    const was = copies.some((copy) => facts.previous.formerVMs?.some((each) => isBoundTo(each, copy)))
-    const keepsInService =
-      machineState(vm) === 'off' && facts.settings.lifecycle.outOfServiceAfter !== undefined
-        ? ', except that it is not marked out of service while a copy may be running'
-        : ''
-    return no(
-      'CopyFound',
-      `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${was ? 'The Node was previously one of these VMs: power that VM off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
-    )
-  }
-  const told = facts.previous.conditions?.some(({ type, status }) => type === 'VMUnique' && status !== 'True')
-  const known = facts.lookups.every(
-    ({ lookup }) => lookup.state === 'answered' && lookup.incomplete === undefined,
+): {
+  readonly condition: ConditionValue | undefined
+  /** For the metric. */
+  readonly copies: Decision['copies']
+} {
+  const copies = others.filter(passesForRunning)
+  const name = ({ vCenter, moref }: VirtualMachine): string => `${vCenter.name}/${moref}`
+  return copies.length > 0
+    ? {
+        condition: copyFound(vm, copies, spec, facts),
+        copies: { vm: name(vm), copies: copies.map(name) },
+      }
+    : { condition: noCopyAnyLonger(vm, facts), copies: undefined }
+}
+
+function copyFound(
+  vm: VirtualMachine,
+  copies: readonly VirtualMachine[],
+  spec: NodeReportSpec,
+  facts: NodeFacts,
+): ConditionValue {
+  const shared = copies.slice(0, 4).map((copy) => `${describeVM(copy)} has ${sharedBy(copy, spec, facts)}`)
+  const was = copies.some((copy) => facts.previous.formerVMs?.some((each) => isBoundTo(each, copy)))
+  const keepsInService =
+    machineState(vm) === 'off' && facts.settings.lifecycle.outOfServiceAfter !== undefined
+      ? ', except that it is not marked out of service while a copy may be running'
+      : ''
+  return no(
+    'CopyFound',
+    `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${was ? 'The Node was previously one of these VMs: power that VM off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
   )
+}
+
+function noCopyAnyLonger(vm: VirtualMachine, { previous, lookups }: NodeFacts): ConditionValue | undefined {
+  const told = previous.conditions?.some(({ type, status }) => type === 'VMUnique' && status !== 'True')
+  const known = lookups.every(({ lookup }) => lookup.state === 'answered' && lookup.incomplete === undefined)
   return told === true && known
     ? yes('NoCopy', `no other VM that may run has the BIOS UUID of ${describeVM(vm)}`)
     : undefined
 }
 
-/** For the metric; undefined where there is no copy. */
-export function copiesOf(vm: VirtualMachine, copies: readonly VirtualMachine[]): Decision['copies'] {
-  const name = ({ vCenter, moref }: VirtualMachine): string => `${vCenter.name}/${moref}`
-  return copies.length === 0 ? undefined : { vm: name(vm), copies: copies.map(name) }
-}
-
 function sharedBy(copy: VirtualMachine, spec: NodeReportSpec, facts: NodeFacts): string {
   const macs = commonMACs(spec, copy).length > 0
-  const claim = proves(judgeClaim(copy, spec, facts))
+  const claim = provesClaim(copy, spec, facts)
   if (!macs && !claim) return 'the BIOS UUID'
   return `the BIOS UUID and the ${macs && claim ? 'MAC addresses and the claim' : macs ? 'MAC addresses' : 'claim'}`
 }
