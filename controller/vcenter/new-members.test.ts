@@ -6,12 +6,13 @@ import { TIMINGS } from './timings.ts'
 
 /** Nothing is read again but what push is to tell. */
 const PUSH_ALONE = { ...QUICK, enter: NEVER, failed: NEVER, resync: NEVER, sweep: NEVER }
-/** The list changes only where a change is not put off to collect others. */
-const UNCOLLECTED = { ...TIMINGS.members, quiet: NEVER, max: NEVER }
 
-t.test('a VM is watched as soon as it is found, and so is the next', async (t) => {
-  const lab = await openLab(t, { timings: { ...PUSH_ALONE, members: UNCOLLECTED } })
-  for (const index of [0, 1]) {
+t.test('a VM is watched as soon as it is found, and so is each that follows', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 6 },
+    timings: { ...PUSH_ALONE, members: TIMINGS.members },
+  })
+  for (const index of [0, 1, 2, 3, 4, 5]) {
     const { ref, uuid } = await vmAt(lab, index)
     lab.inventory.follow(uuid)
     await answered(lab, uuid)
@@ -23,7 +24,7 @@ t.test('a VM is watched as soon as it is found, and so is the next', async (t) =
 })
 
 t.test('one that is destroyed before it is watched is missed at once', async (t) => {
-  const members = { ...UNCOLLECTED, early: { runs: 0, wait: NEVER } }
+  const members = { quiet: NEVER, max: NEVER, spacing: 0 }
   const lab = await openLab(t, { timings: { ...PUSH_ALONE, members } })
   const vm = await vmAt(lab, 0)
   // Of a VM that vCenter has not told of yet, it tells nothing when it goes.

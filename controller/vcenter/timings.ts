@@ -34,10 +34,7 @@ export interface Timings {
   readonly locate: Pace
   /** How objects whose tags are unknown are collected: they come from locating, so they follow each other closely. */
   readonly tags: Pace
-  /**
-   * How changes to the watched list are collected. A few new VMs are watched at once, because until then their changes are
-   * not seen. Some servers send all members again after each change of the list, so many new VMs must not cause many changes.
-   */
+  /** How changes to the watched list are collected: until a VM is on it, its changes are not seen. */
   readonly members: Pace
   /**
    * A new member that vCenter has not reported for this long is read again: it may have been destroyed in between. Also the time
@@ -79,7 +76,7 @@ export const TIMINGS: Timings = {
   indexAge: 30_000,
   locate: { quiet: 50, max: 200, spacing: 2_000 },
   tags: { quiet: 50, max: 200, spacing: 1_000 },
-  members: { quiet: 3_000, max: 8_000, longest: 60_000, spacing: 2_000, early: { runs: 3, wait: 50 } },
+  members: { quiet: 50, max: 200, spacing: 2_000 },
   enter: 5_000,
   provability: { quiet: 500, max: 2_000, spacing: 5_000 },
   failureGrace: 10_000,

@@ -118,6 +118,11 @@ t.test('of a list, a client is told what has changed', async (t) => {
   t.same(kinds(await next(1)), {})
   await modify(reference('remove', two))
   t.same(kinds(await next()), { [two.ref]: 'leave', [three.ref]: 'enter' })
+  await modify(reference('remove', three))
+  const again = await soap.call('WaitForUpdatesEx', SHARED_COLLECTOR, '<version>-</version><options/>')
+  t.same(kinds(again.text), { [two.ref]: 'leave', [three.ref]: 'leave' })
+  await modify(reference('add', two))
+  t.same(kinds(await next()), { [two.ref]: 'enter', [three.ref]: 'leave' })
 })
 
 t.test('calls are counted by operation', async (t) => {

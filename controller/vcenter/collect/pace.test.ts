@@ -50,24 +50,6 @@ t.test('a run that finds nothing to do does not put off the next', async (t) => 
   t.same(await runs([0, 1_020, 1_100], 10_000, { outcome }), [50, 1_100, 1_150])
 })
 
-t.test('a stream that lasts is served ever more rarely, and in full soon after its end', async (t) => {
-  const pace = { longest: 1_600, spacing: 100 }
-  t.same(await runs(stream(2_000), 10_000, { pace }), [200, 600, 1_400, 2_050])
-  const later = stream(20_000)
-  t.equal((await runs(later, 30_000, { pace })).length, 15)
-  t.same((await runs([...later, 25_000, 26_000], 30_000, { pace })).slice(-2), [25_050, 26_050])
-})
-
-t.test('the first runs after a rest come early, those of a stream do not', async (t) => {
-  const early = { runs: 2, wait: 10 }
-  t.same(await runs([100, 5_000], 10_000, { pace: { early } }), [110, 5_010])
-  const pace = { early, quiet: 300, max: 1_000, spacing: 100 }
-  t.same(await runs([0, 200, 400, 600, 1_500], 10_000, { pace }), [10, 210, 1_000, 1_510])
-  const outcome = (run: number): RunOutcome => (run <= 2 ? 'idle' : 'done')
-  const idle = await runs([0, 200, 400, 600, 800], 10_000, { pace, outcome })
-  t.same(idle, [10, 210, 410, 610, 1_100], 'a run that finds nothing to do is none')
-})
-
 t.test('a trigger during work leads to work again; a failure is thrown', async (t) => {
   const clock = createHandClock()
   const debounce = createDebounce({ quiet: 50, max: 200, spacing: 1_000 }, clock)

@@ -18,24 +18,14 @@ export interface Pace {
   readonly quiet: number
   /** A burst that does not end is run after this time. */
   readonly max: number
-  /** That time doubles for each such run in a row, up to this; `max` by default. */
-  readonly longest?: number
   /** Least time between the starts of two runs. */
   readonly spacing: number
-  /** After `quiet` without a trigger, this many runs come this soon after their triggers. By default each waits for `quiet`. */
-  readonly early?: { readonly runs: number; readonly wait: number }
 }
 
-export function createDebounce(
-  { quiet, max, longest = max, spacing, early = { runs: 0, wait: quiet } }: Pace,
-  clock: Clock,
-): Debounce {
+export function createDebounce({ quiet, max, spacing }: Pace, clock: Clock): Debounce {
   let triggers = 0
   let served = 0
-  let lastTrigger = -Infinity
   let lastRun = -Infinity
-  let patience = max
-  let earlyRuns = 0
   let wake = () => {}
 
   async function triggered(signal: AbortSignal): Promise<void> {
@@ -52,31 +42,16 @@ export function createDebounce(
     const start = clock.monotonic()
     const spaced = lastRun + spacing - start
     if (spaced > 0) await clock.sleep(spaced, signal)
-    if (earlyRuns < early.runs) {
-      await clock.sleep(early.wait, signal)
-      return
-    }
     for (;;) {
       const before = triggers
-      const left = patience - (clock.monotonic() - start)
+      const left = max - (clock.monotonic() - start)
       await clock.sleep(Math.max(0, Math.min(quiet, left)), signal)
-      if (signal.aborted) return
-      if (left <= quiet) {
-        patience = Math.min(longest, 2 * patience)
-        return
-      }
-      if (triggers === before) {
-        patience = max
-        return
-      }
+      if (signal.aborted || left <= quiet || triggers === before) return
     }
   }
 
   return {
     trigger() {
-      const now = clock.monotonic()
-      if (now - lastTrigger >= quiet) earlyRuns = 0
-      lastTrigger = now
       triggers++
       wake()
     },
@@ -89,7 +64,6 @@ export function createDebounce(
         const before = lastRun
         lastRun = clock.monotonic()
         if ((await work(signal)) === 'idle') lastRun = before
-        else earlyRuns++
       }
     },
   }

@@ -150,7 +150,7 @@ func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.Wa
 		properties.retell(set, specOf(ctx))
 		c.polls++
 		set.Version = fmt.Sprintf("%d_1", c.polls)
-		c.members.answered(set)
+		c.members.answered(set.Version)
 	}
 	return answer
 }

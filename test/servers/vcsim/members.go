@@ -17,6 +17,8 @@ type knownMembers struct {
 	// told are the objects that have entered and not left, each with the hash of its properties as it entered; 0 is
 	// unknown.
 	told map[types.ManagedObjectReference]uint64
+	// telling are the objects that the next answer tells of.
+	telling []types.ManagedObjectReference
 	// answers are those that the client may not have got, by version, each with the objects that it tells of.
 	answers map[string][]types.ManagedObjectReference
 }
@@ -28,34 +30,28 @@ func (m *knownMembers) asked(version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if version == "" {
-		m.told = nil
+		m.told, m.answers = nil, nil
 	}
 	for lost, objects := range m.answers {
 		if lost == version {
 			continue
 		}
+		// Of one that has left, it is told again that it leaves.
 		for _, object := range objects {
-			if _, ok := m.told[object]; ok {
-				m.told[object] = 0
-			}
+			m.told[object] = 0
 		}
 	}
 	m.answers = nil
 }
 
-func (m *knownMembers) answered(set *types.UpdateSet) {
+func (m *knownMembers) answered(version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var objects []types.ManagedObjectReference
-	for _, filter := range set.FilterSet {
-		for _, update := range filter.ObjectSet {
-			objects = append(objects, update.Obj)
-		}
-	}
 	if m.answers == nil {
 		m.answers = map[string][]types.ManagedObjectReference{}
 	}
-	m.answers[set.Version] = objects
+	m.answers[version] = m.telling
+	m.telling = nil
 }
 
 // tellChanges takes from the answer what the client knows, and adds who has left.
@@ -80,6 +76,13 @@ func (m *knownMembers) tellChanges(ctx *simulator.Context, filters []types.Manag
 			answer.Returnval = &types.UpdateSet{}
 		}
 		answer.Returnval.FilterSet = append(answer.Returnval.FilterSet, types.PropertyFilterUpdate{Filter: filters[0], ObjectSet: left})
+	}
+	if set := answer.Returnval; set != nil {
+		for _, filter := range set.FilterSet {
+			for _, update := range filter.ObjectSet {
+				m.telling = append(m.telling, update.Obj)
+			}
+		}
 	}
 }
 

@@ -175,7 +175,11 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'watch: a VM is watched as soon as a Node points to it',
     edits: [
-      edit('controller/vcenter/timings.ts', 'early: { runs: 3, wait: 50 }', 'early: { runs: 0, wait: 50 }'),
+      edit(
+        'controller/vcenter/timings.ts',
+        'members: { quiet: 50, max: 200,',
+        'members: { quiet: 3_000, max: 8_000,',
+      ),
     ],
   },
   {
