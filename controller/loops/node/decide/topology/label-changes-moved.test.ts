@@ -1,5 +1,5 @@
 import t from 'tap'
-import { decide, settled, vm } from '../../../../../test/fixtures/facts.ts'
+import { after, decide, settled, vm } from '../../../../../test/fixtures/facts.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
@@ -84,18 +84,99 @@ for (const [what, labels] of [
     const relabeled = of('relabel')
     t.equal(relabeled.patch?.labels?.[BETA], 'zone-b')
     t.match(relabeled.events, [{ reason: 'Relabeled', message: `${BETA} from zone-x to zone-b` }])
-    t.same(of('ignore').events, [])
+    const ignored = of('ignore')
+    t.equal(ignored.patch, undefined)
+    if (labels[ZONE] !== undefined) {
+      t.same(ignored.events, [])
+      return
+    }
+    const message = `label ${BETA} is zone-x, and vCenter says zone-b${lacks}: the VM`
+    t.match(topology(ignored), { reason: 'TopologyChanged', message }, 'and nothing of its size')
+    t.match(ignored.events, [{ type: 'Warning', reason: 'TopologyChanged' }])
   })
 
+const BETAS = [
+  [ZONE, BETA],
+  ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
+  [TYPE, 'beta.kubernetes.io/instance-type'],
+] as const
+
+/** The Node with another value under this beta name alone. */
+function otherwise(facts: NodeFacts, [label, beta]: (typeof BETAS)[number]): NodeFacts {
+  const { [label]: _, ...others } = facts.node.labels
+  return { ...facts, node: { ...facts.node, labels: { ...others, [beta]: 'other' } } }
+}
+
 t.test('the same goes for region and instance type', async (t) => {
-  for (const [label, beta] of [
-    ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
-    [TYPE, 'beta.kubernetes.io/instance-type'],
-  ] as const) {
-    const facts = settled()
-    const { [label]: _, ...others } = facts.node.labels
-    const decision = decide({ ...facts, node: { ...facts.node, labels: { ...others, [beta]: 'other' } } })
+  for (const names of BETAS) {
+    const decision = decide(otherwise(settled(), names))
     t.equal(decision.patch, undefined)
-    t.match(topology(decision), { reason: 'TopologyChanged', message: `label ${beta} is other, ` })
+    t.match(topology(decision), { reason: 'TopologyChanged', message: `label ${names[1]} is other, ` })
+  }
+})
+
+/** The VM with these tags above it, and what could not be read there. */
+function tagged(tags: readonly (readonly [category: string, name: string])[], unreadable: string[] = []) {
+  const { ancestry, ...rest } = vm()
+  if (ancestry === undefined) throw new Error('the VM of the fixtures has ancestors')
+  const bare = (each: (typeof ancestry.compute)[number]) => ({ ...each, tags: [] })
+  const [host, ...above] = ancestry.compute.map(bare)
+  if (host === undefined) throw new Error('the VM of the fixtures has a host')
+  const own = { ...host, tags: tags.map(([category, name]) => ({ category, name })) }
+  const folder = ancestry.folder.map(bare)
+  return { ...rest, ancestry: { ...ancestry, compute: [own, ...above], folder, unreadable } }
+}
+
+const IN_ZONE = ['k8s-zone', 'zone-a'] as const
+const IN_REGION = ['k8s-region', 'region-1'] as const
+const [OF_ZONE, OF_REGION, OF_TYPE] = BETAS
+
+for (const [names, reason, above] of [
+  [OF_ZONE, 'TagMissing', tagged([IN_ZONE])],
+  [OF_ZONE, 'TagsAmbiguous', tagged([IN_ZONE, IN_REGION, ['k8s-region', 'region-2']])],
+  [OF_ZONE, 'TagsAmbiguous', tagged([IN_ZONE, ['k8s-zone', 'zone-b'], IN_REGION])],
+  [OF_ZONE, 'TagsUnreadable', tagged([IN_ZONE], ['host esx-1'])],
+  [OF_ZONE, 'TagsUnreadable', tagged([IN_ZONE], ['long '.repeat(400)])],
+  [OF_REGION, 'TagMissing', tagged([IN_REGION])],
+  [OF_REGION, 'TagsAmbiguous', tagged([IN_ZONE, ['k8s-zone', 'zone-b'], IN_REGION])],
+  [OF_REGION, 'TagsUnreadable', tagged([IN_REGION], ['host esx-1'])],
+  [OF_TYPE, 'TagMissing', tagged([])],
+  [OF_TYPE, 'TagsAmbiguous', tagged([IN_ZONE, ['k8s-zone', 'zone-b'], IN_REGION])],
+  [OF_TYPE, 'TagsUnreadable', tagged([], ['host esx-1'])],
+] as const)
+  t.test(`${names[0]} that is held back is told after ${reason}`, async (t) => {
+    for (const onChange of ['report', 'ignore'] as const) {
+      const facts = settled({ vms: [above] })
+      const settings = { ...facts.settings, topology: { required: false, onChange } }
+      const alone = topology(decide({ ...facts, settings }))
+      t.match(alone, { status: 'False', reason })
+      const held = otherwise({ ...facts, settings }, names)
+      const decision = decide(held)
+      t.equal(decision.patch, undefined)
+      const said = topology(decision)
+      t.match(said, { status: 'False', reason })
+      t.equal(said?.message.slice(0, 100), alone?.message.slice(0, 100))
+      t.match(
+        said?.message,
+        new RegExp(`; label ${names[1]} is other, .* so label ${names[0]} is not written`),
+      )
+      t.match(said?.message, /set topology.onChange to relabel$/)
+      const again = decide(after(held, decision))
+      t.match(again, { patch: undefined, events: [] })
+      t.same(topology(again), said, 'so it is written once')
+    }
+  })
+
+t.test('a move is told after another remark as well, and ignored where that is asked for', async (t) => {
+  const above = tagged([['k8s-zone', 'zone-b']])
+  for (const [onChange, isTold] of [
+    ['report', true],
+    ['ignore', false],
+  ] as const) {
+    const facts = settled({ vms: [above] })
+    const settings = { ...facts.settings, topology: { required: false, onChange } }
+    const said = topology(decide({ ...facts, settings }))
+    t.equal(said?.reason, 'TagMissing')
+    t.equal(said?.message.includes(`; label ${ZONE} is zone-a, and vCenter says zone-b`), isTold)
   }
 })

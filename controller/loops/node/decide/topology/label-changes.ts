@@ -97,15 +97,16 @@ function labelChanges(
  * The condition for a VM that moved to another zone or region, or was resized, while its Node runs. Changing the zone of a
  * running Node strands its volumes (kubernetes/kubernetes#64021), so by default this is only reported.
  *
- * @param resolved the condition about the tags themselves, which comes first where it is not True
+ * A label that is lacking, and is not written because of its beta name, is not what `ignore` is for: that is told as well.
+ *
+ * @param resolved the condition about the tags themselves: where it is not True it keeps its reason, and the changes follow
  */
 function judgeChanges(
   changes: readonly LabelChange[],
   { onChange }: TopologyConfig,
   resolved: ConditionValue,
 ): { readonly condition: ConditionValue; readonly events: readonly NodeEvent[] } {
-  if (changes.length === 0 || onChange === 'ignore') return { condition: resolved, events: [] }
-  if (onChange === 'relabel') {
+  if (changes.length > 0 && onChange === 'relabel') {
     const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
     const message = `the VM or a tag moved or was changed, so the labels were changed: ${how}`
     return {
@@ -113,20 +114,24 @@ function judgeChanges(
       events: [{ type: 'Normal', reason: 'Relabeled', message: printable(message, MAX_MESSAGE) }],
     }
   }
-  if (resolved.status !== 'True') return { condition: resolved, events: [] }
+  const told = onChange === 'ignore' ? changes.filter(({ lacks }) => lacks !== undefined) : changes
+  return { condition: told.length === 0 ? resolved : tellChanges(told, resolved), events: [] }
+}
+
+function tellChanges(changes: readonly LabelChange[], resolved: ConditionValue): ConditionValue {
   const what = changes
     .map(({ label, from, to, lacks }) => {
       const unwritten = lacks === undefined ? '' : `, so label ${lacks} is not written`
       return `label ${label} is ${from}, and vCenter says ${to}${unwritten}`
     })
     .join('; ')
-  return {
-    condition: no(
-      'TopologyChanged',
-      `${what}: the VM or a tag moved or changed, but pods and volumes may depend on the old value; undo that, or drain and delete the Node so that it registers again, or set topology.onChange to relabel or ignore`,
-    ),
-    events: [],
-  }
+  const settings = changes.some(({ lacks }) => lacks !== undefined) ? 'relabel' : 'relabel or ignore'
+  const message = `${what}: the VM or a tag moved or changed, but pods and volumes may depend on the old value; undo that, or drain and delete the Node so that it registers again, or set topology.onChange to ${settings}`
+  if (resolved.status === 'True') return no('TopologyChanged', message)
+  // A long list of what is not readable must not push the labels out.
+  const room = Math.max(MAX_MESSAGE - message.length - 2, MAX_MESSAGE / 2)
+  const both = `${printable(resolved.message, room)}; ${message}`
+  return { ...resolved, message: printable(both, MAX_MESSAGE) }
 }
 
 /** What ends it: the driver's pod says what its CSINodeTopology says. */
