@@ -79,8 +79,13 @@ t.test('one tag that cannot be read is named, the others count', async (t) => {
   t.match(ancestry.unreadable, [/ClusterComputeResource DC0_C0: tag urn:.*403/])
 })
 
-for (const status of [404, 403])
-  t.test(`a category that answers ${status} hides no zone, neither at the start nor later`, async (t) => {
+for (const [name, fault] of [
+  ['404', { kind: 'status', status: 404 }],
+  ['403', { kind: 'status', status: 403 }],
+  ['500', { kind: 'status', status: 500 }],
+  ['a page', { kind: 'html' }],
+] as const)
+  t.test(`a category that answers ${name} hides no zone, neither at the start nor later`, async (t) => {
     let id = ''
     const lab = await openLab(t, {
       timings: { ...QUICK, resync: 300 },
@@ -88,7 +93,7 @@ for (const status of [404, 403])
         await vCenter.tag({ ...ZONE, category: 'installer', tag: 'x' }, ZONE, REGION)
         id = await idOfCategory(vCenter, 'k8s-zone')
         const object = await idOfCategory(vCenter, 'installer')
-        await vCenter.fault({ operation: CATEGORY, kind: 'status', status, object })
+        await vCenter.fault({ operation: CATEGORY, ...fault, object })
       },
     })
     const vm = await vmAt(lab, 0)

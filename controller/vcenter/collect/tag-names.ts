@@ -4,7 +4,7 @@ import { eachOf } from '../../lib/tasks.ts'
 import { isLabelValue, nearestLabelValue } from '../../types/labels.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
-import { isRESTRefusal, type RESTError } from '../session/rest-interfaces.ts'
+import { isBadAnswer, isNotFound, isRESTRefusal, RESTAnswerError } from '../session/rest-interfaces.ts'
 import { VCenterError } from '../wire/errors.ts'
 
 /**
@@ -47,7 +47,7 @@ export function createTagNames({
   /** Why tags have no name, and why unknown tags may belong to a category of interest. */
   let problems = new Map<string, string>()
   /** Why it is unknown which tags a category has, by its name. */
-  let doubts = new Map<string, { readonly why: string; readonly error: RESTError }>()
+  let doubts = new Map<string, { readonly why: string; readonly error: VCenterError }>()
   let alikes = new Map<string, readonly string[]>()
   let calls = 0
 
@@ -66,6 +66,19 @@ export function createTagNames({
       action: 'list-tags-for-category',
       body: { category_id: id },
     })
+  }
+
+  /** The answer about one category or tag. Where vCenter fails at it, it is asked once more: that may pass. */
+  async function ask<const S extends v.GenericSchema>(
+    schema: S,
+    ...about: Parameters<typeof call>
+  ): Promise<v.InferOutput<S>> {
+    try {
+      return parseTagAnswer(schema, await call(...about))
+    } catch (error) {
+      if (!isBadAnswer(error)) throw error
+    }
+    return parseTagAnswer(schema, await call(...about))
   }
 
   function idsOfInterest(): string[] {
@@ -88,12 +101,12 @@ export function createTagNames({
   }
 
   /** Reads the name of a category. Returns why that is refused; a category that no longer exists is forgotten. */
-  async function nameCategory(id: string, signal: AbortSignal): Promise<RESTError | undefined> {
+  async function nameCategory(id: string, signal: AbortSignal): Promise<VCenterError | undefined> {
     try {
-      categoryNames.set(id, parseTagAnswer(Named, await call('GET', 'tagging/category', id, signal)).name)
+      categoryNames.set(id, (await ask(Named, 'GET', 'tagging/category', id, signal)).name)
     } catch (error) {
-      if (!isRESTRefusal(error)) throw error
-      if (error.status !== 404) return error
+      if (!isOfOne(error)) throw error
+      if (!isNotFound(error)) return error
       categoryNames.delete(id)
     }
     return undefined
@@ -110,7 +123,7 @@ export function createTagNames({
   /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
   async function findCategories(signal: AbortSignal): Promise<void> {
     if (missing().length === 0) return
-    const refused: RESTError[] = []
+    const refused: VCenterError[] = []
     try {
       const ids = parseTagAnswer(IDs, await call('GET', 'tagging/category', undefined, signal)) ?? []
       shown = ids.length
@@ -125,24 +138,28 @@ export function createTagNames({
     }
     const [error] = refused
     if (error === undefined) return
+    // A vCenter that fails at each of them fails as a whole.
+    if (categoryNames.size === 0 && refused.every(isBadAnswer)) throw error
     for (const name of missing()) doubts.set(name, { why: `tag categories: ${error.message}`, error })
   }
 
   async function listMembers(signal: AbortSignal): Promise<void> {
     const absent = new Set(missing())
     for (const [tag, category] of members) if (absent.has(category)) members.delete(tag)
-    await sideBySide(idsOfInterest(), async (id) => {
+    await unlessAllFail(idsOfInterest(), async (id) => {
       const name = categoryNames.get(id) ?? ''
       try {
-        const tags = parseTagAnswer(IDs, await call('POST', 'tagging/tag', id, signal)) ?? []
+        const tags = (await ask(IDs, 'POST', 'tagging/tag', id, signal)) ?? []
         for (const [tag, category] of members) if (category === name) members.delete(tag)
         for (const tag of tags) members.set(tag, name)
       } catch (error) {
-        if (!isRESTRefusal(error)) throw error
+        if (!isOfOne(error)) throw error
         doubts.set(name, { why: `the tags of category "${name}": ${error.message}`, error })
         // It was just deleted; another one may have its name.
-        if (error.status === 404) categoryNames.delete(id)
+        if (isNotFound(error)) categoryNames.delete(id)
+        return error
       }
+      return undefined
     })
     membersOf = known()
   }
@@ -176,22 +193,30 @@ export function createTagNames({
     return doubts.size === 0 && ids.some(isUnknown)
   }
 
-  /** Reads the name of a tag. One that may not be read any more keeps its name. */
-  async function nameTag(id: string, signal: AbortSignal): Promise<void> {
+  /** Reads the name of a tag. One that may not be read any more keeps its name. Returns why it is refused. */
+  async function nameTag(id: string, signal: AbortSignal): Promise<VCenterError | undefined> {
     try {
-      names.set(id, parseTagAnswer(Named, await call('GET', 'tagging/tag', id, signal)).name)
+      names.set(id, (await ask(Named, 'GET', 'tagging/tag', id, signal)).name)
+      fresh.add(id)
+      return undefined
     } catch (error) {
-      if (!isRESTRefusal(error)) throw error
-      if (error.status === 404) names.delete(id)
+      if (!isOfOne(error)) throw error
+      if (isNotFound(error)) names.delete(id)
       if (!names.has(id)) problems.set(id, `tag ${id}: ${error.message}`)
+      fresh.add(id)
+      return error
     }
-    fresh.add(id)
   }
 
   async function nameTags(ids: readonly string[], signal: AbortSignal): Promise<void> {
     const unread = ids.filter((id) => members.has(id) && !fresh.has(id))
     if (unread.length > 0) alikes = new Map()
-    await sideBySide(unread, (id) => nameTag(id, signal))
+    try {
+      await unlessAllFail(unread, (id) => nameTag(id, signal))
+    } catch (error) {
+      if (isBadAnswer(error)) for (const id of unread) fresh.delete(id)
+      throw error
+    }
   }
 
   /** The names of other tags of its category that would give the same label as this one, whose name has to be changed. */
@@ -278,6 +303,25 @@ export function createTagNames({
   }
 }
 
+/** Whether an error of a call about one category or tag, which was tried again, is about that one alone. */
+function isOfOne(error: unknown): error is VCenterError {
+  return isRESTRefusal(error) || isBadAnswer(error)
+}
+
+/** Asks about each. Throws where vCenter itself fails at every one: then it fails as a whole, and is soon asked again. */
+async function unlessAllFail(
+  ids: readonly string[],
+  work: (id: string) => Promise<VCenterError | undefined>,
+): Promise<void> {
+  const errors: VCenterError[] = []
+  await sideBySide(ids, async (id) => {
+    const error = await work(id)
+    if (error !== undefined) errors.push(error)
+  })
+  const [error] = errors
+  if (error !== undefined && errors.length === ids.length && errors.every(isBadAnswer)) throw error
+}
+
 async function sideBySide(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<void> {
   await eachOf(ids, work, { atOnce: AT_ONCE })
 }
@@ -287,8 +331,8 @@ export function parseTagAnswer<const S extends v.GenericSchema>(schema: S, value
   const result = v.safeParse(schema, value)
   if (result.success) return result.output
   const [issue] = result.issues
-  throw new VCenterError(
-    'MalformedAnswer',
+  throw new RESTAnswerError(
+    'tagging',
     `vCenter answers about tags in an unknown form: ${issue.message.slice(0, 200)}`,
   )
 }

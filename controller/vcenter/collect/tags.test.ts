@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { RESTCall, RESTClient } from '../session/rest.ts'
-import { RESTError } from '../session/rest-interfaces.ts'
+import { RESTAnswerError, RESTError } from '../session/rest-interfaces.ts'
 import { TIMINGS } from '../timings.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
@@ -47,7 +47,7 @@ function setUp(
     },
     logout: () => Promise.resolve(),
   }
-  return { ...readerOf(rest), calls, tags }
+  return { ...readerOf(rest), rest, calls, tags }
 }
 
 /** Reads and resolves with all that was handed over. */
@@ -195,7 +195,7 @@ t.test('names by the thousand take several reads', async (t) => {
 })
 
 const BAD = 'id of bad'
-for (const status of [403, 404])
+for (const status of [403, 404, 500])
   t.test(`a category that answers ${status} hides no other`, async (t) => {
     let refused = false
     const { read: readTags, reader } = setUp(
@@ -211,6 +211,71 @@ for (const status of [403, 404])
       reader.refreshNames()
     }
   })
+
+for (const [name, message, fail] of [
+  ['fails', /500/, () => Promise.reject(new RESTError('vc', 'tagging/category', 500))],
+  ['gives no JSON', /not JSON/, () => Promise.reject(new RESTAnswerError('tagging', 'not JSON'))],
+  ['gives another form', /unknown form/, () => Promise.resolve({ title: 'x' })],
+] as const)
+  t.test(`a vCenter that ${name} at one category or tag, and at all`, async (t) => {
+    const isOne = ({ resource, id }: RESTCall) => resource === 'tagging/category' && id !== undefined
+    let failing: (call: RESTCall) => boolean = isOne
+    let times = Number.POSITIVE_INFINITY
+    const { calls, rest } = setUp({ a: ['bad/x', 'zone/z1', 'region/r1'] })
+    const { read: readTags, reader } = readerOf({
+      ...rest,
+      async call(call) {
+        const answer = await rest.call(call)
+        return failing(call) && --times >= 0 ? await fail() : answer
+      },
+    })
+    const read = async () => (await readTags([object('a')])).get(keyOf(object('a')))
+    await t.rejects(read(), { message }, 'not that there are no categories')
+    failing = ({ resource, id }) => resource === 'tagging/category' && id === undefined
+    calls.length = 0
+    await t.rejects(read(), { message }, 'the list')
+    t.equal(calls.length, 2, 'it is not asked for again')
+    failing = (call) => isOne(call) && call.id === BAD
+    t.match(await read(), { tags: [{ name: 'r1' }, { name: 'z1' }], problems: [] })
+    t.equal(calls.filter((call) => call.startsWith(`tagging/category ${BAD}`)).length, 2, 'once more')
+    reader.refreshNames()
+    failing = ({ id, method }) => id === 'zone/z1' && method === 'GET'
+    t.match((await read())?.tags, [{ name: 'r1' }, { name: 'z1' }], 'what was read once stays')
+    times = 1
+    failing = ({ id, resource }) => id === 'id of zone' && resource === 'tagging/tag'
+    reader.refreshNames()
+    t.match(await read(), { tags: [{ name: 'r1' }, { name: 'z1' }], problems: [] }, 'it passes')
+    times = Number.POSITIVE_INFINITY
+    failing = ({ id, method, resource }) => id !== undefined && method === 'GET' && resource === 'tagging/tag'
+    reader.refreshNames()
+    await t.rejects(read(), { message }, 'all tags')
+    failing = () => false
+    t.match(await read(), { tags: [{ name: 'r1' }, { name: 'z1' }], problems: [] }, 'which are read again')
+    const { read: first } = readerOf({
+      ...rest,
+      async call(call) {
+        const answer = await rest.call(call)
+        return call.method === 'POST' && call.resource === 'tagging/tag' ? await fail() : answer
+      },
+    })
+    await t.rejects(first([object('a')]), { message }, 'the tags of all categories of interest')
+  })
+
+t.test('a login that fails in between is not about one category', async (t) => {
+  const { rest } = setUp({ a: ['bad/x', 'zone/z1', 'region/r1'] })
+  const error = new RESTError('vc', 'session', 500)
+  let attempts = 0
+  const { read } = readerOf({
+    ...rest,
+    async call(call) {
+      if (call.id !== BAD) return await rest.call(call)
+      attempts++
+      throw error
+    },
+  })
+  await t.rejects(read([object('a')]), error)
+  t.equal(attempts, 1)
+})
 
 t.test('one that may be the missing category leaves in doubt what could be its tags', async (t) => {
   const { read: readTags, reader } = setUp({ a: ['bad/x', 'region/r1'], b: ['region/r1'], c: [] }, (call) =>

@@ -51,12 +51,25 @@ const REASON_OF: Readonly<Record<number, FailureReason>> = {
 
 /** An answer with a status other than 2xx. */
 export class RESTError extends VCenterError {
+  readonly resource: string
   readonly status: number
 
   constructor(server: string, resource: string, status: number) {
     super(REASON_OF[status] ?? 'Unavailable', `${server} answers to ${resource} with HTTP status ${status}`)
     this.name = 'RESTError'
+    this.resource = resource
     this.status = status
+  }
+}
+
+/** An answer with a status of success that cannot be read. */
+export class RESTAnswerError extends VCenterError {
+  readonly resource: string
+
+  constructor(resource: string, message: string, options?: ErrorOptions) {
+    super('MalformedAnswer', message, options)
+    this.name = 'RESTAnswerError'
+    this.resource = resource
   }
 }
 
@@ -68,6 +81,15 @@ export function isRESTRefusal(error: unknown): error is RESTError {
     error.status < 500 &&
     ![401, 408, 429].includes(error.status)
   )
+}
+
+/**
+ * Whether vCenter itself has failed at the call, as it does at a single damaged object. Not where a proxy or a service that is
+ * down answers, nor about the session: that is about all objects.
+ */
+export function isBadAnswer(error: unknown): error is RESTError | RESTAnswerError {
+  if (error instanceof RESTError) return error.status === 500 && error.resource !== 'session'
+  return error instanceof RESTAnswerError && error.resource !== 'session'
 }
 
 /** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */
