@@ -283,13 +283,14 @@ function generateNode(random: Random): KubeletNode {
     ...rarely(random, 0.1, () => ({ tier: 'of-kubelet' })),
     ...rarely(random, 0.1, () => ({ [BETA_ZONE]: random.pick(['zone-of-old', 'zone-DC0', 'zone-DC0_C0']) })),
     ...rarely(random, 0.1, () => ({
-      'topology.kubernetes.io/region': 'region-of-old',
+      ...rarely(random, 0.5, () => ({ 'topology.kubernetes.io/region': 'region-of-old' })),
       'failure-domain.beta.kubernetes.io/region': 'region-of-old',
     })),
+    ...rarely(random, 0.1, () => ({ 'beta.kubernetes.io/instance-type': 'type-of-old' })),
   }
   const untainted = random.chance(0.25)
   const providerID = random.chance(0.4) ? random.pick(PROVIDER_IDS) : undefined
-  const keys = Object.keys(labels).filter((key) => key !== 'tier')
+  const keys = Object.keys(labels).filter((key) => key !== 'tier' && !key.endsWith('instance-type'))
   return {
     systemUUID: random.chance(0.9)
       ? random.pick(['swapped', 'plain', 'upper'] as const)

@@ -6,6 +6,8 @@ import type { KubeletNode } from './scenario.ts'
 
 export const SHUTDOWN_TAINT = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
 
+export const OTHER_TAINT = { key: 'example.com/dedicated', effect: 'NoSchedule' }
+
 /** @param previous the machine of the case before */
 export function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previous: VcsimVM | undefined) {
   const { systemUUID = 'swapped', untainted = false, otherTaint = false, shutdownTaint = false } = node
@@ -18,7 +20,7 @@ export function kubeletNode(name: string, vm: VcsimVM, node: KubeletNode, previo
     ...(node.providerID === undefined ? {} : { providerID: providerIDOf(node.providerID, vm, previous) }),
   })
   if (untainted) object.spec.taints = []
-  if (otherTaint) object.spec.taints.push({ key: 'example.com/dedicated', effect: 'NoSchedule' })
+  if (otherTaint) object.spec.taints.push(OTHER_TAINT)
   if (shutdownTaint) object.spec.taints.push(SHUTDOWN_TAINT)
   object.status.conditions = object.status.conditions.map((condition) => ({ ...condition, status: ready }))
   // The kubelet writes none for a choice that leaves the address to it.

@@ -96,6 +96,17 @@ t.test('provider ID and labels', (t) => {
   t.end()
 })
 
+t.test('a taint of somebody else', (t) => {
+  const node = nodeOf()
+  const taints = [{ key: 'example.com/dedicated', effect: 'NoSchedule' }]
+  const tainted = { ...node, spec: { ...node.spec, taints } }
+  const one = { ...ONE, node: { otherTaint: true } }
+  t.strictSame(broken(tainted, {}, one), [])
+  t.match(broken(node, {}, one), [/its taint example.com\/dedicated is false/])
+  t.match(broken(tainted), [/its taint example.com\/dedicated is true/])
+  t.end()
+})
+
 t.test('the value of a label', (t) => {
   t.equal(labelValueOf('zone 1 / left'), 'zone-1-left')
   t.equal(labelValueOf('zürich'), 'zurich')

@@ -4,7 +4,7 @@ import { isShutDown, type NodeObject } from '../world/objects.ts'
 import { brokenAddresses, wrong } from './address-rules.ts'
 import type { NodeDifference } from './compare-nodes.ts'
 import { addressesOf, ipsOf, labelOf, pairOf } from './differences/row.ts'
-import { SHUTDOWN_TAINT } from './kubelet-node.ts'
+import { OTHER_TAINT, SHUTDOWN_TAINT } from './kubelet-node.ts'
 import { chainsOf } from './places.ts'
 import { type Change, type Label, NO_LIFECYCLE, type Scenario, type ScenarioCase } from './scenario.ts'
 
@@ -30,6 +30,7 @@ export function brokenRules(node: NodeObject, written: Written): readonly string
     ...topology(node, scenario, own),
     ...instanceType(node, own),
     ...labelsOfArguments(node, written),
+    ...otherTaint(node, one),
     ...brokenAddresses(node, scenario, own),
   ]
 }
@@ -88,6 +89,12 @@ function instanceType({ metadata }: NodeObject, one: ScenarioCase): readonly str
     const type = metadata.labels[key] ?? ''
     return type.startsWith(size) ? [] : [`its label ${key} is ${type}, not ${size}`]
   })
+}
+
+/** A taint of somebody else is none of Rollcall's business. */
+function otherTaint({ spec: { taints = [] } }: NodeObject, { node }: ScenarioCase): readonly string[] {
+  const has = taints.some(({ key }) => key === OTHER_TAINT.key)
+  return wrong(`its taint ${OTHER_TAINT.key}`, has, node?.otherTaint === true)
 }
 
 /** Those of `--node-labels`, but for what the Node had before. */

@@ -41,6 +41,20 @@ export const ODD: readonly Scenario[] = [
         node: { ...BEFORE, shutdownTaint: true },
       },
       { name: 'the beta label of the zone alone', node: { labels: { [BETA_ZONE]: 'zone-of-old' } } },
+      ...[
+        ['region', 'failure-domain.beta.kubernetes.io/region'],
+        ['instance type', 'beta.kubernetes.io/instance-type'],
+      ].flatMap(([what, beta = '']) => [
+        { name: `the beta label of the ${what} alone`, node: { labels: { [beta]: 'of-old' } } },
+        {
+          name: `initialized before, with the beta label of the ${what} alone`,
+          node: { ...BEFORE, labels: { [beta]: 'of-old' } },
+        },
+        {
+          name: `another provider's, with the beta label of the ${what} alone`,
+          node: { providerID: 'foreign' as const, untainted: true, labels: { [beta]: 'of-old' } },
+        },
+      ]),
       {
         name: "another provider's, with two zone labels",
         node: { providerID: 'foreign', untainted: true, labels: { [BETA_ZONE]: 'b', [ZONE]: 'a' } },

@@ -2,7 +2,7 @@
 import { chainOfCPI, chainsOf, valuesIn } from '../places.ts'
 import { fits, labelValueOf } from '../rules.ts'
 import type { Label } from '../scenario.ts'
-import { givesUp, labelOf, type NodeRow } from './row.ts'
+import { givesUp, labelOf, type NodeRow, olderNameOf } from './row.ts'
 
 const BOTH: readonly Label[] = ['zone', 'region']
 
@@ -116,21 +116,17 @@ export const IN_LABELS: readonly NodeRow[] = [
       part.startsWith('label ') && cpi === undefined && one.node?.untainted === true,
   },
   {
-    what: 'Beta label (`failure-domain.beta.kubernetes.io/zone`) that differs from the label, or is alone',
+    what: 'Beta label (`failure-domain.beta.kubernetes.io/zone`, that of the region, `beta.kubernetes.io/instance-type`) that differs from the label, or is alone',
     cpi: 'uses it for both, unless the tags of a new Node say otherwise',
     rollcall: 'a new Node gets the tags; an initialized one keeps both: `TopologyChanged`',
     because: 'A changed zone strands volumes.',
     explains({ part, cpi, rollcall }, { scenario, case: one, before }) {
       const { node = {} } = one
-      const label = labelOf(part)
+      const names = olderNameOf(part)
       const own = before?.rollcall.metadata.labels ?? node.labels ?? {}
       const theirs = before?.cpi.metadata.labels ?? own
-      const isCopied =
-        label !== undefined &&
-        part === `label topology.kubernetes.io/${label}` &&
-        cpi === theirs[`failure-domain.beta.kubernetes.io/${label}`]
-      if (!isCopied) return false
-      const had = own[`topology.kubernetes.io/${label}`]
+      if (names === undefined || cpi !== theirs[names.beta]) return false
+      const had = own[names.key]
       if (node.untainted === true && rollcall === had) return node.providerID !== 'foreign'
       return had === undefined && (rollcall === undefined || fits(part, rollcall, scenario, one) === true)
     },
@@ -139,10 +135,14 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: "The same on another provider's Node",
     cpi: 'writes it into the label',
     rollcall: 'leaves that Node alone',
-    explains: ({ part, cpi }, { case: { node = {} } }) =>
-      labelOf(part) !== undefined &&
-      (node.providerID === 'foreign' || node.providerID === 'bare') &&
-      node.labels?.[`failure-domain.beta.kubernetes.io/${labelOf(part)}`] === cpi,
+    explains({ part, cpi }, { case: { node = {} } }) {
+      const names = olderNameOf(part)
+      return (
+        names !== undefined &&
+        (node.providerID === 'foreign' || node.providerID === 'bare') &&
+        node.labels?.[names.beta] === cpi
+      )
+    },
   },
   {
     what: 'New Node with another zone or region, by which the vSphere CSI driver has registered',

@@ -35,6 +35,21 @@ export function labelOf(part: NodeDifference['part']): Label | undefined {
   return name === 'zone' || name === 'region' ? name : undefined
 }
 
+const BETA_KEYS: Readonly<Record<string, string>> = {
+  'topology.kubernetes.io/zone': 'failure-domain.beta.kubernetes.io/zone',
+  'topology.kubernetes.io/region': 'failure-domain.beta.kubernetes.io/region',
+  'node.kubernetes.io/instance-type': 'beta.kubernetes.io/instance-type',
+}
+
+/** The label that a part is about and its older name; undefined for any other part, and for the older one. */
+export function olderNameOf(
+  part: NodeDifference['part'],
+): { readonly key: string; readonly beta: string } | undefined {
+  const key = part.replace(/^label /, '')
+  const beta = BETA_KEYS[key]
+  return beta === undefined ? undefined : { key, beta }
+}
+
 /** The IP addresses of a Node's list. */
 export function ipsOf(addresses: unknown): readonly string[] {
   return withoutHostname(addresses).map(({ address }) => address)
