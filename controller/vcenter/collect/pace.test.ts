@@ -4,16 +4,16 @@ import { TIMINGS } from '../timings.ts'
 import { BrokenAnswerError, DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
 import { createDebounce, createPollWait, type Pace, type RunOutcome } from './pace.ts'
 
-interface Scene {
-  readonly pace?: Partial<Pace>
-  readonly outcome?: (run: number) => RunOutcome
-}
-
 /** When work is done, to triggers at these times. */
-async function runs(triggers: readonly number[], until: number, { pace, outcome }: Scene = {}) {
+async function runs(
+  triggers: readonly number[],
+  until: number,
+  outcome?: (run: number) => RunOutcome,
+  pace: Pace = { quiet: 50, max: 200, spacing: 1_000 },
+) {
   const clock = createHandClock()
   const stop = new AbortController()
-  const debounce = createDebounce({ quiet: 50, max: 200, spacing: 1_000, ...pace }, clock)
+  const debounce = createDebounce(pace, clock)
   const times: number[] = []
   const running = debounce.run(async () => {
     times.push(clock.monotonic())
@@ -46,8 +46,15 @@ t.test('when work is done', async (t) => {
 
 t.test('a run that finds nothing to do does not put off the next', async (t) => {
   const outcome = (run: number): RunOutcome => (run === 2 ? 'idle' : 'done')
-  t.same(await runs([0, 2_000, 2_100], 10_000, { outcome }), [50, 2_050, 2_150])
-  t.same(await runs([0, 1_020, 1_100], 10_000, { outcome }), [50, 1_100, 1_150])
+  t.same(await runs([0, 2_000, 2_100], 10_000, outcome), [50, 2_050, 2_150])
+  t.same(await runs([0, 1_020, 1_100], 10_000, outcome), [50, 1_100, 1_150])
+})
+
+t.test('of a stream of new VMs, each is on the list soon', async (t) => {
+  const everySecond = Array.from({ length: 60 }, (_, i) => i * 1_000)
+  const times = await runs(everySecond, 70_000, undefined, TIMINGS.members)
+  const waits = everySecond.map((at) => (times.find((time) => time >= at) ?? Number.POSITIVE_INFINITY) - at)
+  t.ok(Math.max(...waits) <= 2_200, `${Math.max(...waits)} ms of the model's time`)
 })
 
 t.test('a trigger during work leads to work again; a failure is thrown', async (t) => {

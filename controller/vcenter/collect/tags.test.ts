@@ -262,20 +262,45 @@ for (const [name, message, fail] of [
   })
 
 t.test('a login that fails in between is not about one category', async (t) => {
-  const { rest } = setUp({ a: ['bad/x', 'zone/z1', 'region/r1'] })
-  const error = new RESTError('vc', 'session', 500)
-  let attempts = 0
-  const { read } = readerOf({
-    ...rest,
-    async call(call) {
-      if (call.id !== BAD) return await rest.call(call)
-      attempts++
-      throw error
-    },
-  })
-  await t.rejects(read([object('a')]), error)
-  t.equal(attempts, 1)
+  for (const error of [new RESTError('vc', 'session', 500), new RESTAnswerError('session', 'not JSON')]) {
+    const { rest } = setUp({ a: ['bad/x', 'zone/z1', 'region/r1'] })
+    let attempts = 0
+    const { read } = readerOf({
+      ...rest,
+      async call(call) {
+        if (call.id !== BAD) return await rest.call(call)
+        attempts++
+        throw error
+      },
+    })
+    await t.rejects(read([object('a')]), error)
+    t.equal(attempts, 1)
+  }
 })
+
+t.test(
+  'a refused tag that has a name is asked for again with all names, and not with each read',
+  async (t) => {
+    let asked = 0
+    let refuses = false
+    const { rest } = setUp({ a: ['zone/z1', 'region/r1'] })
+    const { read, reader } = readerOf({
+      ...rest,
+      async call(call) {
+        if (!refuses || call.id !== 'zone/z1' || call.method !== 'GET') return await rest.call(call)
+        asked++
+        throw new RESTError('vc', call.resource, 403)
+      },
+    })
+    await read([object('a')])
+    refuses = true
+    for (const times of [1, 2]) {
+      reader.refreshNames()
+      for (let i = 0; i < 3; i++) await read([object('a')])
+      t.equal(asked, times)
+    }
+  },
+)
 
 t.test('one that may be the missing category leaves in doubt what could be its tags', async (t) => {
   const { read: readTags, reader } = setUp({ a: ['bad/x', 'region/r1'], b: ['region/r1'], c: [] }, (call) =>
