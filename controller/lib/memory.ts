@@ -58,8 +58,8 @@ const INTERVAL = 5_000
 const SLACK = 0.05
 /**
  * After a release, the pause until the next as a multiple of the time that it took. The more memory there is, the longer a release
- * takes: while 10,000 Nodes were initialized, one every five seconds took a third of the time. With 50 instead of 25 their
- * peak was 10 MB higher.
+ * takes: while 10,000 Nodes were initialized, one every five seconds took a third of the time. A pause of 50
+ * times instead of 25 made the peak 10 MB higher.
  */
 const PAUSE = 25
 

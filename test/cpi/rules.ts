@@ -91,7 +91,7 @@ function instanceType({ metadata }: NodeObject, one: ScenarioCase): readonly str
   })
 }
 
-/** A taint of somebody else is none of Rollcall's business. */
+/** Other taints stay as they are. */
 function otherTaint({ spec: { taints = [] } }: NodeObject, { node }: ScenarioCase): readonly string[] {
   const has = taints.some(({ key }) => key === OTHER_TAINT.key)
   return wrong(`its taint ${OTHER_TAINT.key}`, has, node?.otherTaint === true)

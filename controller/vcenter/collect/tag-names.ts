@@ -68,7 +68,7 @@ export function createTagNames({
     })
   }
 
-  /** The answer about one category or tag. Where vCenter fails at it, it is asked once more: that may pass. */
+  /** The answer about one category or tag. Where vCenter fails, it is asked once more, as the failure may be temporary. */
   async function ask<const S extends v.GenericSchema>(
     schema: S,
     ...about: Parameters<typeof call>
@@ -120,33 +120,33 @@ export function createTagNames({
     for (const [id, name] of categoryNames) if (!categories.has(name)) categoryNames.delete(id)
   }
 
-  /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
-  async function findCategories(signal: AbortSignal): Promise<void> {
-    if (missing().length === 0) return
-    const refused: VCenterError[] = []
+  /** Reads the names of categories until none of interest is missing. Returns why one of them, or their list, is refused. */
+  async function nameCategories(signal: AbortSignal): Promise<VCenterError | undefined> {
     try {
       const ids = parseTagAnswer(IDs, await call('GET', 'tagging/category', undefined, signal)) ?? []
       shown = ids.length
-      const unread = ids.filter((id) => !categoryNames.has(id))
-      await sideBySide(unread, async (id) => {
-        const error = missing().length === 0 ? undefined : await nameCategory(id, signal)
-        if (error !== undefined) refused.push(error)
-      })
+      const [error] = await refusals(ids, async (id) =>
+        categoryNames.has(id) || missing().length === 0 ? undefined : await nameCategory(id, signal),
+      )
+      return error
     } catch (error) {
       if (!isRESTRefusal(error)) throw error
-      refused.push(error)
+      return error
     }
-    const [error] = refused
+  }
+
+  /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
+  async function findCategories(signal: AbortSignal): Promise<void> {
+    if (missing().length === 0) return
+    const error = await nameCategories(signal)
     if (error === undefined) return
-    // A vCenter that fails at each of them fails as a whole.
-    if (categoryNames.size === 0 && refused.every(isBadAnswer)) throw error
     for (const name of missing()) doubts.set(name, { why: `tag categories: ${error.message}`, error })
   }
 
   async function listMembers(signal: AbortSignal): Promise<void> {
     const absent = new Set(missing())
     for (const [tag, category] of members) if (absent.has(category)) members.delete(tag)
-    await unlessAllFail(idsOfInterest(), async (id) => {
+    await refusals(idsOfInterest(), async (id) => {
       const name = categoryNames.get(id) ?? ''
       try {
         const tags = (await ask(IDs, 'POST', 'tagging/tag', id, signal)) ?? []
@@ -203,7 +203,6 @@ export function createTagNames({
       if (!isOfOne(error)) throw error
       if (isNotFound(error)) names.delete(id)
       if (!names.has(id)) problems.set(id, `tag ${id}: ${error.message}`)
-      fresh.add(id)
       return error
     }
   }
@@ -211,12 +210,8 @@ export function createTagNames({
   async function nameTags(ids: readonly string[], signal: AbortSignal): Promise<void> {
     const unread = ids.filter((id) => members.has(id) && !fresh.has(id))
     if (unread.length > 0) alikes = new Map()
-    try {
-      await unlessAllFail(unread, (id) => nameTag(id, signal))
-    } catch (error) {
-      if (isBadAnswer(error)) for (const id of unread) fresh.delete(id)
-      throw error
-    }
+    await refusals(unread, (id) => nameTag(id, signal))
+    for (const id of unread) fresh.add(id)
   }
 
   /** The names of other tags of its category that would give the same label as this one, whose name has to be changed. */
@@ -308,11 +303,14 @@ function isOfOne(error: unknown): error is VCenterError {
   return isRESTRefusal(error) || isBadAnswer(error)
 }
 
-/** Asks about each. Throws where vCenter itself fails at every one: then it fails as a whole, and is soon asked again. */
-async function unlessAllFail(
+/**
+ * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one: then it fails as a
+ * whole, and is soon asked again.
+ */
+async function refusals(
   ids: readonly string[],
   work: (id: string) => Promise<VCenterError | undefined>,
-): Promise<void> {
+): Promise<readonly VCenterError[]> {
   const errors: VCenterError[] = []
   await sideBySide(ids, async (id) => {
     const error = await work(id)
@@ -320,6 +318,7 @@ async function unlessAllFail(
   })
   const [error] = errors
   if (error !== undefined && errors.length === ids.length && errors.every(isBadAnswer)) throw error
+  return errors
 }
 
 async function sideBySide(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<void> {

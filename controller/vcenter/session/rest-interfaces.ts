@@ -84,8 +84,8 @@ export function isRESTRefusal(error: unknown): error is RESTError {
 }
 
 /**
- * Whether vCenter itself has failed at the call, as it does at a single damaged object. Not where a proxy or a service that is
- * down answers, nor about the session: that is about all objects.
+ * Whether vCenter itself has failed at the call, as with a single damaged object. Not where a proxy answers or a service is down,
+ * and not for calls about the session, which concern all objects.
  */
 export function isBadAnswer(error: unknown): error is RESTError | RESTAnswerError {
   if (error instanceof RESTError) return error.status === 500 && error.resource !== 'session'

@@ -5,7 +5,7 @@ import { untilAborted } from '../../lib/tasks.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
-import { isSessionLost, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import {
   API,
@@ -323,16 +323,21 @@ export interface RESTCall {
 
 async function readAnswer(server: string, resource: string, answer: HTTPAnswer): Promise<unknown> {
   if (answer.status < 200 || answer.status > 299) throw new RESTError(server, resource, answer.status)
-  const malformed = (how: string, cause?: unknown) =>
-    new RESTAnswerError(resource, `the REST answer of ${server} is ${how}; check for a proxy in between`, {
-      cause,
-    })
-  const tooLong = () => malformed(`longer than ${MAX_BYTES >> 20} MB`)
-  const text = await readText(answer.body, MAX_BYTES, tooLong)
+  try {
+    return await readJSON(server, answer)
+  } catch (error) {
+    if (!(error instanceof VCenterError) || error.reason !== 'MalformedAnswer') throw error
+    throw new RESTAnswerError(resource, error.message, { cause: error })
+  }
+}
+
+async function readJSON(server: string, { body }: HTTPAnswer): Promise<unknown> {
+  const tooLong = () => malformed(`the REST answer of ${server} is longer than ${MAX_BYTES >> 20} MB`)
+  const text = await readText(body, MAX_BYTES, tooLong)
   if (text === '') return undefined
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw malformed('not JSON', error)
+    throw malformed(`the REST answer of ${server} is not JSON`, error)
   }
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// knownMembers is what the client of a collector knows of the objects that it watches. The simulator tells of all members
-// of a list again whenever the list changes, and never of those that have left it. vCenter tells what has changed.
+// knownMembers is what the client of a collector knows about the objects that it watches. The simulator reports all members
+// of a list again whenever the list changes, and never those that were removed. vCenter reports only what has changed.
 type knownMembers struct {
 	mu sync.Mutex
-	// told are the objects that have entered and not left, each with the hash of its properties as it entered; 0 is
-	// unknown.
+	// told are the objects that were reported to have entered and not to have left, each with the hash of its properties
+	// when it entered; 0 if unknown.
 	told map[types.ManagedObjectReference]uint64
-	// telling are the objects that the next answer tells of.
+	// telling are the objects in the next answer.
 	telling []types.ManagedObjectReference
-	// answers are those that the client may not have got, by version, each with the objects that it tells of.
+	// answers are the objects in each answer that the client may not have received, by version.
 	answers map[string][]types.ManagedObjectReference
 }
 
 var memberSeed = maphash.MakeSeed()
 
-// asked takes back what an answer has told that the client does not ask on from.
+// asked forgets what was reported in an answer whose version the client does not continue from.
 func (m *knownMembers) asked(version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +36,7 @@ func (m *knownMembers) asked(version string) {
 		if lost == version {
 			continue
 		}
-		// Of one that has left, it is told again that it leaves.
+		// For an object that has left, this reports once more that it leaves.
 		for _, object := range objects {
 			m.told[object] = 0
 		}
@@ -54,7 +54,7 @@ func (m *knownMembers) answered(version string) {
 	m.telling = nil
 }
 
-// tellChanges takes from the answer what the client knows, and adds who has left.
+// tellChanges removes what the client knows from the answer, and adds the objects that have left.
 func (m *knownMembers) tellChanges(ctx *simulator.Context, filters []types.ManagedObjectReference, answer *types.WaitForUpdatesExResponse) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *knownMembers) tellChanges(ctx *simulator.Context, filters []types.Manag
 	}
 }
 
-// knows reports whether an update tells of an object what was told before, and remembers what it tells.
+// knows returns whether an update repeats what was reported before, and remembers what it reports.
 func (m *knownMembers) knows(update types.ObjectUpdate) bool {
 	before, told := m.told[update.Obj]
 	switch update.Kind {
@@ -103,7 +103,7 @@ func (m *knownMembers) knows(update types.ObjectUpdate) bool {
 	}
 }
 
-// hashOf is 0 for what has none.
+// hashOf returns 0 where the changes cannot be encoded.
 func hashOf(changes []types.PropertyChange) uint64 {
 	text, err := json.Marshal(changes)
 	if err != nil {
@@ -112,7 +112,7 @@ func hashOf(changes []types.PropertyChange) uint64 {
 	return maphash.Bytes(memberSeed, text)
 }
 
-// left are the objects that were told of and are on no list any more, or nowhere.
+// left returns the objects that were reported and are no longer on a list, or no longer exist.
 func (m *knownMembers) left(ctx *simulator.Context, filters []types.ManagedObjectReference) []types.ObjectUpdate {
 	if len(filters) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (m *knownMembers) left(ctx *simulator.Context, filters []types.ManagedObjec
 	return left
 }
 
-// membersOf are those of the lists that the filters begin at, and false where one begins elsewhere.
+// membersOf returns the members of the lists that the filters start at, and false where one starts elsewhere.
 func membersOf(ctx *simulator.Context, filters []types.ManagedObjectReference) (map[types.ManagedObjectReference]bool, bool) {
 	listed := map[types.ManagedObjectReference]bool{}
 	for _, ref := range filters {
