@@ -68,17 +68,12 @@ export function createTagNames({
     })
   }
 
-  /** The answer about one category or tag. Where vCenter fails, it is asked once more, as the failure may be temporary. */
+  /** The answer about one category or tag. */
   async function ask<const S extends v.GenericSchema>(
     schema: S,
     ...about: Parameters<typeof call>
   ): Promise<v.InferOutput<S>> {
-    try {
-      return parseTagAnswer(schema, await call(...about))
-    } catch (error) {
-      if (!isBadAnswer(error)) throw error
-    }
-    return parseTagAnswer(schema, await call(...about))
+    return await askTwice(async () => parseTagAnswer(schema, await call(...about)))
   }
 
   function idsOfInterest(): string[] {
@@ -298,8 +293,18 @@ export function createTagNames({
   }
 }
 
-/** Whether an error of a call about one category or tag, which was tried again, is about that one alone. */
-function isOfOne(error: unknown): error is VCenterError {
+/** Makes a call about one object, tag or category again where vCenter fails at it: the failure may be temporary. */
+export async function askTwice<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isBadAnswer(error)) throw error
+  }
+  return await ask()
+}
+
+/** Whether an error of a call that was made twice is about its one object, tag or category alone. */
+export function isOfOne(error: unknown): error is VCenterError {
   return isRESTRefusal(error) || isBadAnswer(error)
 }
 

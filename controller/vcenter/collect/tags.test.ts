@@ -93,19 +93,66 @@ t.test('two thousand objects a call', async (t) => {
   t.equal(calls.filter((call) => call.startsWith('tagging/tag-association')).length, 3)
 })
 
-t.test('one object that is refused does not spoil the others', async (t) => {
-  const { read: readTags } = setUp({ a: ['zone/z1'], b: ['zone/z2'] }, (call) =>
-    JSON.stringify(call.body ?? '').includes('"bad"') ? 403 : undefined,
+for (const status of [403, 404, 500])
+  t.test(`one object that answers ${status} does not spoil the others`, async (t) => {
+    const { read: readTags } = setUp({ a: ['zone/z1'], b: ['zone/z2'] }, (call) =>
+      JSON.stringify(call.body ?? '').includes('"bad"') ? status : undefined,
+    )
+    const objects = ['a', 'bad', 'b', 'd'].map(object)
+    // Each read may look for it again.
+    for (let times = 0; times < 20; times++) {
+      const read = await readTags(objects)
+      t.equal(read.get(keyOf(object('a')))?.tags[0]?.name, 'z1')
+      t.equal(read.get(keyOf(object('b')))?.tags[0]?.name, 'z2')
+      t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [{ why: new RegExp(`${status}`) }] })
+    }
+    if (status === 500)
+      await t.rejects(readTags([object('bad')]), { message: /500/ }, 'vCenter itself, by all that is seen')
+  })
+
+for (const [status, folder] of [
+  [403, 60],
+  [500, 0],
+] as const)
+  t.test(
+    `of thousands, one in a thousand and a folder of ${folder} answer ${status}: all others are read`,
+    async (t) => {
+      const isBad = (i: number) => i % 1_000 === 7 || (i >= 500 && i < 500 + folder)
+      const all = Array.from({ length: 4_000 }, (_, i) => object(`${isBad(i) ? 'bad' : 'good'}-${i}`))
+      const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))
+      const { read: readTags } = setUp(attached, (call) =>
+        JSON.stringify(call.body ?? '').includes('bad-') ? status : undefined,
+      )
+      const read = await readTags(all)
+      const good = all.filter(({ value }) => value.startsWith('good'))
+      t.same(
+        good.filter((each) => read.get(keyOf(each))?.tags.length !== 1),
+        [],
+      )
+    },
   )
-  const objects = ['a', 'bad', 'b', 'd'].map(object)
-  // Each read may look for it again.
-  for (let times = 0; times < 20; times++) {
-    const read = await readTags(objects)
-    t.equal(read.get(keyOf(object('a')))?.tags[0]?.name, 'z1')
-    t.equal(read.get(keyOf(object('b')))?.tags[0]?.name, 'z2')
-    t.match(read.get(keyOf(object('bad'))), { tags: [], problems: [{ why: /403/ }] })
-  }
+
+t.test('a single failure of vCenter is no trait of an object', async (t) => {
+  let failures = 2
+  const { read: readTags } = setUp({ a: ['zone/z1'] }, ({ resource }) =>
+    resource === 'tagging/tag-association' && failures-- > 0 ? 500 : undefined,
+  )
+  const read = await readTags([object('a'), object('b')])
+  t.match(read.get(keyOf(object('a'))), { tags: [{ name: 'z1' }], problems: [] })
 })
+
+t.test(
+  'a vCenter that fails at every call, or at every one from some time on, fails as a whole',
+  async (t) => {
+    const all = Array.from({ length: 5_000 }, (_, i) => object(`g-${i}`))
+    for (const answered of [0, 1]) {
+      let left = answered
+      const { read: readTags, calls } = setUp({}, () => (left-- > 0 ? undefined : 500))
+      await t.rejects(readTags(all), { message: /500/ })
+      t.ok(calls.length < 70, `${calls.length} calls`)
+    }
+  },
+)
 
 t.test('without any privilege the calls stay few', async (t) => {
   const { read: readTags, calls } = setUp({}, () => 403)

@@ -3,15 +3,15 @@ import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
-import { isRESTRefusal, RESTError } from '../session/rest-interfaces.ts'
+import { isBadAnswer, RESTError } from '../session/rest-interfaces.ts'
 import type { Timings } from '../timings.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { createTagNames, parseTagAnswer } from './tag-names.ts'
+import { askTwice, createTagNames, isOfOne, parseTagAnswer } from './tag-names.ts'
 
 /** Objects per call. */
 const BATCH = 2_000
-/** Most calls for finding the unreadable objects of a batch. */
-const MAX_SPLITS = 32
+/** So many calls in a row may fail while objects that cannot be read are looked for among the others. */
+const MAX_FAILED = 32
 
 /** The tags of one object, and which could not be read. */
 export interface ObjectTags {
@@ -62,38 +62,57 @@ export function createTagReader({
     lastAnswer = clock.monotonic()
   })
   const names = createTagNames({ rest, categories })
-  let splits = 0
+  /** Calls in a row for attached tags that have failed, and whether any was answered, in this read. */
+  let failed = 0
+  let hasRead = false
 
-  /** Tag IDs by object, or the reason why the object cannot be read. */
+  /** Tag IDs of the objects of one call. */
+  async function attachedTo(
+    objects: readonly ManagedObjectReference[],
+    signal: AbortSignal,
+  ): Promise<Map<string, readonly string[]>> {
+    const answer = await rest.call({
+      method: 'POST',
+      resource: 'tagging/tag-association',
+      action: 'list-attached-tags-on-objects',
+      body: { object_ids: objects.map(({ type, value }) => ({ type, id: value })) },
+      deadline: timings.readDeadline,
+      signal,
+    })
+    const found = new Map<string, readonly string[]>(objects.map((object) => [keyOf(object), []]))
+    for (const { object_id, tag_ids } of parseTagAnswer(Attached, answer ?? []))
+      found.set(keyOf({ type: object_id.type, value: object_id.id }), tag_ids ?? [])
+    return found
+  }
+
+  /**
+   * Tag IDs by object, or the reason why that object cannot be read: one that is refused, or at which vCenter fails, ends the
+   * call for all. Throws where vCenter fails at so many that it fails as a whole.
+   */
   async function attached(
     objects: readonly ManagedObjectReference[],
-    into: Map<string, readonly string[] | string>,
     signal: AbortSignal,
-  ): Promise<void> {
-    try {
-      const answer = await rest.call({
-        method: 'POST',
-        resource: 'tagging/tag-association',
-        action: 'list-attached-tags-on-objects',
-        body: { object_ids: objects.map(({ type, value }) => ({ type, id: value })) },
-        deadline: timings.readDeadline,
-        signal,
-      })
-      for (const object of objects) into.set(keyOf(object), [])
-      for (const { object_id, tag_ids } of parseTagAnswer(Attached, answer ?? [])) {
-        into.set(keyOf({ type: object_id.type, value: object_id.id }), tag_ids ?? [])
+  ): Promise<Map<string, readonly string[] | string>> {
+    const found = new Map<string, readonly string[] | string>()
+    // All halves before their halves: when too many calls have failed, what is left is little more than what makes them fail.
+    const parts = [objects]
+    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+      const ask = () => attachedTo(part, signal)
+      try {
+        for (const [key, ids] of await (part.length === 1 ? askTwice(ask) : ask())) found.set(key, ids)
+        hasRead = true
+        failed = 0
+      } catch (error) {
+        if (!isOfOne(error)) throw error
+        failed += 1
+        const isTooMany = failed >= MAX_FAILED
+        if (part.length > 1 && !isTooMany)
+          parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
+        else if (isBadAnswer(error) && (isTooMany || !(hasRead || parts.length > 0))) throw error
+        else for (const object of part) found.set(keyOf(object), error.message)
       }
-    } catch (error) {
-      if (!isRESTRefusal(error)) throw error
-      if (objects.length === 1 || splits >= MAX_SPLITS) {
-        for (const object of objects) into.set(keyOf(object), error.message)
-        return
-      }
-      splits += 2
-      const half = objects.length >> 1
-      await attached(objects.slice(0, half), into, signal)
-      await attached(objects.slice(half), into, signal)
     }
+    return found
   }
 
   function tagsOf(found: readonly string[] | string): ObjectTags {
@@ -114,11 +133,11 @@ export function createTagReader({
   return {
     async read(objects, take, signal) {
       names.begin()
-      splits = 0
+      failed = 0
+      hasRead = false
       for (let i = 0; i < objects.length; i += BATCH) {
         const batch = objects.slice(i, i + BATCH)
-        const found = new Map<string, readonly string[] | string>()
-        await attached(batch, found, signal)
+        const found = await attached(batch, signal)
         const ids = new Set([...found.values()].flatMap((each) => (typeof each === 'string' ? [] : each)))
         await names.learn([...ids], signal)
         take(new Map(batch.map(keyOf).map((key) => [key, tagsOf(found.get(key) ?? [])])))
