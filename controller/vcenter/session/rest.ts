@@ -163,15 +163,20 @@ export function createRESTClient(options: {
     })
   }
 
-  /** In a new session, maybe another call's. An error that remains was not about the session. */
+  /**
+   * In a new session, maybe another call's. An error that remains was not about the session. Where a new session cannot be seen to
+   * exist either, looking at one tells nothing.
+   */
   async function attemptAnew(
     attempt: (key: string) => Promise<unknown>,
     signal: AbortSignal,
   ): Promise<unknown> {
+    const key = session ?? (await open(signal))
     try {
-      return await attempt(session ?? (await open(signal)))
+      return await attempt(key)
     } catch (error) {
-      if (error instanceof RESTError && LOST.has(error.status)) standsUntil = clock.monotonic() + UNMENDED
+      if (error instanceof RESTError && LOST.has(error.status) && !(await stands(key, signal)))
+        standsUntil = clock.monotonic() + UNMENDED
       throw error
     }
   }
@@ -291,7 +296,7 @@ const LOST: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** Milliseconds for which a session that was seen is assumed to exist. */
 const SEEN = 10_000
-/** The same after a new session was refused as well: each further one would cost a login. */
+/** The same where a new session is not seen: each further one would cost a login. */
 const UNMENDED = 300_000
 
 /** Whether the call was answered, undefined where there is no such call. Throws where nobody answers. */
