@@ -61,6 +61,8 @@ t.test('a name with a slash, backslash or percent sign, as vCenter, govc and the
     ['/eu%2fwest/*', true],
     [String.raw`/eu%2fwest/DC\East 100%`, true],
     ['/eu%2feast/*', false],
+    ['/eu???west/*', true],
+    ['/eu?west/*', false],
     ['/eu/west/*', false],
     ['DC%2fEast 100%25', false],
     ['DC%5cEast 100%2525', false],

@@ -8,7 +8,8 @@ export interface DatacenterPath {
 /**
  * Whether an entry of `datacenters` means this one: a name (`dc-1`), an inventory path (`/europe/dc-1`), a managed object
  * reference (`Datacenter:datacenter-3`), or a name or path with wildcards. As in the CPI: the finder of govmomi takes the
- * wildcards of Go's `path.Match` for each part of a path. Each name may have vCenter's escapes, or not.
+ * wildcards of Go's `path.Match` for each part of a path, as vCenter shows it. Without wildcards, a name may also be without
+ * vCenter's escapes.
  */
 export function matchesDatacenter(pattern: string, { moref, path }: DatacenterPath): boolean {
   if (pattern === `Datacenter:${moref}`) return true
@@ -33,8 +34,7 @@ export function isNameOf(written: string, name: string): boolean {
 }
 
 function matchesName(pattern: string, name: string): boolean {
-  const fits = (wanted: string, text: string): boolean => wildcards(wanted)?.test(text) === true
-  return isNameOf(pattern, name) || fits(pattern, name) || fits(inLowerCase(pattern), escaped(name))
+  return isNameOf(pattern, name) || wildcards(inLowerCase(pattern))?.test(escaped(name)) === true
 }
 
 /** With the escapes that vCenter writes in the names of objects. */

@@ -323,6 +323,7 @@ t.test(
       zone: '"k8s: zone"',
       region: "'it''s'",
       nodes: { internalVmNetworkName: "'VM Network'" },
+      secret: { name: "'vsphere-cloud-secret'" },
     }
     t.strictSame(await written(quoted), {
       user: 'a@b',

@@ -10,6 +10,7 @@
 {{- $_ := set $group $key (include "rollcall.text" $value) }}
 {{- end }}
 {{- end }}
+{{- $_ := set $config.secret "name" (include "rollcall.text" $config.secret.name) }}
 {{- $config | toYaml }}
 {{- end }}
 
