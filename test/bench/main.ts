@@ -12,7 +12,7 @@ import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialize.ts
 import { dropFromPageCache } from './page-cache.ts'
 import { benchPush, type PushFigures } from './push.ts'
 import { deletionTable, isWithinBudget, pushTable } from './push-table.ts'
-import { openBenchStage } from './stage.ts'
+import { type BenchStage, openBenchStage } from './stage.ts'
 import { admissionTable, agentTable, initializeTable, operationsLine, quietTable } from './table.ts'
 
 const HELP = `usage: npm run bench -- [options]
@@ -46,7 +46,7 @@ const { values } = parseArgs({
   },
   allowNegative: true,
 })
-/** So many Nodes are initialized three times, and by the CPI as well, to which each thousand is minutes. */
+/** So many Nodes are initialized three times, and by the CPI as well, to which each thousand is minutes; growth starts here. */
 const QUICK = 1_000
 const quietSeconds = Number(values.quiet)
 const changes = Number(values.changes)
@@ -77,22 +77,16 @@ for (const nodes of counts) {
     runs.push(taken)
     return taken
   }
-  /** The middle one of several, for a machine's speed changes by a fifth from minute to minute; the last is watched afterwards. */
-  const typical = (what: string, run: (quietSeconds: number) => Promise<BenchmarkRun>) =>
-    take(what, async () => {
-      const before: BenchmarkRun[] = []
-      for (let i = 1; i < (nodes > QUICK ? 1 : 3); i++) before.push(await run(0))
-      const last = await run(quietSeconds)
-      const ordered = [...before, last].toSorted((a, b) => a.seconds - b.seconds)
-      return { ...(ordered[before.length / 2] ?? last), quiet: last.quiet }
-    })
+  const times = nodes > QUICK ? 1 : 3
   // Before and after, for the machine may have others to serve.
   progress(`${nodes} nodes: the API server alone`)
   const bareBefore = await measureBareFloor(stage.machines)
   const before = await measureFloor(stage)
   const reports = await measureReports(stage)
-  const start = await typical('Rollcall starts', (quietSeconds) => coldStart({ stage, quietSeconds }))
-  const arrived = await typical('Rollcall runs, reports arrive', () => arrival({ stage, quietSeconds: 0 }))
+  const start = await take('Rollcall starts', () => typicalStart(stage, times, quietSeconds))
+  const arrived = await take('Rollcall runs, reports arrive', () =>
+    typical(times, () => arrival({ stage, quietSeconds: 0 })),
+  )
   progress(`${nodes} nodes: the API server alone`)
   const floor = (before + (await measureFloor(stage))) / 2
   const bareFloor = (bareBefore + (await measureBareFloor(stage.machines))) / 2
@@ -101,6 +95,14 @@ for (const nodes of counts) {
     await take('the CPI starts', () => cpiStart({ stage, quietSeconds }, 1))
     await take('the CPI starts with 30 workers', () => cpiStart({ stage, quietSeconds: 0 }, 30))
   }
+}
+// What many Nodes are compared with was measured long before them.
+let after: BenchmarkRun | undefined
+if (counts.includes(QUICK) && Math.max(...counts) > QUICK) {
+  progress(`${QUICK} nodes: starting the servers again`)
+  await using stage = await openBenchStage(QUICK)
+  progress(`${QUICK} nodes: Rollcall starts`)
+  after = await typicalStart(stage, 3, 0)
 }
 
 say(`${cpus().length} cores, API server, etcd and vCenter simulator beside it\n`)
@@ -111,7 +113,8 @@ say(
     '\nthe last Node has lost its taint; calls and sessions are counted at the simulator.\n',
 )
 const admission = values.admission ? await benchAdmission(progress) : []
-const figures = [...budgeted(measured), ...admissionBudgets(admission)]
+const budgets = budgeted(measured, after)
+const figures = [...budgets, ...admissionBudgets(admission)]
 if (figures.length > 0) say(`${budgetTable(figures)}\n`)
 const floors = measured.map(
   ({ nodes, floor, bareFloor, reports }) =>
@@ -131,7 +134,7 @@ if (values.write) {
   await writeBenchmarksPage({
     runs,
     admission,
-    budgets: budgeted(measured),
+    budgets,
     command,
     cores: cpus().length,
   })
@@ -147,6 +150,24 @@ if (
 ) {
   progress('some Nodes were not as they should be')
   process.exitCode = 1
+}
+
+/** The middle one of so many, for a machine's speed changes by a fifth from minute to minute. */
+async function typical(
+  times: number,
+  run: (isLast: boolean) => Promise<BenchmarkRun>,
+): Promise<BenchmarkRun> {
+  const all: BenchmarkRun[] = []
+  for (let i = 1; i <= times; i++) all.push(await run(i === times))
+  const last = all.at(-1)
+  const middle = all.toSorted((a, b) => a.seconds - b.seconds)[(times - 1) / 2]
+  if (last === undefined || middle === undefined) throw new Error(`there is no middle one of ${times}`)
+  return { ...middle, quiet: last.quiet }
+}
+
+/** The last start is watched afterwards. */
+function typicalStart(stage: BenchStage, times: number, quietSeconds: number): Promise<BenchmarkRun> {
+  return typical(times, (isLast) => coldStart({ stage, quietSeconds: isLast ? quietSeconds : 0 }))
 }
 
 /** Resolves with whether all budgets were kept. */
