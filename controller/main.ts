@@ -21,10 +21,17 @@ const surroundings: Surroundings = {
   version: VERSION,
   hostname: hostname(),
   suffix: randomBytes(4).toString('hex'),
-  memory: { resident: () => process.memoryUsage.rss(), release: returnFreePages },
+  memory: { resident: () => process.memoryUsage.rss(), release },
   stdin: () => process.stdin,
   stdout: process.stdout,
   warn: (message) => process.stderr.write(`${escapeUnprintable(message)}\n`),
+}
+
+function release(): number {
+  const before = process.threadCpuUsage()
+  returnFreePages()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
 }
 
 /** Exit codes: 0 done or asked to end, 1 failed, 2 wrong command line; of `plan`, 2 where something would change. */

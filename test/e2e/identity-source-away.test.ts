@@ -94,7 +94,7 @@ async function start(t: Test): Promise<void> {
       random: Math.random,
       logger: pino({ level: 'silent' }),
       metrics: createMetrics({ version: 'test', lease: 'test', clock: systemClock }),
-      memory: { resident: () => 0, release: () => undefined },
+      memory: { resident: () => 0, release: () => 0 },
       timings: { ...TIMINGS, refusedLogin: pause, refusedREST: pause },
     },
     ending.signal,

@@ -36,7 +36,7 @@ async function said(which: 'status' | 'explain', ahead: number): Promise<string>
     version: '0',
     hostname: 'h',
     suffix: 's',
-    memory: { resident: () => 0, release: () => undefined },
+    memory: { resident: () => 0, release: () => 0 },
     stdin: () => process.stdin,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing else of it is used where it is no terminal
     stdout: stdout as NodeJS.WriteStream,

@@ -259,17 +259,20 @@ t.test('a session that ends after other refusals is replaced when it is next loo
   t.equal(count('POST session'), 2)
 })
 
-t.test('an object that is refused in a new session too hides the end of that one for no longer', async (t) => {
-  const clock = createHandClock()
-  const { live, count, read } = sharedVCenter((alive) => (alive ? 200 : 401), clock)
-  await read('own')
-  live.clear()
-  t.match(await read('foreign'), { status: 403 })
-  live.clear()
-  await clock.turn(10_000)
-  t.match(await read('own'), { name: 'own' })
-  t.equal(count('POST session'), 3)
-})
+t.test(
+  'an object that is refused in a new session too hides the end of that one for no longer',
+  async (t) => {
+    const clock = createHandClock()
+    const { live, count, read } = sharedVCenter((alive) => (alive ? 200 : 401), clock)
+    await read('own')
+    live.clear()
+    t.match(await read('foreign'), { status: 403 })
+    live.clear()
+    await clock.turn(10_000)
+    t.match(await read('own'), { name: 'own' })
+    t.equal(count('POST session'), 3)
+  },
+)
 
 t.test('calls that come together share a login, and a change of the interface', async (t) => {
   let session = 0
