@@ -22,10 +22,10 @@ import { CUSTOM_VALUES_PATH } from './properties/property-values.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
 import type { InventoryMetrics } from './running-inventory.ts'
 import type { ServiceContent, Session } from './session/session.ts'
-import { hasMoved, locateWanted, readAgain, resync, type SyncVMsOptions } from './sync-vms.ts'
+import { hasMoved, locateWanted, readAgain, resync, resyncApart, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { isInvalidProperty, isRefusal, SoapFault } from './wire/errors.ts'
+import { isRefusal, SoapFault } from './wire/errors.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
@@ -212,9 +212,9 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     try {
       return await resync(sync, listView, members.has, signal)
     } catch (error) {
-      if (!(isRefusal(error) || isInvalidProperty(error))) throw error
+      if (!isRefusal(error)) throw error
       logger.info({ error: error.message }, 'the VMs cannot be read in one call, so each is read by itself')
-      return await readAgain(sync, [...store.vms()].filter(members.has), signal)
+      return await resyncApart(sync, [...store.vms()].filter(members.has), signal)
     }
   }
 

@@ -16,6 +16,14 @@ const TROUBLES: readonly [string, Trouble, RegExp][] = [
       vCenter.fault({ operation: READ, object: ref, kind: 'fault', fault: 'SystemError' }),
     /SystemError/,
   ],
+  // Faults of other calls, where they are about more than an object.
+  ...['InvalidProperty', 'RequestCanceled', 'InvalidCollectorVersion'].map(
+    (fault): (typeof TROUBLES)[number] => [
+      `reading it fails by ${fault}`,
+      (vCenter, { ref }) => vCenter.fault({ operation: READ, object: ref, kind: 'fault', fault }),
+      new RegExp(fault),
+    ],
+  ),
   [
     'whatever reads it fails, with all others',
     (vCenter, { ref }) =>
@@ -108,6 +116,40 @@ for (const [what, find, kind] of [
     t.equal((await vCenter.calls()).operations.CreateListView, 1, 'nothing was made anew')
   })
 }
+
+t.test('a host above one VM fails for long: what moves elsewhere is seen all the same', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 4, clusters: 2 },
+    timings: TIMINGS,
+    categories: {},
+  })
+  const { vCenter, inventory } = lab
+  const [first, ...others] = await vCenter.vms()
+  if (first === undefined) throw new Error('the simulator has no VM')
+  for (const { uuid } of [first, ...others]) inventory.follow(uuid)
+  for (const { uuid } of [first, ...others]) await answered(lab, uuid)
+  const [found = ''] = (await vCenter.govc('find', '-i', '-type=h', `-name=${first.host}`, '/'))
+    .trim()
+    .split('\n')
+  await vCenter.fault({
+    operation: READ,
+    object: found.split(':')[1] ?? '',
+    kind: 'spoiled',
+    fault: 'SystemError',
+  })
+  await vCenter.govc('folder.create', '/DC0/vm/elsewhere')
+  const other = others.find(({ host }) => host !== first.host)
+  if (other === undefined) throw new Error('all are on one host')
+  await vCenter.move({ vm: other.ref, folder: '/DC0/vm/elsewhere' })
+  await vCenter.govc('object.rename', '/DC0/host/DC0_C1', 'renamed')
+  const names = ({ uuid }: VcsimVM) => {
+    const ancestry = vmsOf(inventory.lookup(uuid))?.[0]?.ancestry
+    return [...(ancestry?.folder ?? []), ...(ancestry?.compute ?? [])].map(({ name }) => name)
+  }
+  await until('the folder', () => names(other).includes('elsewhere'))
+  await until('the name of the cluster', () => others.some((vm) => names(vm).includes('renamed')))
+  t.equal(inventory.failure(), undefined)
+})
 
 t.test('a fault that comes once is not seen', async (t) => {
   for (const operation of [READ, 'FindAllByUuid']) {

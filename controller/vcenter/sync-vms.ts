@@ -188,6 +188,24 @@ export async function readAgain(
   return { ...together(updated, store.leave(refused)), refused: why }
 }
 
+/**
+ * Does the work of {@link resync} for these VMs and all objects above any VM, where one of them fails the call for all. What is
+ * above the VM whose host fails is unknown afterwards, until it may be read again.
+ */
+export async function resyncApart(
+  sync: SyncVMsOptions,
+  vms: readonly string[],
+  signal: AbortSignal,
+): Promise<Changes> {
+  const { store, locations, reader } = sync
+  const changes = await readAgain(sync, vms, signal)
+  const tree = createAncestorTree()
+  await readAncestors(tree, reader, store.machines(), signal)
+  locations.replaceTree(tree)
+  store.refresh()
+  return changes
+}
+
 function together(one: Changes, other: Changes): Changes {
   return { vms: [...one.vms, ...other.vms], doubted: [...one.doubted, ...other.doubted] }
 }

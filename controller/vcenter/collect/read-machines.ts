@@ -76,6 +76,8 @@ export async function readMachines(
         } else incomplete.add(reference.value)
       },
       signal,
+      // A server that does not know keyed paths fails the call about any VM.
+      paths === PATHS_WITHOUT_KEYS ? undefined : isInvalidProperty,
     )
     for (const key of refusals.gone) gone.add(key)
     for (const key of refusals.left) left.add(key)
@@ -91,7 +93,6 @@ export async function readMachines(
     const incomplete = await readAll(vms, READ_PATHS)
     if (incomplete.length > 0) await readAll(incomplete, READ_PATHS_WITH_DEVICES)
   } catch (error) {
-    // A server that does not know keyed paths fails the whole call.
     if (!isInvalidProperty(error)) throw error
     await readAll(vms, PATHS_WITHOUT_KEYS)
   }
@@ -112,6 +113,8 @@ function withEntries(object: ObjectContent): ObjectContent {
 /**
  * Reads what `specs` selects for these objects, the first ones first. Those that vCenter refuses do not keep the others from
  * being read.
+ *
+ * @param isOfAll the faults that are about no single object, which are thrown
  */
 export async function readObjects(
   reader: PropertyReader,
@@ -119,6 +122,7 @@ export async function readObjects(
   specs: (objects: readonly ManagedObjectReference[]) => readonly string[],
   take: (object: ObjectContent) => void,
   signal: AbortSignal,
+  isOfAll?: (error: unknown) => boolean,
 ) {
   const gone = new Set<string>()
   const denied = new Map<string, SoapFault>()
@@ -133,6 +137,7 @@ export async function readObjects(
       if (isGone(fault, object)) gone.add(keyOf(object))
       else denied.set(keyOf(object), fault)
     },
+    isOfAll,
   })
   return { gone, denied, left: new Set(left.map(keyOf)) }
 }

@@ -138,7 +138,6 @@ t.test('what is not about an object of the call is thrown', async (t) => {
   const errors = [
     new SoapFault('ManagedObjectNotFound', '', { type: 'PropertyCollector', value: 'pc' }),
     new SoapFault('NotAuthenticated', '', toVM('vm-1')),
-    new SoapFault('InvalidProperty', ''),
     new VCenterError('TimedOut', 'late'),
   ]
   for (const error of errors) {
@@ -151,6 +150,11 @@ t.test('what is not about an object of the call is thrown', async (t) => {
     await t.rejects(callWithoutRefused({ groups: [names(0, 4)], objectOf: toVM, call, onRefused }), error)
     t.equal(calls, 1)
   }
+  const call = () => Promise.reject(new SoapFault('InvalidProperty', ''))
+  const isOfAll = (error: unknown) => error instanceof SoapFault
+  const onRefused = () => t.fail('nothing is refused')
+  const asked = callWithoutRefused({ groups: [names(0, 4)], objectOf: toVM, call, onRefused, isOfAll })
+  await t.rejects(asked, /InvalidProperty/, 'what the caller says is about all')
   const none = await attempt({ groups: [], refused: [] })
   t.equal(none.calls.length, 0)
 })

@@ -30,8 +30,10 @@ export async function callWithoutRefused<T>(batches: {
   readonly call: (items: readonly T[]) => Promise<void>
   /** Takes an object that vCenter refuses: its fault names the object, or the call was about no other. */
   readonly onRefused: (item: T, fault: SoapFault) => void
+  /** Faults that are about no single object. */
+  readonly isOfAll?: ((error: unknown) => boolean) | undefined
 }): Promise<readonly T[]> {
-  const { groups, concurrency = 1, objectOf, call, onRefused } = batches
+  const { groups, concurrency = 1, objectOf, call, onRefused, isOfAll = () => false } = batches
   const whole = groups.filter((group) => group.length > 0)
   const left: (readonly T[])[] = []
 
@@ -39,7 +41,7 @@ export async function callWithoutRefused<T>(batches: {
     try {
       await (items.length === 1 ? callTwice(() => call(items)) : call(items))
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isRefusal(error) || isOfAll(error)) throw error
       const culprit = culpritOf(error, items, objectOf)
       if (culprit === undefined) {
         const half = items.length >> 1
@@ -146,7 +148,7 @@ export function unreadableSteps({ moref, name, unreadable }: VMProperties, way: 
 }
 
 /** Faults that would come again. Others may have been chance, such as a vCenter under load. */
-const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound'])
+const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound', 'InvalidProperty'])
 
 /** Makes a call, and makes it again if it fails for an object in a way that may pass. Throws what the last attempt throws. */
 export async function callTwice<T>(call: () => Promise<T>): Promise<T> {

@@ -45,6 +45,7 @@ function setUp(
         .reverse()
         .map((object_id) => ({ object_id, tag_ids: attached[object_id.id] }))
     },
+    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   return { ...readerOf(rest), rest, calls, tags }
@@ -180,7 +181,11 @@ t.test('a tag that is refused is asked for again the next time', async (t) => {
 t.test('what is wrong with the service is thrown', async (t) => {
   const { read: readTags } = setUp({}, () => 503)
   await t.rejects(readTags([object('a')]), { reason: 'Unavailable', message: /503/ })
-  const rest: RESTClient = { call: async () => [{ object_id: 'x' }], logout: () => Promise.resolve() }
+  const rest: RESTClient = {
+    call: async () => [{ object_id: 'x' }],
+    isLoggingIn: () => false,
+    logout: () => Promise.resolve(),
+  }
   const error = await readerOf(rest)
     .read([object('a')])
     .catch((error: unknown) => error)
@@ -394,6 +399,7 @@ t.test('categories and names are asked for side by side', async (t) => {
       if (call.resource === 'tagging/category') return { name: call.id }
       return []
     },
+    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   await readerOf(rest).read([object('a')])
@@ -424,6 +430,7 @@ t.test('why a category has no tag', async (t) => {
       if (resource !== 'tagging/category') return []
       return id === undefined ? ['zone', 'region'] : { name: id }
     },
+    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   t.same(await lacks({}, empty), { zone: 'tags', region: 'tags' })
@@ -450,6 +457,7 @@ t.test('tags and categories that are renamed', async (t) => {
         return id === '' ? [...categories.keys()] : { name: categories.get(id) }
       return method === 'POST' ? tagsOf[id] : { name: names.get(id) }
     },
+    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const { reader, read } = readerOf(rest)
@@ -516,6 +524,7 @@ t.test('a category that goes while it is read is looked for by its name in the n
       if (id === 'c1' && gone) throw new RESTError('vc', resource, 404)
       return id === 'c1' ? ['t1'] : ['t2']
     },
+    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const { read } = readerOf(rest)
@@ -535,6 +544,7 @@ t.test('a category that gets its first tag is not said to have none, attached or
       if (resource === 'tagging/category') return id === '' ? Object.keys(tags) : { name: id }
       return []
     },
+    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const { reader, read } = readerOf(rest)

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
-import { isBadAnswer, RESTError } from '../session/rest-interfaces.ts'
+import { isBadAnswer, isNotFound, RESTError } from '../session/rest-interfaces.ts'
 import type { Timings } from '../timings.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { askTwice, createTagNames, isOfOne, parseTagAnswer } from './tag-names.ts'
@@ -32,7 +32,7 @@ export interface TagReader {
   ): Promise<void>
   /** Lets the next read ask for all names again: tags and categories may have been renamed. */
   refreshNames(): void
-  /** When the tag service has last answered, also with a refusal; monotonic. */
+  /** When the tag service has last answered, also with a refusal; now while it is logged in to. Monotonic. */
   lastAnswer(): number
   /** Why there is no tag of a category of interest, as of the last read. Those that have tags are not among them. */
   lacking(): ReadonlyMap<string, TagLack>
@@ -87,7 +87,7 @@ export function createTagReader({
 
   /**
    * Tag IDs by object, or the reason why that object cannot be read: one that is refused, or at which vCenter fails, ends the
-   * call for all. Throws where vCenter fails at so many that it fails as a whole.
+   * call for all. Throws where vCenter fails at so many, or knows so few, that it fails as a whole.
    */
   async function attached(
     objects: readonly ManagedObjectReference[],
@@ -106,9 +106,12 @@ export function createTagReader({
         if (!isOfOne(error)) throw error
         failed += 1
         const isTooMany = failed >= MAX_FAILED
+        const isLast = isTooMany || (part.length === 1 && parts.length === 0)
+        // A service that is not up yet answers that it knows none.
+        const knowsNone = isNotFound(error) && !hasRead && objects.length > 1
         if (part.length > 1 && !isTooMany)
           parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
-        else if (isBadAnswer(error) && (isTooMany || !(hasRead || parts.length > 0))) throw error
+        else if (isLast && (knowsNone || (isBadAnswer(error) && (isTooMany || !hasRead)))) throw error
         else for (const object of part) found.set(keyOf(object), error.message)
       }
     }
@@ -144,7 +147,7 @@ export function createTagReader({
       }
     },
     refreshNames: names.refresh,
-    lastAnswer: () => lastAnswer,
+    lastAnswer: () => (rest.isLoggingIn() ? clock.monotonic() : lastAnswer),
     lacking: names.lacking,
   }
 }

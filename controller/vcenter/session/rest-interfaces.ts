@@ -73,10 +73,11 @@ export class RESTAnswerError extends VCenterError {
   }
 }
 
-/** Whether the error is about the requested objects or tags, not about the state of vCenter. */
+/** Whether the error is about the requested objects or tags, not about the state of vCenter, its services or the session. */
 export function isRESTRefusal(error: unknown): error is RESTError {
   return (
     error instanceof RESTError &&
+    error.resource !== 'session' &&
     error.status >= 400 &&
     error.status < 500 &&
     ![401, 408, 429].includes(error.status)

@@ -67,10 +67,11 @@ export async function askPrivileges(
       },
       onRefused(parent, fault) {
         if (parent !== root && isGone(fault, toObject(parent))) return
-        // Another object's absence says nothing of this one, nor does a refusal by the manager itself.
-        if (fault.fault !== 'NoPermission' || namesObject(fault, client.content.authorizationManager))
-          throw fault
-        onDenied(parent)
+        // A refusal by the manager itself says nothing of this one. Nothing is proven without the root.
+        if (namesObject(fault, client.content.authorizationManager)) throw fault
+        if (fault.fault === 'NoPermission') onDenied(parent)
+        else if (parent === root) throw fault
+        else proofs.set(keyOfParent(parent), unasked(vCenter, nameOf(parent), fault.message))
       },
     })
   const others = parents.filter((parent) => keyOfParent(parent) !== keyOfParent(root))
@@ -90,11 +91,15 @@ export async function askPrivileges(
   if (rootNamed || left.includes(root)) await tellAll([[root]], (parent) => tell(parent, undefined))
   const later = left.filter((parent) => parent !== root)
   for (const parent of later) {
-    const message = `whether the account may read ${nameOf(parent)} was not checked: vCenter refuses too many other objects`
-    const unchecked: Proof = { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
+    const unchecked = unasked(vCenter, nameOf(parent), 'vCenter refuses too many other objects')
     proofs.set(keyOfParent(parent), before.proofs.get(keyOfParent(parent)) ?? unchecked)
   }
   return { proofs, left: new Set(later.map(keyOfParent)) }
+}
+
+function unasked(vCenter: string, name: string, why: string): Proof {
+  const message = `whether the account may read ${name} was not checked: ${why}`
+  return { state: 'unproven', failure: { vCenter, reason: 'PrivilegeMissing', message } }
 }
 
 function keyOfParent(parent: ParentObject): string {

@@ -97,6 +97,17 @@ export function fewerThan(asked: number, { records }: TooLongError): number | un
   return asked <= 1 ? undefined : Math.max(1, Math.min(asked, records) >> 1)
 }
 
+/** An answer that is not of the SOAP service: services that start, or a proxy in front of them. */
+export class HTTPStatusError extends VCenterError {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super('Unavailable', message)
+    this.name = 'HTTPStatusError'
+    this.status = status
+  }
+}
+
 /** A fault that vCenter answered with. */
 export class SoapFault extends VCenterError {
   /** Name of the fault's type, as `NotAuthenticated`. */
@@ -163,17 +174,20 @@ const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListVie
  */
 export function isRebuild(error: unknown): boolean {
   if (!(error instanceof SoapFault)) return false
-  if (error.fault === 'RequestCanceled' || error.fault === 'InvalidCollectorVersion') return true
-  return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
+  return ['RequestCanceled', 'InvalidCollectorVersion'].includes(error.fault) || isSessionObjectGone(error)
+}
+
+function isSessionObjectGone({ fault, object }: SoapFault): boolean {
+  return fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(object?.type ?? '')
 }
 
 /**
  * Whether the fault may be about single objects of the call, whatever it is called: not about the session, about what was
- * made in it, or about the form of the call.
+ * made in it, or about the version of the API. Not for polls, whose faults are about what they wait for.
  */
 export function isRefusal(error: unknown): error is SoapFault {
-  if (!(error instanceof SoapFault) || isSessionLost(error) || isRebuild(error)) return false
-  return error.fault !== 'InvalidProperty' && error.fault !== 'VersionMismatch'
+  if (!(error instanceof SoapFault) || isSessionLost(error) || isSessionObjectGone(error)) return false
+  return error.fault !== 'VersionMismatch'
 }
 
 /** Whether the server does not know a property, such as one of a list's entries by its key. */

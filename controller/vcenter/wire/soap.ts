@@ -2,7 +2,7 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Connection, HTTPAnswer } from './connection.ts'
-import { SoapFault, VCenterError } from './errors.ts'
+import { HTTPStatusError, SoapFault, VCenterError } from './errors.ts'
 import type { ManagedObjectReference } from './managed-object-reference.ts'
 import { child, childrenOf, type RecordReader, readXML, textOf, type XMLElement } from './xml.ts'
 
@@ -122,14 +122,14 @@ async function readAnswer(
     )
   }
   if (status === 429 || status >= 501 || (status === 500 && contentType !== 'text/xml')) {
-    throw new VCenterError(
-      'Unavailable',
+    throw new HTTPStatusError(
+      status,
       `${server} answers with HTTP status ${status}; check the state of its services`,
     )
   }
   if (status === 404) {
-    throw new VCenterError(
-      'Unavailable',
+    throw new HTTPStatusError(
+      status,
       `${server} answers to /sdk with HTTP status 404, as a vCenter does while its services start; check their state, and ` +
         'server and port if it lasts',
     )

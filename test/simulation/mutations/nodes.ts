@@ -48,8 +48,8 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
       edit('controller/loops/node/reconcile.ts', 'reservations.set(name, reserved)', 'void reserved'),
       edit(
         'controller/loops/node/decide/addresses/usable-addresses.ts',
-        '(hadIt && (!holder.verified || isOlder(node, holder)))',
-        'hadIt',
+        '? !holder.verified || isOlder(node, holder)',
+        '? true',
       ),
     ],
   },

@@ -44,7 +44,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/list-and-watch.ts',
-        'if (!(isRefusal(error) || isInvalidProperty(error))) throw error',
+        'if (!isRefusal(error)) throw error',
         'if (isRefusal(error)) throw error',
       ),
     ],

@@ -14,8 +14,11 @@ export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonl
   return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }
 
-/** A VM's UUID or serial number in any spelling, without the scheme. */
-const BARE_UUID = /^(vmware-)?([0-9a-f][ -]?){32}$/i
+/** The scheme misspelled, or with what stood around it in a script or a unit file. */
+const MEANT_FOR_VSPHERE = /^[\s"'`{[(<]*vsphere/i
+const HAS_SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i
+/** A UUID in any spelling, or a variable in its place that nobody expanded. */
+const UUID_OR_VARIABLE = /([0-9a-f][ -]?){32}|[${]\w*/i
 
 /**
  * How a Node's provider ID, which nobody can change once it is set, relates to a VM. Upper case and the swapped byte
@@ -30,7 +33,10 @@ export function judgeProviderID(
 ): 'absent' | 'ours' | 'foreign' | 'malformed' | 'other-vm' {
   if (existing === undefined || existing === '') return 'absent'
   const uuids = providerUUIDs({ providerID: existing })
-  if (uuids.length === 0)
-    return /^\s*vsphere:/i.test(existing) || BARE_UUID.test(existing.trim()) ? 'malformed' : 'foreign'
+  if (uuids.length === 0) {
+    const isMeant =
+      MEANT_FOR_VSPHERE.test(existing) || (!HAS_SCHEME.test(existing) && UUID_OR_VARIABLE.test(existing))
+    return isMeant ? 'malformed' : 'foreign'
+  }
   return biosUUID === undefined || uuids.includes(biosUUID) ? 'ours' : 'other-vm'
 }

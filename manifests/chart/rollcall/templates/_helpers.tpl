@@ -5,7 +5,7 @@
 {{- range $key, $value := omit $group "enabled" "secret" "nodes" "requireAllFamilies" "labelRules" }}
 {{- /* YAML reads 0123 as 83, and no as false. */}}
 {{- if or (kindIs "bool" $value) (and (has $key (list "username" "password")) (not (kindIs "string" $value))) }}
-{{- fail (printf "config.%s: is not text; put it in quotes" $key) }}
+{{- fail (printf "config.%s: is not text; put it in quotes, or give it by --set-string" $key) }}
 {{- end }}
 {{- $_ := set $group $key (include "rollcall.text" $value) }}
 {{- end }}

@@ -100,15 +100,18 @@ function missed(
  */
 function sortOut(
   candidates: readonly CandidateAddress[],
-  { node, before, holder, witness }: AddressHolders,
+  holders: AddressHolders,
 ): { readonly free: readonly CandidateAddress[]; readonly taken: readonly Taken[] } {
+  const { node, before, holder, witness } = holders
+  const current = currentAddresses(holders)
   const free: CandidateAddress[] = []
   const taken: Taken[] = []
   for (const candidate of candidates) {
     const { address } = candidate
     const other = holder(address)
     const hadIt = before.some((own) => own.address === address)
-    if (other === undefined || outranks({ node, witness: witness(address), hadIt }, other))
+    const showsIt = before.length === 0 && current.some((own) => own.address === address)
+    if (other === undefined || outranks({ node, witness: witness(address), hadIt, showsIt }, other))
       free.push(candidate)
     else taken.push({ ...candidate, holder: other })
   }
@@ -175,25 +178,31 @@ export function witnessOf(
 
 /**
  * Whether an address goes to this Node rather than to the one that holds it. vCenter decides if it supports one of them and
- * contradicts the other; otherwise the Node that had the address first keeps it. If both were verified with it, that is the
- * older Node.
+ * contradicts the other; otherwise the Node that had the address first keeps it. If both were verified with it, or neither,
+ * that is the older Node.
  */
 export function outranks(
   {
     node,
     witness,
     hadIt,
+    showsIt = false,
   }: {
     readonly node: Pick<Node, 'name' | 'creationTimestamp'>
     readonly witness: AddressWitness
     /** Whether it was verified with that address before. */
     readonly hadIt: boolean
+    /** Whether it runs with that address and was never verified, as after another provider. */
+    readonly showsIt?: boolean
   },
   holder: AddressHolder,
 ): boolean {
   const byTools = decided(witness.tools, holder.witness.tools, { pro: 'shown', con: 'denied' })
   const byNetwork = decided(witness.network, holder.witness.network, { pro: 'named', con: 'other' })
-  return byTools ?? byNetwork ?? (hadIt && (!holder.verified || isOlder(node, holder)))
+  const keepsIt = hadIt
+    ? !holder.verified || isOlder(node, holder)
+    : showsIt && !holder.verified && isOlder(node, holder)
+  return byTools ?? byNetwork ?? keepsIt
 }
 
 function decided<T>(

@@ -139,12 +139,9 @@ export function isMachineOf(
   return bound === undefined || (bound.instanceUUID !== '' && bound.instanceUUID === vm.instanceUUID)
 }
 
-/**
- * Whether a VM passes for a machine that runs. Others with the same UUID are common, and not worth a word: replicas of
- * another site, templates, old entries.
- */
-export function passesForRunning({ template, powerState, ...vm }: VirtualMachine): boolean {
-  return !template && powerState === 'poweredOn' && !isDeadEntry(vm)
+/** Those of these VMs that can be a machine: no templates, no dead entries, and no stale ones of a VM that runs. */
+export function machinesAmong(vms: readonly VirtualMachine[]): readonly VirtualMachine[] {
+  return withoutOldEntries(vms.filter((vm) => !vm.template && !isDeadEntry(vm)))
 }
 
 /** Whether no host has the VM that this entry was of. */

@@ -1,6 +1,7 @@
 import type { BoundVM, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import { requiredLevel } from '../../../../config/config.ts'
 import { failureOf, type Lookup, vmsOf } from '../../../../types/inventory.ts'
+import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { describeVM, isBoundTo, secondaryOnly } from '../bound-vm.ts'
 import { type ConditionValue, no, unknown, yes } from '../condition-value.ts'
@@ -9,10 +10,11 @@ import type { NodeFacts } from '../node-facts.ts'
 import {
   commonMACs,
   fittingOf,
+  isDeadEntry,
   isFailingOver,
   isPossible,
   type MachineWord,
-  passesForRunning,
+  machinesAmong,
   showsClaim,
 } from './candidates.ts'
 import { CLAIM_GRACE_MS, provesClaim } from './claim.ts'
@@ -211,7 +213,10 @@ export function judgeUniqueness(
   /** For the metric. */
   readonly copies: Decision['copies']
 } {
-  const copies = others.filter(passesForRunning)
+  // Others with the same UUID are common, and not worth a word: replicas of another site, templates, old entries.
+  const copies = machinesAmong([vm, ...others]).filter(
+    (each) => each !== vm && each.powerState === 'poweredOn',
+  )
   const name = ({ vCenter, moref }: VirtualMachine): string => `${vCenter.name}/${moref}`
   return copies.length > 0
     ? {
@@ -235,8 +240,16 @@ function copyFound(
       : ''
   return no(
     'CopyFound',
-    `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${was ? 'The Node was previously one of these VMs: power that VM off, or remove it' : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'}`,
+    `${shared.join(', ')} of ${describeVM(vm)}, which this Node is; that changes nothing for the Node${keepsInService}. ${whatToDo(vm, was)}`,
   )
+}
+
+function whatToDo(vm: VirtualMachine, wasCopy: boolean): string {
+  if (isDeadEntry(vm))
+    return `No host has ${describeVM(vm)} any more (${vm.connectionState}): if its machine runs as one of the others, set the annotation ${ANNOTATION_VM} to the instance UUID of that one; if not, remove that one, or give it a UUID of its own`
+  return wasCopy
+    ? 'The Node was previously one of these VMs: power that VM off, or remove it'
+    : 'Find out who made the copy, and remove it or give it a UUID of its own (power off, then set uuid.bios)'
 }
 
 function noCopyAnyLonger(vm: VirtualMachine, { previous, lookups }: NodeFacts): ConditionValue | undefined {

@@ -2,6 +2,7 @@ import { failureOf, type VCenterFailure } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isBoundTo, mayBeBoundTo, secondaryOnly } from '../bound-vm.ts'
+import { machinesAmong } from '../identity/candidates.ts'
 import type { NodeLookup } from '../node-facts.ts'
 
 /** What the inventories show of a Node's machines. */
@@ -33,10 +34,14 @@ export function presenceOf({ machines, bound }: NodeMachines, lookups: readonly 
   if (itself !== undefined) return { kind: 'seen', vm: itself }
 
   const rest = found.filter(({ vm }) => !its.includes(vm))
+  const machinesHere = machinesAmong(rest.map(({ vm }) => vm))
+  const isMachine = ({ vm }: { readonly vm: VirtualMachine }) => machinesHere.includes(vm)
   const named =
     rest.find(({ vm }) => machines.some((each) => mayBeBoundTo(each, vm))) ??
-    // A VM found by the UUID of a machine that was never seen is that machine.
-    rest.find(({ uuid }) => machines.some((each) => isUnseen(each) && each.biosUUID === uuid))
+    // A VM found by the UUID of a machine that was never seen is that machine, rather than an entry that is out of date.
+    [...rest.filter(isMachine), ...rest].find(({ uuid }) =>
+      machines.some((each) => isUnseen(each) && each.biosUUID === uuid),
+    )
   if (named !== undefined) return { kind: 'named', vm: named.vm }
   const [secondary] = its
   const [other] = rest

@@ -9,7 +9,7 @@ import { judgeProviderID } from '../../facts/provider-id.ts'
 import { describeVM } from '../bound-vm.ts'
 import { type ConditionValue, unknown, yes } from '../condition-value.ts'
 import type { Draft } from '../draft.ts'
-import { isPossible } from '../identity/candidates.ts'
+import { isPossible, machinesAmong } from '../identity/candidates.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { outOfScope } from '../topology/scope.ts'
@@ -102,7 +102,7 @@ function isOnlyVM(vm: VirtualMachine, { machines }: NodeMachines, facts: NodeFac
     ({ lookup }) =>
       lookup.state === 'answered' &&
       lookup.incomplete === undefined &&
-      lookup.vms.every((each) => each === vm),
+      machinesAmong(lookup.vms).every((each) => each === vm),
   )
   const spec = specOf(report, node)
   const fits = spec === undefined || isAgentless(spec) || isPossible(vm, spec, facts)
