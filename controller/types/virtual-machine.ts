@@ -17,6 +17,8 @@ export interface Tag {
   readonly name: string
   /** The names of other tags of its category that would give the same label: none where the name is a label's value. */
   readonly alike?: readonly string[]
+  /** Why other tags of its category have no name, which may be among those as well: none where the name is a label's value. */
+  readonly unnamed?: readonly string[]
 }
 
 /** Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags. */

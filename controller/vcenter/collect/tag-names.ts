@@ -45,7 +45,7 @@ export function createTagNames({
   /** How many categories vCenter has shown. */
   let shown: number | undefined
   /** Why tags have no name, and why unknown tags may belong to a category of interest. */
-  let problems = new Map<string, string>()
+  let problems = new Map<string, { readonly why: string; readonly isGone: boolean }>()
   /** Why it is unknown which tags a category has, by its name. */
   let doubts = new Map<string, { readonly why: string; readonly error: VCenterError }>()
   let alikes = new Map<string, readonly string[]>()
@@ -196,8 +196,9 @@ export function createTagNames({
       return undefined
     } catch (error) {
       if (!isOfOne(error)) throw error
-      if (isNotFound(error)) names.delete(id)
-      if (!names.has(id)) problems.set(id, `tag ${id}: ${error.message}`)
+      const isGone = isNotFound(error)
+      if (isGone) names.delete(id)
+      if (!names.has(id)) problems.set(id, { why: `tag ${id}: ${error.message}`, isGone })
       return error
     }
   }
@@ -222,6 +223,10 @@ export function createTagNames({
     alikes.set(id, found)
     return found
   }
+
+  /** Why others of a category have no name, so that one may be alike; a tag that is gone is not. */
+  const unnamed = (category: string): readonly string[] =>
+    [...problems].flatMap(([id, each]) => (members.get(id) === category && !each.isGone ? each.why : []))
 
   return {
     /** To be called before each read: forgets earlier failures. */
@@ -263,9 +268,11 @@ export function createTagNames({
       }
       const name = names.get(id)
       if (name === undefined)
-        return { unread: [{ why: problems.get(id) ?? `tag ${id} was not read`, category }] }
-      const others = isLabelValue(name) ? [] : alike(id, name)
-      return { tag: { category, name, ...(others.length > 0 ? { alike: others } : {}) }, unread: [] }
+        return { unread: [{ why: problems.get(id)?.why ?? `tag ${id} was not read`, category }] }
+      if (isLabelValue(name)) return { tag: { category, name }, unread: [] }
+      const others = Object.entries({ alike: alike(id, name), unnamed: unnamed(category) })
+      const some = Object.fromEntries(others.filter(([, list]) => list.length > 0))
+      return { tag: { category, name, ...some }, unread: [] }
     },
     /** Why there is no tag of a category of interest. What could not be read is not told of. */
     lacking(): ReadonlyMap<string, TagLack> {

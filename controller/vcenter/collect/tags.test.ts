@@ -486,6 +486,23 @@ t.test('other tags of a category that give the same label', async (t) => {
   t.same((await plain.read([object('a')])).get(keyOf(object('a')))?.tags, [{ category: 'zone', name: 'z1' }])
 })
 
+t.test('others of a category that may not be read may give the same label', async (t) => {
+  let status: number | undefined = 403
+  const attached = { a: ['zone/z 1'], b: ['zone/z(1)', 'region/z(1)'], c: ['zone/z2'] }
+  const { read } = setUp(attached, ({ id, method }) =>
+    id === 'zone/z(1)' && method === 'GET' ? status : undefined,
+  )
+  const tag = async (name: string) => (await read([object(name)])).get(keyOf(object(name)))?.tags[0]
+  const named = { category: 'zone', name: 'z 1' }
+  t.match(await tag('a'), { ...named, unnamed: [/tag zone\/z\(1\): .*403/] })
+  t.same(await tag('c'), { category: 'zone', name: 'z2' })
+  t.same(await tag('b'), { category: 'region', name: 'z(1)' })
+  status = 404
+  t.same(await tag('a'), named, 'one that is gone gives none')
+  status = undefined
+  t.same(await tag('a'), { ...named, alike: ['z(1)'] })
+})
+
 t.test('a tag of another category, or one that has another name by now, gives no other label', async (t) => {
   const attached = { a: ['zone/z 1', 'region/z 1'], b: ['zone/z-1'] }
   const { read, reader, tags } = setUp(attached)

@@ -93,7 +93,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
       edit(
         `${COLLECT}/tag-names.ts`,
         // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source
-        'return { unread: [{ why: problems.get(id) ?? `tag ${id} was not read`, category }] }',
+        'return { unread: [{ why: problems.get(id)?.why ?? `tag ${id} was not read`, category }] }',
         'return { unread: [] }',
       ),
     ],

@@ -190,6 +190,30 @@ for (const { name, alike = [], zone: expected, says } of NAMES)
     else t.match(topology.condition, { status: 'False', reason: 'TagMissing', message: says })
   })
 
+t.test(
+  'two zones never become one: while a tag that may be alike is not readable, there is no label',
+  async (t) => {
+    const why = 'tag t: HTTP status 403'
+    const of = (name: string) => {
+      const tags = [{ category: 'k8s-zone', name, unnamed: [why] }, ...region('r')]
+      return resolveTopology(ancestry({ compute: [ancestor('Datacenter', 'd', tags)] }), CATEGORIES, true)
+    }
+    t.match(of('zone 1'), {
+      zone: undefined,
+      region: 'r',
+      awaitsTags: true,
+      condition: {
+        status: 'False',
+        reason: 'TagsUnreadable',
+        message:
+          /another tag .* may give the same label as "zone 1" on Datacenter "d"; not readable: tag t: .*403/,
+      },
+    })
+    t.match(of('北京-1').condition, { reason: 'TagMissing', message: /without losing letters/ })
+    t.equal(of('zone-1').zone, 'zone-1')
+  },
+)
+
 t.test('of several tags on one object the first by name counts, or the one that the Node has', async (t) => {
   const compute = [ancestor('HostSystem', 'h', [...zone('b'), ...zone('a'), ...region('r')])]
   const of = (present?: string) =>

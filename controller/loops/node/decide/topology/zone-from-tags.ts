@@ -92,6 +92,11 @@ function resolveLabel(
   const values = new Set(given.flatMap((each) => ('value' in each ? each.value : [])))
   const [first] = values
   if (first === undefined) {
+    const unnamed = given.flatMap((each) => ('unnamed' in each ? each.unnamed : []))
+    if (unnamed.length > 0) {
+      const message = `the ${label} is unknown: another tag of category "${category}" may give the same label as "${tag.name}" on ${where}`
+      return { remark: { kind: 'unread', message, unread: unnamed } }
+    }
     const problem = given.flatMap((each) => ('problem' in each ? each.problem : []))[0] ?? ''
     const message = `the ${label} tag "${tag.name}" on ${where} gives no label: ${problem}`
     const next = 'a label may have at most 63 of A-Z, a-z, 0-9, "-", "_" and ".": rename it'
@@ -200,15 +205,21 @@ function byName(a: Tag, b: Tag): number {
 }
 
 /**
- * The label value that a tag gives, or why it gives none. A name that is not a valid value becomes the nearest valid one,
+ * The label value that a tag gives, or why it gives none, or none yet. A name that is not a valid value becomes the nearest valid one,
  * unless that could be another zone's as well: two zones must never become one.
  */
-function labelOf({ name, alike = [] }: Tag): { readonly value: string } | { readonly problem: string } {
+function labelOf({
+  name,
+  alike = [],
+  unnamed = [],
+}: Tag): { readonly value: string } | { readonly problem: string } | { readonly unnamed: readonly string[] } {
   if (isLabelValue(name)) return { value: name }
   const value = nearestLabelValue(name)
   if (value === undefined)
     return { problem: 'no label value can be made from it without losing letters or digits' }
-  if (alike.length === 0) return { value }
-  const others = alike.slice(0, 3).map((other) => `"${other}"`)
-  return { problem: `its label value would be ${value}, the same as that of ${others.join(', ')}` }
+  if (alike.length > 0) {
+    const others = alike.slice(0, 3).map((other) => `"${other}"`)
+    return { problem: `its label value would be ${value}, the same as that of ${others.join(', ')}` }
+  }
+  return unnamed.length > 0 ? { unnamed } : { value }
 }
