@@ -6,7 +6,7 @@ import type {
 } from '../../controller/config/config.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
 import { OWNER } from './model/label-sources.ts'
-import { CATEGORIES, RACK } from './model/rest.ts'
+import { CATEGORIES, RACK } from './model/tagging.ts'
 import type { Random } from './random.ts'
 
 /** Labels by rule: one of tags, one beyond the prefix, one that a move changes at once. */

@@ -6,6 +6,7 @@ import type { Fault, Faults } from './fault.ts'
 import { MACHINE_FAULTS } from './machines.ts'
 import { MOVE_FAULTS } from './moves.ts'
 import { NODE_FAULTS } from './nodes.ts'
+import { TAG_FAULTS } from './tags.ts'
 import { TENANT_FAULTS } from './tenants.ts'
 import { VCENTER_FAULTS } from './vcenter.ts'
 
@@ -19,6 +20,7 @@ const ALL: Faults = {
   ...CLONE_FAULTS,
   ...NODE_FAULTS,
   ...CERTIFICATE_FAULTS,
+  ...TAG_FAULTS,
 }
 
 export const KINDS: readonly string[] = Object.keys(ALL)

@@ -2,6 +2,7 @@
  * Scenes in which one thing alone keeps a Node: what the preconditions are there for. Chance would bring each about too,
  * in many more steps.
  */
+import { TAG_RECIPES } from './tags.ts'
 
 export interface Ingredient {
   readonly kind: string
@@ -463,6 +464,7 @@ const ALL: readonly Recipe[] = [
     ...ENTRIES,
     ...SHARED,
     ...CERTIFICATES,
+    ...TAG_RECIPES,
   ].map((faults) => ({
     faults,
   })),

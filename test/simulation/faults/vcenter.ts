@@ -1,5 +1,5 @@
 /** What goes wrong with a vCenter, or with the account that reads it. */
-import { FOREIGN_CATEGORIES, rackOf, zoneOf } from '../model/rest.ts'
+import { FOREIGN_CATEGORIES, rackOf, zoneOf } from '../model/tagging.ts'
 import { hostOf, ROOT } from '../model/values.ts'
 import type { VCenterModel } from '../model/vcenter.ts'
 import type { World } from '../world.ts'

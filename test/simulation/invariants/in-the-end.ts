@@ -116,7 +116,7 @@ function judgeInitialized(world: World, node: StoredNode, machine: Machine): voi
     [...vms.values()].filter(({ biosUUID }) => biosUUID === vm.biosUUID),
   )
   if (vm.biosUUID !== machine.biosUUID || copies.length > 1 || machine.providerID !== undefined) return
-  judgeToldTopology(world, node, world.api.reports.get(node.metadata.name)?.status)
+  judgeToldTopology(world, node, vm, world.api.reports.get(node.metadata.name)?.status)
   if (isHeldForGood(world, node, machine)) return
   // A machine without a nonce that was restored as another VM takes a person's word.
   if (machine.claims !== 'with-nonce' && isLeftBehind(world, node.metadata.name)) return

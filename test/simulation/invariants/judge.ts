@@ -21,6 +21,7 @@ import { createServiceJudge, judgeTaints } from './out-of-service.ts'
 import { judgeByPolicy } from './policy.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
+import { createTagJudge } from './tags.ts'
 import { judgeTopology } from './topology.ts'
 
 /** In four minutes: each of two leaders may try once, and once more when it forgot. */
@@ -54,6 +55,7 @@ export function createJudge(world: () => World): Judge {
   const bystanders = createBystanderJudge()
   const service = createServiceJudge()
   const labels = createLabelJudge()
+  const tags = createTagJudge()
   const certificates = createCertificateJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
@@ -196,6 +198,7 @@ export function createJudge(world: () => World): Judge {
       bystanders(world())
       service.look(world())
       labels.look(world())
+      tags.look(world())
       certificates.look(world())
     },
     asked(process, nodeName) {
@@ -268,6 +271,7 @@ export function createJudge(world: () => World): Judge {
         judgeByPolicy(world(), by, write.before, write.after)
         judgeTopology(world(), by, write.before, write.after)
         labels.judge(world(), by, write.before, write.after)
+        tags.judge(world(), by, write.before, write.after)
       }
     },
   }

@@ -104,7 +104,7 @@ export function createLabelJudge() {
 }
 
 /** Whether a vCenter shows all that labels are made of, to everybody, as soon as it changes. */
-function areLabelsRead(vCenter: VM['vCenter']): boolean {
+export function areLabelsRead(vCenter: VM['vCenter']): boolean {
   const { errors, slowLogin, slowSetUp, silence, loaded, pushLost, withoutPropagation } = vCenter
   const { tagsHidden, attributesHidden, losesRESTLogins, denied, reticent, faults, tagsDenied, untagged } =
     vCenter

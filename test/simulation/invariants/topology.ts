@@ -7,7 +7,7 @@ import {
 } from '../../../controller/types/well-known.ts'
 import type { VM } from '../model/machine.ts'
 import type { StoredNode, StoredStatus } from '../model/objects.ts'
-import { regionOf, zoneOf } from '../model/rest.ts'
+import { labelsOf, placesAt, tagsAt } from '../model/tagging.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isOfAcceptedCopy } from './accepted-copies.ts'
 
@@ -17,11 +17,12 @@ export function judgeTopology(world: World, by: string, before: StoredNode, afte
   const machines = machinesOf(world, uid)
   judgeNames(world, by, before, after)
   for (const label of [LABEL_ZONE, LABEL_REGION]) {
-    const value = after.metadata.labels[label]
-    if (value === undefined || value === before.metadata.labels[label]) continue
+    const [had, value] = [before.metadata.labels[label], after.metadata.labels[label]]
+    if (value === undefined && had !== undefined)
+      world.judge.violate('zone and region stay where tags say nothing', `${by} removes ${label} of ${name}`)
+    if (value === undefined || value === had) continue
     if (machines.some(({ places }) => places.has(value))) continue
-    const stands = ({ host, folder }: VM): boolean =>
-      [zoneOf(host), regionOf(folder.datacenter)].includes(value)
+    const stands = (vm: VM): boolean => placesAt(vm.vCenter.tagging, vm).includes(value)
     if (isOfAcceptedCopy(world, by, before, stands)) continue
     world.judge.violate('zone and region are those of the VM', `${by} labels ${name} with ${label}=${value}`)
   }
@@ -48,31 +49,80 @@ function judgeNames({ judge, settings }: World, by: string, before: StoredNode, 
   }
 }
 
+/** What tags say of one label of a VM, and what can be made of that. */
+interface Said {
+  readonly label: string
+  readonly category: string
+  readonly names: readonly string[]
+  readonly values: readonly string[]
+}
+
+function saidOf({ settings }: World, vm: VM): readonly Said[] {
+  const { zone, region } = settings.labels
+  const { tagging } = vm.vCenter
+  return [[LABEL_ZONE, zone] as const, [LABEL_REGION, region] as const].flatMap(([label, category]) => {
+    if (category === undefined) return []
+    const tags = tagsAt(tagging, vm, category)
+    return { label, category, names: tags.map(({ name }) => name), values: labelsOf(tagging, tags) }
+  })
+}
+
 /** In the end, tags that may be read are read, and it is told where a label cannot be what they say. */
 export function judgeToldTopology(
-  { judge, settings }: World,
+  world: World,
   { metadata: { name, labels } }: StoredNode,
+  vm: VM,
   status: StoredStatus | undefined,
 ): void {
-  const { status: resolved, reason = '' } =
-    status?.conditions.find(({ type }) => type === 'TopologyResolved') ?? {}
-  if (status?.identityLevel === undefined || resolved === undefined) return
+  const { judge, settings } = world
+  const told = status?.conditions.find(({ type }) => type === 'TopologyResolved')
+  if (status?.identityLevel === undefined || told === undefined) return
   // Of a VM that is not found nothing is known but what was, and that is told of.
   if (!status.conditions.some(({ type, status }) => type === 'VMFound' && status === 'True')) return
   // Nothing is written to a Node that waits for something else, and that is told of.
   if (status.conditions.some(({ type, status }) => type === 'Initialized' && status === 'False')) return
-  if (['TagsUnreadable', 'TagMissing'].includes(reason))
-    judge.violate('tags that may be read are read', `${name}: ${reason}`)
   const { reason: ruled } = status.conditions.find(({ type }) => type === 'LabelsResolved') ?? {}
   if (ruled === 'LabelUnreadable') judge.violate('tags that may be read are read', `${name}: ${ruled}`)
-  const { zone, region } = settings.labels
-  for (const [label, category] of [
-    [LABEL_ZONE, zone],
-    [LABEL_REGION, region],
-    [LABEL_INSTANCE_TYPE, ''],
-  ] as const) {
-    const isUntold = resolved === 'True' && settings.topology.onChange === 'report'
-    if (category !== undefined && labels[label] === undefined && isUntold)
-      judge.violate('a label that is not written is told of', `${name} has no ${label}`)
+  const { moref, vCenterInstanceUUID } = status.vm ?? {}
+  if (moref !== vm.moref || vCenterInstanceUUID !== vm.vCenter.instanceUUID) return
+  const said = saidOf(world, vm)
+  judgeReason(world, name, vm, said, told)
+  const isUntold = told.status === 'True' && settings.topology.onChange === 'report'
+  for (const { label, values } of said) {
+    const value = labels[label]
+    const isRight = values.length === 0 || (value !== undefined && values.includes(value))
+    if (!isRight && (isUntold || settings.topology.onChange === 'relabel'))
+      judge.violate(
+        'zone and region are what tags say',
+        `${name} has ${label}=${value}, not ${values.join()}`,
+      )
   }
+  if (isUntold && labels[LABEL_INSTANCE_TYPE] === undefined)
+    judge.violate('a label that is not written is told of', `${name} has no ${LABEL_INSTANCE_TYPE}`)
+}
+
+const REASONS = ['TagsUnreadable', 'TagMissing', 'TagsAmbiguous']
+
+/** The reason is the one that tags give, and their names are told. */
+function judgeReason(
+  { judge }: World,
+  node: string,
+  { vCenter }: VM,
+  said: readonly Said[],
+  { reason, message }: StoredStatus['conditions'][number],
+): void {
+  const missing = said.filter(({ values }) => values.length === 0)
+  const ambiguous = said.filter(({ names, values }) => names.length > 1 && values.length > 0)
+  const wanted = missing.length > 0 ? 'TagMissing' : ambiguous.length > 0 ? 'TagsAmbiguous' : undefined
+  // A category that may not be read may be the one that is missing.
+  if (reason === 'TagsUnreadable' && wanted === 'TagMissing' && vCenter.tagsDenied.size > 0) return
+  if (wanted === undefined ? REASONS.includes(reason) : reason !== wanted) {
+    judge.violate('tags that may be read are read', `${node}: ${reason} and not ${wanted}: ${message}`)
+    return
+  }
+  const isTold = (text: string): boolean => message.includes(`"${text}"`)
+  const areTold =
+    missing.every(({ names, category }) => (names.length === 0 ? [category] : names).some(isTold)) &&
+    ambiguous.every(({ names }) => names.every(isTold))
+  if (!areTold) judge.violate('it is told which tags give no label', `${node}: ${message}`)
 }

@@ -1,7 +1,7 @@
 /** What labels may be made of: where a VM truly stands, and what people have written on it. */
 import type { LabelRule, LabelSource } from '../../../controller/config/config.ts'
 import type { VM } from './machine.ts'
-import { RACK, rackOf } from './rest.ts'
+import { RACK, rackOf } from './tagging.ts'
 
 /** Resource pools, by reference. */
 export const POOLS = { 'resgroup-8': 'Resources', 'resgroup-9': 'reserved' } as const

@@ -5,40 +5,8 @@ import type { HTTPRequest } from '../../../controller/vcenter/wire/connection.ts
 import type { Client } from './session.ts'
 import type { VCenterModel } from './vcenter.ts'
 
-/** The tag categories that a configuration may name. */
-export const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' } as const
-/** One that only hosts have tags of. */
-export const RACK = 'rack'
-
 const PREFIX = '/rest/com/vmware/cis/'
-/** Those of somebody else. vCenter lists them first. */
-export const FOREIGN_CATEGORIES = ['backup', 'billing', 'owner', 'patching', 'tier'] as const
-/** Tags by ID, with their categories; IDs are names here. */
-const CATEGORY_OF: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(FOREIGN_CATEGORIES.map((name) => [`some-${name}`, name])),
-  ...Object.fromEntries([0, 1, 2, 3].map((number) => [zoneOf(`host-${number}`), CATEGORIES.zone])),
-  ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [regionOf(name), CATEGORIES.region])),
-  ...Object.fromEntries([0, 1, 2, 3].map((number) => [rackOf(`host-${number}`), RACK])),
-  // The zone of what has none of its own: no host is in it.
-  ...Object.fromEntries(['dc-1', 'dc-2'].map((name) => [zoneOf(name), CATEGORIES.zone])),
-}
-
 const Objects = v.object({ object_ids: v.array(v.object({ type: v.string(), id: v.string() })) })
-
-/** The zone in which a host is. */
-export function zoneOf(host: string): string {
-  return `zone-of-${host}`
-}
-
-/** The rack in which a host is. */
-export function rackOf(host: string): string {
-  return `rack-of-${host}`
-}
-
-/** The region in which a datacenter is. */
-export function regionOf(datacenter: string): string {
-  return `region-of-${datacenter}`
-}
 
 export interface RESTAnswer {
   readonly status: number
@@ -72,26 +40,34 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
       ? objectsOf(body).map(({ id }) => id)
       : resource.split('/id:').slice(1)
   if (named.some((id) => vCenter.tagsDenied.has(id))) return { status: 403 }
+  const { tagsHidden, tagging } = vCenter
+  const isGone = (id: string): boolean =>
+    tagging.ghosts.has(id) || !(tagging.tags.has(id) || tagging.categories.has(id))
   // Who has no right on tags any more finds none, and is refused nothing.
-  if (vCenter.tagsHidden && named.length > 0 && resource !== 'tagging/tag-association') return { status: 404 }
+  if (resource !== 'tagging/tag-association' && named.some((id) => tagsHidden || isGone(id)))
+    return { status: 404 }
   return { status: 200, value: tagAnswer(vCenter, resource, query, body) }
 }
 
 function tagAnswer(vCenter: VCenterModel, resource: string, query: string, body = ''): unknown {
-  const { tagsHidden: hidden, untagged } = vCenter
+  const { tagsHidden: hidden, untagged, tagging } = vCenter
+  const { categories, tags, attached } = tagging
   const [, service = '', , id = ''] = /^tagging\/([\w-]+)(\/id:(.+))?$/.exec(resource) ?? []
   switch (service) {
     case 'tag-association':
       return objectsOf(body).map((object) => ({
         object_id: object,
-        tag_ids: hidden ? [] : tagsOf(object).filter((tag) => !untagged.has(`${object.id} ${tag}`)),
+        tag_ids: hidden
+          ? []
+          : [...(attached.get(object.id) ?? [])].filter((tag) => !untagged.has(`${object.id} ${tag}`)),
       }))
     case 'category':
-      if (id !== '') return { name: id }
-      return hidden ? [] : [...new Set(Object.values(CATEGORY_OF))]
+      if (id !== '') return { name: categories.get(id) }
+      return hidden ? [] : [...categories.keys()]
     case 'tag':
       // With an action it is a category that is named.
-      return query === '' ? { name: id } : Object.keys(CATEGORY_OF).filter((tag) => CATEGORY_OF[tag] === id)
+      if (query === '') return { name: tags.get(id)?.name }
+      return [...tags].flatMap(([tag, { category }]) => (category === id ? tag : []))
     default:
       throw new Error(`the resource ${resource} is not modeled`)
   }
@@ -99,12 +75,4 @@ function tagAnswer(vCenter: VCenterModel, resource: string, query: string, body 
 
 function objectsOf(body = '') {
   return v.parse(Objects, JSON.parse(body)).object_ids
-}
-
-function tagsOf({ type, id }: { readonly type: string; readonly id: string }): readonly string[] {
-  if (type === 'HostSystem') {
-    const host = id.split('.')[0] ?? ''
-    return [zoneOf(host), rackOf(host), 'some-backup']
-  }
-  return type === 'Datacenter' ? [regionOf(id), zoneOf(id)] : []
 }

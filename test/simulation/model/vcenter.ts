@@ -3,8 +3,8 @@ import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
 import { DEFAULT_POOL, sourceKeys } from './label-sources.ts'
 import type { Folder, Machine, VM } from './machine.ts'
-import { regionOf, zoneOf } from './rest.ts'
 import { type Client, createSessionModel, type SessionModel } from './session.ts'
+import { createTagging, noteCounted, placesAt, type Tagging } from './tagging.ts'
 
 /** A vCenter: what it lists, who may see what, and how it fails. */
 export interface VCenterModel {
@@ -67,6 +67,7 @@ export interface VCenterModel {
   readonly tagsDenied: Set<string>
   /** Whether the account has lost its rights on tags. */
   tagsHidden: boolean
+  readonly tagging: Tagging
   /** Tags that people have detached: the object's reference, a space, and the tag's ID. */
   readonly untagged: Set<string>
   /**
@@ -90,6 +91,8 @@ export interface VCenterModel {
   unregister(vm: VM): void
   /** To be told after a VM was changed in place. */
   changed(vm: VM): void
+  /** Lets a person change tags. Nobody is told: vCenter pushes none of it. */
+  retag(change: (tagging: Tagging) => void): void
   login(client: Client): SessionModel
   /** The key of a session, undefined where the credential is refused. */
   loginREST(client: Client): string | undefined
@@ -249,6 +252,8 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     faults: new Map(),
     tagsDenied: new Set(),
     tagsHidden: false,
+    // A copy of an appliance has the tags of that; each goes its own way from then on.
+    tagging: options.cloneOf === undefined ? createTagging() : structuredClone(options.cloneOf.tagging),
     untagged: new Set(),
     attributesHidden: undefined,
     pushLost: 0,
@@ -280,6 +285,11 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     changed(vm) {
       stand(vm)
       tell(vm.moref)
+    },
+    retag(change) {
+      change(self.tagging)
+      noteCounted(self.tagging)
+      for (const vm of vms.values()) stand(vm)
     },
     login(client) {
       options.onLogin(client.owner, !self.passwordWrong)
@@ -355,10 +365,9 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
 
 /** Remembers where the machine of a VM has stood. */
 function stand(vm: VM): void {
-  const { machine, host, folder } = vm
+  const { machine, vCenter } = vm
   if (machine === undefined) return
-  for (const place of [zoneOf(host), regionOf(folder.datacenter), ...sourceKeys(vm)])
-    machine.places.add(place)
+  for (const place of [...placesAt(vCenter.tagging, vm), ...sourceKeys(vm)]) machine.places.add(place)
 }
 
 /** One that was back for less than this, milliseconds, may have come and gone between two probes. */

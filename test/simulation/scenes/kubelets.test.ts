@@ -1,6 +1,6 @@
 // What a kubelet, a person or an older provider has given a Node before: labels under their beta names, and a provider ID.
 import { BETA_LABELS, LABEL_ZONE } from '../../../controller/types/well-known.ts'
-import { CATEGORIES } from '../model/rest.ts'
+import { CATEGORIES } from '../model/tagging.ts'
 import { scenario } from '../scenario.ts'
 
 const BETA_ZONE = BETA_LABELS[LABEL_ZONE] ?? ''

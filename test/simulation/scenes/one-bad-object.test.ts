@@ -1,6 +1,6 @@
 // One VM for which calls fail, one tag or category that may not be read, one report that is slow to write: all else goes on.
 import { LABEL_ZONE } from '../../../controller/types/well-known.ts'
-import { CATEGORIES, FOREIGN_CATEGORIES, zoneOf } from '../model/rest.ts'
+import { CATEGORIES, FOREIGN_CATEGORIES, zoneOf } from '../model/tagging.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 

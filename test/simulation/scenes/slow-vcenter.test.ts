@@ -2,7 +2,7 @@
 // of a VM in its first seconds.
 import { LABEL_ZONE, TAINT_SHUTDOWN } from '../../../controller/types/well-known.ts'
 import type { Machine } from '../model/machine.ts'
-import { CATEGORIES } from '../model/rest.ts'
+import { CATEGORIES } from '../model/tagging.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 import { brakeEvents, DELETED } from './common.ts'
