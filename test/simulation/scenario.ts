@@ -1,6 +1,11 @@
 /** Fixed scenes: a small world, what happens in it at which time, and what must follow. The judge of all runs looks on. */
 import t, { type Test } from 'tap'
-import type { CertificatesConfig, DecisionConfig, LifecycleConfig } from '../../controller/config/config.ts'
+import type {
+  CertificatesConfig,
+  DecisionConfig,
+  LifecycleConfig,
+  TopologyConfig,
+} from '../../controller/config/config.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
 import type { Population } from './population.ts'
 import { createRecord } from './record.ts'
@@ -14,6 +19,8 @@ export interface Setting<Name extends string> {
   readonly lifecycle?: Partial<LifecycleConfig>
   /** Tag categories of zone and region; none by default. */
   readonly labels?: DecisionConfig['labels']
+  /** What becomes of the labels of running Nodes: that they differ is reported by default. */
+  readonly onChange?: TopologyConfig['onChange']
   /** None by default. */
   readonly labelRules?: DecisionConfig['labelRules']
   /** What differs from the defaults, by which no certificate is approved. */
@@ -42,6 +49,7 @@ export function scenario<const Name extends string>(
     nodes,
     lifecycle,
     labels = NO_LABELS,
+    onChange = SETTINGS.topology.onChange,
     labelRules = [],
     certificates,
     second = 'none',
@@ -52,6 +60,7 @@ export function scenario<const Name extends string>(
   const settings: DecisionConfig = {
     ...SETTINGS,
     labels,
+    topology: { ...SETTINGS.topology, onChange },
     labelRules,
     ipFamilies: {},
     certificates: { ...SETTINGS.certificates, ...certificates },

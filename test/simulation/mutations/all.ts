@@ -8,6 +8,7 @@ import { MACHINE_MUTATIONS } from './machines.ts'
 import type { Mutation } from './mutation.ts'
 import { NODE_MUTATIONS } from './nodes.ts'
 import { PROOF_MUTATIONS } from './proofs.ts'
+import { TAG_MUTATIONS } from './tags.ts'
 import { VCENTER_MUTATIONS } from './vcenter.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -21,4 +22,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...EFFECT_MUTATIONS,
   ...CONFIGURATION_MUTATIONS,
   ...VCENTER_MUTATIONS,
+  ...TAG_MUTATIONS,
 ]

@@ -227,6 +227,29 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'departing: a vCenter that was taken out keeps nothing',
     ],
   },
+  tags: {
+    'two zone tags on one host: the Node keeps its own': [
+      'tags: of several on one host the one that the Node has counts',
+      'tags: it is told that there are several',
+    ],
+    'a zone tag is renamed: the Node follows in five minutes': ['tags: names are read again'],
+    'the zone category is renamed: the Node keeps what stands': [
+      'tags: names of categories are read again',
+      'tags: what stands stays where they say nothing',
+    ],
+    'names of zone tags that lose letters as a label': ['tags: no letter is lost'],
+    'names of zone tags that one label would stand for': ['tags: two never give one label'],
+    'a zone tag that may give the label of another may not be read': [
+      'tags: one that may not be read may give the same label',
+    ],
+    'categories of somebody else are listed and gone': [
+      'tags: a category that is listed and gone hides no other',
+    ],
+    'a zone tag is listed and gone': ['tags: one that is listed and gone hides no other'],
+    'the zone category is gone when its tags are read': [
+      'tags: a category that is gone when its tags are read hides no other',
+    ],
+  },
   unbound: {
     'by default it is said how to let them go': [
       'precondition SeenOrWanted',
