@@ -14,7 +14,7 @@ const QUICK: Readonly<Record<string, number>> = {
   'precondition BrakeReleased': 20,
   'precondition Confirmed': 2,
   'precondition ConfirmedJustNow': 9,
-  'precondition RateAllows': 19,
+  'precondition RateAllows': 23,
   'precondition NotDryRun': 4,
 }
 const STEPS = 600_000
