@@ -8,12 +8,13 @@ interface Chains {
   readonly compute: readonly string[]
   readonly pool: readonly string[]
   readonly folder: readonly string[]
+  /** As vCenter and govc write it: "/" in a name is %2f. */
   readonly datacenter: string
-  /** Whether the datacenter is itself in a folder. */
-  readonly nested: boolean
+  /** The path of the folder that the datacenter is in; empty for the root. */
+  readonly above: string
 }
 
-const DC0 = { datacenter: 'DC0', nested: false } as const
+const DC0 = { datacenter: 'DC0', above: '' } as const
 const C0 = ['DC0_C0', 'DC0'] as const
 const H0 = ['DC0_C0_H0', ...C0] as const
 
@@ -34,13 +35,27 @@ export const PLACES = {
     compute: ['DC1_C0_H0', 'DC1_C0', 'DC1'],
     pool: ['DC1_C0', 'DC1'],
     folder: ['DC1'],
-    ...{ datacenter: 'DC1', nested: false },
+    ...{ datacenter: 'DC1', above: '' },
   },
   'nested-datacenter': {
     compute: ['DC2_C0_H0', 'DC2_C0', 'DC2', 'europe'],
     pool: ['DC2_C0', 'DC2', 'europe'],
     folder: ['DC2', 'europe'],
-    ...{ datacenter: 'DC2', nested: true },
+    ...{ datacenter: 'DC2', above: '/europe' },
+  },
+  /** Its datacenter is called "DC/East". */
+  'slashed-datacenter': {
+    compute: ['DC3_C0_H0', 'DC3_C0', 'DC%2fEast'],
+    pool: ['DC3_C0', 'DC%2fEast'],
+    folder: ['DC%2fEast'],
+    ...{ datacenter: 'DC%2fEast', above: '' },
+  },
+  /** Its datacenter is called "East", in a folder "DC". */
+  'east-datacenter': {
+    compute: ['DC4_C0_H0', 'DC4_C0', 'East', 'DC'],
+    pool: ['DC4_C0', 'East', 'DC'],
+    folder: ['East', 'DC'],
+    ...{ datacenter: 'East', above: '/DC' },
   },
 } as const satisfies Record<string, Chains>
 
@@ -62,8 +77,8 @@ export type Datacenters = ReadonlyMap<string, string>
 
 /** Starts a vCenter with that inventory. */
 export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; datacenters: Datacenters }> {
-  // Spread over the three clusters in turn, so that each host has one.
-  const vcsim = await startVcsim({ dcs: 3, clusters: 1, hosts: 2, vms: 6 })
+  // Spread over the five clusters in turn, so that each host has one.
+  const vcsim = await startVcsim({ dcs: 5, clusters: 1, hosts: 2, vms: 10 })
   const first = 'DC0_C0_RP0_VM0'
   const models = {
     'first-host': { like: first },
@@ -75,9 +90,12 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; data
     'pool-b': { like: 'model-pool-b' },
     'second-datacenter': { like: 'DC1_C0_RP0_VM0' },
     'nested-datacenter': { like: 'DC2_C0_RP0_VM0' },
+    'slashed-datacenter': { like: 'DC3_C0_RP0_VM0' },
+    'east-datacenter': { like: 'DC4_C0_RP0_VM0' },
   } as const satisfies Models
   const pool = '/DC0/host/DC0_C0/Resources/pool-a'
-  await vcsim.govc('folder.create', '/DC0/vm/workers', '/DC0/vm/workers/gpu', '/DC0/host/racks', '/europe')
+  const folders = ['/DC0/vm/workers', '/DC0/vm/workers/gpu', '/DC0/host/racks', '/europe', '/DC']
+  await vcsim.govc('folder.create', ...folders)
   await vcsim.govc('pool.create', pool, `${pool}/pool-b`)
   for (const place of ['workers', 'gpu', 'pool-a', 'pool-b'] as const) {
     await vcsim.create({ name: models[place].like, like: first })
@@ -93,6 +111,9 @@ export async function startWorld(): Promise<{ vcsim: Vcsim; models: Models; data
   const login = ['-username=root', '-password=secret', '-noverify']
   await vcsim.govc('cluster.add', '-cluster=/DC0/host/racks/rack-cluster', '-hostname=rack-host', ...login)
   await vcsim.govc('object.mv', '/DC2', '/europe')
+  await vcsim.govc('object.rename', '/DC3', 'DC%2fEast')
+  await vcsim.govc('object.rename', '/DC4', 'East')
+  await vcsim.govc('object.mv', '/East', '/DC')
   const datacenters = new Map<string, string>()
   for (const name of ['DC0', 'DC1', 'DC2']) {
     const reference = (await vcsim.govc('find', '-i', '-type=d', `-name=${name}`, '/')).trim()
@@ -138,11 +159,11 @@ export function isOutOfScope(
   { vm = {} }: ScenarioCase,
 ): boolean {
   const datacenters = vm.second === true ? (second.datacenters ?? ofBoth) : ofBoth
-  const { datacenter, nested } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
-  const path = nested ? `/europe/${datacenter}` : `/${datacenter}`
-  const names = [path, `Datacenter:${datacenter}`, ...(nested ? [] : [datacenter])]
+  const { datacenter, above } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
+  const names = [`${above}/${datacenter}`, `Datacenter:${datacenter}`, datacenter]
   const covers = (entry: string) => {
-    const pattern = new RegExp(`^${entry.replaceAll('*', '[^/]*')}$`)
+    const path = entry.includes('/') && !entry.startsWith('/') ? `/${entry}` : entry
+    const pattern = new RegExp(`^${path.replaceAll('*', '[^/]*')}$`)
     return names.some((name) => pattern.test(name))
   }
   return datacenters?.some(covers) === false
