@@ -67,7 +67,7 @@ export const IN_ADDRESSES: readonly NodeRow[] = [
     explains: ({ part, cpi }, { case: { node = {} }, before }) =>
       part === 'addresses' &&
       before !== undefined &&
-      isDeepStrictEqual(cpi, before.cpi.status.addresses) &&
+      isDeepStrictEqual(cpi, before.cpi?.status.addresses) &&
       ipsOf(cpi).every((each) => node.nodeIP?.split(',').includes(each) === true),
   },
   {

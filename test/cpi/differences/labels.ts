@@ -124,7 +124,7 @@ export const IN_LABELS: readonly NodeRow[] = [
       const { node = {} } = one
       const names = olderNameOf(part)
       const own = before?.rollcall.metadata.labels ?? node.labels ?? {}
-      const theirs = before?.cpi.metadata.labels ?? own
+      const theirs = before?.cpi?.metadata.labels ?? own
       if (names === undefined || cpi !== theirs[names.beta]) return false
       const had = own[names.key]
       if (node.untainted === true && rollcall === had) return node.providerID !== 'foreign'

@@ -58,6 +58,21 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       ![undefined, 'empty', 'malformed', 'foreign', 'bare'].every((each) => each !== node.providerID),
   },
   {
+    what: 'Not-ready Node whose VM is gone',
+    // The same.
+    byChance: true,
+    cpi: "deletes the Node within five seconds; if it found the VM since its start, only once the VM's reference is gone too",
+    rollcall: 'deletes it once [proven](lifecycle.md#the-vm-is-gone)',
+    because:
+      'A storage outage, a lost privilege and a restored backup look the same (kubernetes/cloud-provider-vsphere#642, #650).',
+    explains: ({ part, cpi }, { case: { vm = {}, node = {} }, before }) =>
+      part === 'exists' &&
+      cpi === false &&
+      before !== undefined &&
+      vm.gone === true &&
+      node.ready !== undefined,
+  },
+  {
     what: 'Not-ready, initialized Node whose machine was gone before the provider started',
     cpi: 'deletes the Node',
     rollcall:
