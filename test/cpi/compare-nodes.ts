@@ -17,7 +17,8 @@ export interface ComparedNode {
 }
 
 export interface NodeOfEach {
-  readonly cpi: NodeObject
+  /** Undefined where the CPI has deleted it. */
+  readonly cpi: NodeObject | undefined
   readonly rollcall: NodeObject
 }
 

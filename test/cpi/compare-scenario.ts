@@ -1,56 +1,76 @@
 /** Lets both providers work on a scenario, each on its own copy of the Nodes, and compares what they make of it. */
 
 import { isDeepStrictEqual } from 'node:util'
+import type { Condition } from '../../agent/shared/node-report.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
-import { afterChange, makeChange, withChange } from './changes.ts'
+import { brokenByChange } from './change-rules.ts'
+import { afterChange, isReadAtStart, makeChange, withChange } from './changes.ts'
 import { type ComparedNode, differencesOf, judge, type NodeOfEach } from './compare-nodes.ts'
-import { brokenByChange, brokenRules } from './rules.ts'
+import { brokenAtFirst } from './rules.ts'
 import { type RunningCPI, runCPI } from './run-cpi.ts'
-import type { Change, Scenario } from './scenario.ts'
-import { type CPIStage, readNodes, runRollcall, type StagedScenario, setUp } from './stage.ts'
+import type { Change, Scenario, ScenarioCase } from './scenario.ts'
+import { type CPIStage, readConditions, readNodes, runRollcall, type StagedScenario, setUp } from './stage.ts'
 
-/** Within this time Rollcall has dealt with a change that is pushed to it, also on a machine that is busy; milliseconds. */
+/** Within this time Rollcall has dealt with a change that it is told of, also on a machine that is busy; milliseconds. */
 const DEALS_WITH_IT = 20_000
 
-/** Lets both providers initialize the Nodes, and then deal with the changes of those that both have initialized. */
+/** Lets both providers deal with the Nodes, and then with the changes of those that Rollcall's cluster has. */
 export async function compareScenario(
   stage: CPIStage,
   scenario: Scenario,
   serial: number,
 ): Promise<readonly ComparedNode[]> {
   await using staged = await setUp(stage, scenario, serial)
-  const [cpi, rollcall] = await Promise.allSettled([
-    runCPI(stage, staged),
-    runRollcall(stage, staged, stage.clusters.rollcall),
-  ])
+  const [cpi, rollcall] = await Promise.allSettled([runCPI(stage, staged), keepRollcall(stage, staged)])
   try {
     if (cpi.status === 'rejected') throw cpi.reason
     if (rollcall.status === 'rejected') throw rollcall.reason
     const nodes = await readEach(stage)
     const first = scenario.cases.map((each, index): ComparedNode => {
       const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
-      const isNew = each.node?.untainted !== true
-      const broken =
-        isNew && ours !== undefined && isInitialized(ours)
-          ? brokenRules(ours, { scenario, one: each, uuid: staged.machines[index]?.vm.uuid ?? '' })
-          : []
+      const uuid = staged.machines[index]?.vm.uuid ?? ''
+      const broken = brokenAtFirst(ours, { scenario, one: each, uuid })
       return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
     })
-    return [...first, ...(await compareChanges({ stage, staged, scenario, cpi: cpi.value }, nodes))]
+    const running = { stage, staged, cpi: cpi.value, rollcall: rollcall.value }
+    return [...first, ...(await compareChanges(running, scenario, nodes))]
   } finally {
     for (const each of [cpi, rollcall]) if (each.status === 'fulfilled') await each.value.stop()
+  }
+}
+
+interface RunningRollcall {
+  /** Resolves when another replica leads, which has read everything anew. */
+  startAgain(): Promise<void>
+  stop(): Promise<unknown>
+}
+
+async function keepRollcall(stage: CPIStage, staged: StagedScenario): Promise<RunningRollcall> {
+  const start = () => runRollcall(stage, staged, stage.clusters.rollcall)
+  let controller = await start()
+  return {
+    async startAgain() {
+      await controller.stop()
+      controller = await start()
+    },
+    stop: () => controller.stop(),
   }
 }
 
 interface Running {
   readonly stage: CPIStage
   readonly staged: StagedScenario
-  readonly scenario: Scenario
   readonly cpi: RunningCPI
+  readonly rollcall: RunningRollcall
 }
 
 /** Undefined where one of them has no such Node. */
-type FoundNode = { readonly [provider in keyof NodeOfEach]: NodeObject | undefined }
+interface FoundNode {
+  readonly cpi: NodeObject | undefined
+  readonly rollcall: NodeObject | undefined
+  /** What Rollcall says of it. */
+  readonly said: readonly Condition[]
+}
 
 interface NodesOfEach {
   of(name: string | undefined): FoundNode
@@ -58,69 +78,89 @@ interface NodesOfEach {
 
 /** Makes the changes, the first of all Nodes at once, then the second; says of each Node what has come of each. */
 async function compareChanges(
-  { stage, staged, scenario, cpi }: Running,
-  initialized: NodesOfEach,
+  { stage, staged, cpi, rollcall }: Running,
+  scenario: Scenario,
+  found: NodesOfEach,
 ): Promise<readonly ComparedNode[]> {
   const all: ComparedNode[] = []
   let { cases } = scenario
-  let nodes = initialized
+  let nodes = found
   const steps = Math.max(...cases.map(({ later = [] }) => later.length))
   for (let step = 0; step < steps; step++) {
-    const changed = new Map<number, NodeOfEach & { readonly change: Change }>()
+    const changed: ChangedNode[] = []
     const next = [...cases]
     for (const [index, one] of cases.entries()) {
       const change = one.later?.[step]
       const machine = staged.machines[index]
-      const before = ofBoth(nodes.of(machine?.name))
-      if (change === undefined || machine === undefined || machine.gone || before === undefined) continue
-      await makeChange(change, machine, stage.clusters)
-      changed.set(index, {
-        cpi: withChange(before.cpi, change),
-        rollcall: withChange(before.rollcall, change),
+      if (change === undefined || machine === undefined || machine.gone) continue
+      const { cpi: theirs, rollcall: ours } = nodes.of(machine.name)
+      if (ours === undefined) continue
+      await makeChange(change, one, machine, { category: staged.category, clusters: stage.clusters })
+      const after = afterChange(one, change, ours)
+      next[index] = after
+      changed.push({
+        name: machine.name,
+        uuid: machine.vm.uuid,
         change,
+        one: after,
+        before: { cpi: theirs && withChange(theirs, change), rollcall: withChange(ours, change) },
+        ofBoth: theirs !== undefined && isInitialized(theirs) && isInitialized(ours),
       })
-      next[index] = afterChange(one, change, before.rollcall)
     }
-    if (changed.size === 0) return all
+    if (changed.length === 0) return all
     cases = next
-    await cpi.looksAgain()
-
-    const compare = async (): Promise<readonly ComparedNode[]> => {
-      nodes = await readEach(stage)
-      const after = { ...scenario, cases }
-      return [...changed].flatMap(([index, { change, ...before }]) => {
-        const one = cases[index]
-        const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
-        // What differed before, and is as it was, has been judged then.
-        const old = differencesOf(before.cpi, before.rollcall)
-        const differences = differencesOf(theirs, ours).filter(
-          (each) => !old.some((known) => isDeepStrictEqual(known, each)),
-        )
-        if (one === undefined) return []
-        const broken =
-          ours === undefined
-            ? []
-            : brokenByChange(ours, { scenario: after, one, change, before: before.rollcall })
-        return [{ scenario: after, case: one, differences, broken, before }]
-      })
+    const after = { ...scenario, cases }
+    const told = changed.filter(({ change }) => !isReadAtStart(change))
+    const read = changed.filter(({ change }) => isReadAtStart(change))
+    for (const some of [told, read]) {
+      if (some.length === 0) continue
+      if (some === read) await rollcall.startAgain()
+      const start = performance.now()
+      let compared: readonly ComparedNode[]
+      do {
+        await cpi.looksAgain()
+        nodes = await readEach(stage)
+        compared = some.map((each) => compareChanged(each, after, nodes.of(each.name)))
+      } while (judge(compared).unexplained.length > 0 && performance.now() - start < DEALS_WITH_IT)
+      all.push(...compared)
     }
-    const start = performance.now()
-    let compared = await compare()
-    while (judge(compared).unexplained.length > 0 && performance.now() - start < DEALS_WITH_IT) {
-      await cpi.looksAgain()
-      compared = await compare()
-    }
-    all.push(...compared)
   }
   return all
 }
 
-function ofBoth({ cpi, rollcall }: FoundNode): NodeOfEach | undefined {
-  if (cpi === undefined || rollcall === undefined) return undefined
-  return isInitialized(cpi) && isInitialized(rollcall) ? { cpi, rollcall } : undefined
+interface ChangedNode {
+  readonly name: string
+  readonly uuid: string
+  readonly change: Change
+  /** The case with the change in it. */
+  readonly one: ScenarioCase
+  /** The Node as each had it, with what was changed on it. */
+  readonly before: NodeOfEach
+  /** Whether both providers had initialized it: else the CPI has refused it, or waits, and Rollcall's rules alone count. */
+  readonly ofBoth: boolean
+}
+
+function compareChanged(
+  { change, one, uuid, before, ofBoth }: ChangedNode,
+  scenario: Scenario,
+  { cpi, rollcall, said }: FoundNode,
+): ComparedNode {
+  // What differed before, and is as it was, has been judged then.
+  const old = differencesOf(before.cpi, before.rollcall)
+  const differences = ofBoth
+    ? differencesOf(cpi, rollcall).filter((each) => !old.some((known) => isDeepStrictEqual(known, each)))
+    : []
+  const broken = brokenByChange(rollcall, { scenario, one, uuid, change, before: before.rollcall, said })
+  return { scenario, case: one, differences, broken, before }
 }
 
 async function readEach({ clusters }: CPIStage): Promise<NodesOfEach> {
-  const [cpi, rollcall] = await Promise.all([readNodes(clusters.cpi), readNodes(clusters.rollcall)])
-  return { of: (name = '') => ({ cpi: cpi.get(name), rollcall: rollcall.get(name) }) }
+  const [cpi, rollcall, said] = await Promise.all([
+    readNodes(clusters.cpi),
+    readNodes(clusters.rollcall),
+    readConditions(clusters.rollcall),
+  ])
+  return {
+    of: (name = '') => ({ cpi: cpi.get(name), rollcall: rollcall.get(name), said: said.get(name) ?? [] }),
+  }
 }

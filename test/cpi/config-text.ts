@@ -20,6 +20,7 @@ export function configOf(
     ipFamily,
     twoVCenters = false,
     second = {},
+    lifecycle,
     form,
   }: Scenario,
   category: (label: string) => string,
@@ -29,6 +30,7 @@ export function configOf(
     require: 'asserted',
     ...(nodes === undefined ? {} : { nodes }),
     ...(ipFamily === undefined ? {} : { ipFamily }),
+    ...(lifecycle === undefined ? {} : { lifecycle }),
     ...(datacenters === undefined ? {} : { datacenters: datacenters.map((each) => referenced(each, stage)) }),
     ...(twoVCenters ? { otherVCenters: { second: stage.second } } : {}),
   })

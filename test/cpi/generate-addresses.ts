@@ -1,6 +1,7 @@
 /** What decides on addresses, made up by a seed: settings, what machines report, and what kubelets choose. */
 import { gzipSync } from 'node:zlib'
 import type { IPFamily } from '../../controller/config/config.ts'
+import type { GuestNic } from '../servers/control.ts'
 import type { Random } from '../simulation/random.ts'
 import { fileOf, metadata, nic } from './address-cases.ts'
 import type { Configured, ReportedMachine } from './oracle.ts'
@@ -15,6 +16,19 @@ export const FAMILIES: readonly (readonly IPFamily[])[] = [
 /** One setting in so many is not written. */
 export const RARE = 0.35
 const MACHINES = 12
+export const NETWORKS = ['private', 'Private', 'public', 'storage']
+const PREFIXES = [
+  '10.1.0.#/24',
+  '10.2.0.#/24',
+  '10.2.1.#/32',
+  '192.0.2.#/24',
+  '198.51.100.#/24',
+  'fd00::#/64',
+  '2001:db8::#/64',
+  '169.254.0.#/16',
+  'fe80::#/64',
+  '127.0.0.#/8',
+]
 const ODD_NETWORKS = ['net-a', 'NET-A', 'net-b', 'net b', 'größe', '']
 const ODD_SUBNETS = [
   '10.0.0.0/8',
@@ -83,6 +97,20 @@ function generateMetadata(random: Random): NonNullable<ReportedMachine['guestinf
     { network: gzipSync(encoded).toString('base64'), 'network.encoding': 'gzip+base64' },
   ]
   return metadata(JSON.stringify({ 'instance-id': 'i-1', ...random.pick(forms) }))
+}
+
+/** Generates up to three NICs; the address of each Node is its own in all of its subnets. */
+export function generateNICs(index: number, random: Random): GuestNic[] {
+  let last = 0
+  const address = () => {
+    last += 1
+    return random.pick(PREFIXES).replace('#', `${index * 10 + last}`)
+  }
+  return Array.from({ length: 1 + random.below(3) }, () => ({
+    network: random.pick(NETWORKS),
+    ...rarely(random, 0.1, () => ({ deviceConfigId: -1 })),
+    addresses: Array.from({ length: random.below(4) }, address),
+  }))
 }
 
 /** Generates some of the settings that decide on addresses. */

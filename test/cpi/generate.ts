@@ -4,13 +4,15 @@ import type { Random } from '../simulation/random.ts'
 import {
   FAMILIES,
   generateAddressSettings,
+  generateNICs,
   generateNodeIP,
   generateOddNodeIP,
+  NETWORKS,
   rarely,
 } from './generate-addresses.ts'
-import { HOSTS, type InventoryPlace, PLACES } from './places.ts'
+import { endsTheCPI, generateChanges, generateGuestName, generateSize } from './generate-changes.ts'
+import { type InventoryPlace, PLACES } from './places.ts'
 import {
-  type Change,
   type KubeletNode,
   type Label,
   NO_LIFECYCLE,
@@ -30,7 +32,6 @@ const OBJECTS = [
   ),
 ]
 const GUEST_IDS = ['ubuntu64Guest', 'rhel8_64Guest', 'rhel7_64Guest', 'vmwarePhoton64Guest', 'nonsense']
-const NETWORKS = ['private', 'Private', 'public', 'storage']
 const SUBNETS = [
   '10.0.0.0/8',
   '10.1.0.0/16',
@@ -39,18 +40,6 @@ const SUBNETS = [
   'fd00::/8',
   '2001:db8::/32',
   '0.0.0.0/0',
-]
-const PREFIXES = [
-  '10.1.0.#/24',
-  '10.2.0.#/24',
-  '10.2.1.#/32',
-  '192.0.2.#/24',
-  '198.51.100.#/24',
-  'fd00::#/64',
-  '2001:db8::#/64',
-  '169.254.0.#/16',
-  'fe80::#/64',
-  '127.0.0.#/8',
 ]
 const DATACENTERS = [
   'DC0',
@@ -62,6 +51,11 @@ const DATACENTERS = [
   'Datacenter:DC0',
   'Datacenter:DC1',
   'Datacenter:DC2',
+  'DC%2fEast',
+  '/DC%2FEast',
+  'DC/East',
+  '/DC/*',
+  '/DC*',
 ]
 
 /** Of the datacenter that both vCenters have. */
@@ -133,20 +127,6 @@ function generateSecond(random: Random): Pick<Scenario, 'tagsOfSecond' | 'second
   }
 }
 
-/** Up to three NICs; the address of each Node is its own in all of its subnets. */
-function generateNICs(index: number, random: Random): GuestNic[] {
-  let last = 0
-  const address = () => {
-    last += 1
-    return random.pick(PREFIXES).replace('#', `${index * 10 + last}`)
-  }
-  return Array.from({ length: 1 + random.below(3) }, () => ({
-    network: random.pick(NETWORKS),
-    ...rarely(random, 0.1, () => ({ deviceConfigId: -1 })),
-    addresses: Array.from({ length: random.below(4) }, address),
-  }))
-}
-
 /** Dense high up and sparse below, as people tag; values that cannot be labels are rare. */
 function generateTags(objects: readonly string[], random: Random): Tagged[] {
   const density = random.between(0.1, 0.6)
@@ -192,48 +172,6 @@ function generateCase(
   }
 }
 
-/** Generates one thing that happens to a machine or its Node, and sometimes ends again. */
-function generateChanges(
-  index: number,
-  { nics, place, second, powerState }: ScenarioMachine,
-  { providerID, untainted }: KubeletNode,
-  random: Random,
-): readonly Change[] {
-  const kinds: (readonly Change[])[] = [
-    [{ name: 'a person changes its zone', labels: { [ZONE]: random.pick(['zone-of-person', null]) } }],
-    [{ name: 'a person changes its old zone', labels: { [BETA_ZONE]: random.pick(['of-person', null]) } }],
-  ]
-  if (!endsTheCPI(providerID))
-    kinds.push([{ name: 'it is not Ready', ready: random.pick(['False', 'Unknown']) }])
-  if (powerState === undefined && !endsTheCPI(providerID)) {
-    const off = random.pick(['poweredOff', 'suspended'] as const)
-    kinds.push(
-      [
-        { name: 'it is off', powerState: off },
-        { name: 'it is not Ready', ready: 'Unknown' },
-      ],
-      [
-        { name: 'it is off, and not Ready', powerState: off, ready: 'Unknown' },
-        { name: 'it runs again', powerState: 'poweredOn', ready: 'True' },
-      ],
-    )
-  }
-  if (second !== true && (place === undefined || HOSTS.some((host) => host === place)))
-    kinds.push([{ name: 'it moves', place: random.pick(HOSTS) }])
-  if (untainted === true && providerID === undefined)
-    kinds.push([{ name: 'it gets a provider ID', providerID: random.pick(['plain', 'foreign']) }])
-  if (nics !== undefined)
-    kinds.push(
-      [{ name: 'its guest reports others', nics: generateNICs(index + CASES, random) }],
-      [{ name: 'its guest reports them in another order', nics: turned(nics) }],
-      [
-        { name: 'its guest reports nothing', nics: [] },
-        { name: 'its guest reports again', nics },
-      ],
-    )
-  return random.pick(kinds)
-}
-
 /** One of three machines is sometimes gone; another has sometimes the UUID or the guest name of the one before. */
 function generateTrouble(index: number, { untainted }: KubeletNode, random: Random): ScenarioMachine {
   if (index % 3 === 0) return untainted === true ? rarely(random, 0.3, () => ({ gone: true })) : {}
@@ -262,18 +200,16 @@ function generateMachine(twoVCenters: boolean, random: Random): ScenarioMachine 
   const second = twoVCenters && random.chance(0.3)
   return {
     ...(second ? { second } : { place: random.pick(PLACE_NAMES) }),
-    ...rarely(random, 0.3, () => ({ cpus: 1 + random.below(64), memoryMB: 512 + random.below(100_000) })),
+    ...rarely(random, 0.3, () => generateSize(random)),
     ...rarely(random, 0.3, () => ({ guestID: random.pick(GUEST_IDS) })),
     ...rarely(random, 0.05, () => ({ powerState: random.pick(['poweredOff', 'suspended'] as const) })),
-    ...rarely(random, 0.1, () => ({ hostName: random.pick(['localhost', '', 'guest.example.com']) })),
-    ...(second
-      ? {}
-      : rarely(random, 0.2, () => ({
-          tags: {
-            ...rarely(random, 0.6, () => ({ zone: 'own-zone' })),
-            ...rarely(random, 0.6, () => ({ region: 'own-region' })),
-          },
-        }))),
+    ...rarely(random, 0.1, () => ({ hostName: generateGuestName(random) })),
+    ...rarely(random, 0.2, () => ({
+      tags: {
+        ...rarely(random, 0.6, () => ({ zone: 'own-zone' })),
+        ...rarely(random, 0.6, () => ({ region: 'own-region' })),
+      },
+    })),
   }
 }
 
@@ -301,20 +237,10 @@ function generateNode(random: Random): KubeletNode {
     ...(endsTheCPI(providerID)
       ? {}
       : rarely(random, 0.15, () => ({ ready: random.pick(['False', 'Unknown'] as const) }))),
-    ...(untainted ? rarely(random, 0.1, () => ({ shutdownTaint: true })) : {}),
+    ...rarely(random, untainted ? 0.1 : 0.05, () => ({ shutdownTaint: true })),
     labels,
     ...(keys.length === 0 ? {} : rarely(random, 0.3, () => ({ topologyKeys: keys }))),
   }
-}
-
-/** Whether the CPI crashes, for whatever else there is to compare, as long as a Node with this provider ID is not Ready. */
-function endsTheCPI(providerID: KubeletNode['providerID']): boolean {
-  return providerID === 'swapped'
-}
-
-/** The same addresses in the opposite order. */
-function turned(nics: readonly GuestNic[]): GuestNic[] {
-  return nics.toReversed().map((nic) => ({ ...nic, addresses: nic.addresses.toReversed() }))
 }
 
 function someOf<T>(list: readonly T[], random: Random): T[] {

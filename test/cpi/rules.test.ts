@@ -1,11 +1,12 @@
 /** That the differential's rules notice what is wrong on a Node, and only that. */
 import t from 'tap'
 import type { NodeObject } from '../world/objects.ts'
-import { brokenByChange, brokenRules, labelValueOf } from './rules.ts'
-import { at, type Change, NO_LIFECYCLE, type Scenario, type ScenarioCase } from './scenario.ts'
+import { brokenAtFirst, brokenRules, labelValueOf } from './rules.ts'
+import { at, BEFORE, NO_LIFECYCLE, type Scenario, type ScenarioCase } from './scenario.ts'
 
 const UUID = '564d0000-1111-4222-8333-444444444444'
 const ZONE = 'topology.kubernetes.io/zone'
+const REGION = 'topology.kubernetes.io/region'
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
 const TYPE = 'vsphere-vm.cpu-4.mem-16gb.os-ubuntu'
 const ONE: ScenarioCase = {
@@ -75,8 +76,16 @@ t.test('provider ID and labels', (t) => {
   )
   t.match(broken(nodeOf(undefined, { [ZONE]: 'far' })), [/its label topology.*"far", not "zone-1"/])
   t.match(broken(nodeOf(undefined, { [BETA_ZONE]: 'far' })), [/its label failure-domain/])
+  const region = { [REGION]: 'of-kubelet' }
+  t.match(broken(nodeOf(undefined, region)), [/its label topology.*region is "of-kubelet", not undefined/])
+  t.strictSame(broken(nodeOf(undefined, region), {}, { ...ONE, node: { labels: region } }), [], 'no tag')
+  t.match(broken(nodeOf(), {}, { ...ONE, node: { labels: region } }), [
+    /its label topology.*not "of-kubelet"/,
+  ])
+  t.equal(broken(nodeOf(), { labels: ['region'] }).length, 2, 'which is not configured')
   const kept: ScenarioCase = { ...ONE, node: { labels: { [ZONE]: 'mine' }, topologyKeys: [ZONE] } }
   t.strictSame(broken(nodeOf(undefined, { [ZONE]: 'mine' }), {}, kept), [], "the CSI driver's stays")
+  t.match(broken(nodeOf(), {}, kept), [/its label topology.*"zone-1", not "mine"/])
   t.match(broken(nodeOf(undefined, { 'node.kubernetes.io/instance-type': 'other' })), [/is other/])
   const tags = [
     { object: 'DC0', label: 'zone', tag: 'b' },
@@ -197,38 +206,51 @@ t.test('of two machines with one UUID, the one that runs', (t) => {
   t.end()
 })
 
-t.test('a change moves nothing that need not move', (t) => {
-  const level = 'rollcall.node-restriction.kubernetes.io/identity-level'
-  const before = nodeOf(undefined, { [level]: 'asserted' })
-  const after = (
-    node: NodeObject,
-    change: Omit<Change, 'name'> = {},
-    one: ScenarioCase = ONE,
-    scenario: Partial<Scenario> = {},
-  ) =>
-    brokenByChange(node, {
-      scenario: { ...SCENARIO, ...scenario, cases: [one] },
-      one,
-      change: { name: 'a change', ...change },
-      before,
-    })
-  t.strictSame(after(before), [])
-  t.match(after({ ...before, spec: { providerID: 'vsphere://' } }), [/its provider ID/])
-  t.match(after(nodeOf(undefined, { [ZONE]: 'far' })), [/its label topology/])
-  t.match(after(nodeOf(both('192.0.2.5'))), [/it lost the address 10\.0\.0\.5/, /it lost/])
-  t.match(after(nodeOf(both('10.9.9.9'))), [
-    /10\.9\.9\.9 is none/,
-    /10\.9\.9\.9 is none/,
-    /it lost/,
-    /it lost/,
-  ])
-  const elsewhere: ScenarioCase = { ...ONE, vm: at('192.0.2.5/24') }
-  t.strictSame(after(nodeOf(both('192.0.2.5')), {}, elsewhere), [], 'its machine has it no more')
-  const shutdown = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
-  const tainted = { ...before, spec: { ...before.spec, taints: [shutdown] } }
-  t.match(after(before, { powerState: 'poweredOff' }), [/its shutdown taint is false/])
-  t.strictSame(after(tainted, { powerState: 'poweredOff' }), [])
-  t.match(after(tainted, { powerState: 'poweredOn' }), [/its shutdown taint is true/])
-  t.strictSame(after(before, { powerState: 'poweredOff' }, ONE, { arguments: [NO_LIFECYCLE] }), [])
+const UNINITIALIZED = { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' }
+const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
+const LEVEL = { 'rollcall.node-restriction.kubernetes.io/identity-level': 'asserted' }
+
+/** Of a Node with these taints. */
+function atFirst(
+  taints: readonly (typeof SHUTDOWN)[],
+  one: ScenarioCase,
+  labels: Readonly<Record<string, string>> = {},
+  scenario: Partial<Scenario> = {},
+): readonly string[] {
+  const node = nodeOf(undefined, labels)
+  const object = { ...node, spec: { ...node.spec, taints: [...taints] } }
+  return brokenAtFirst(object, { scenario: { ...SCENARIO, ...scenario, cases: [one] }, one, uuid: UUID })
+}
+
+t.test('a Node that waits', (t) => {
+  const usual: ScenarioCase = { name: 'usual' }
+  t.match(atFirst([UNINITIALIZED], usual), [/it is not initialized/])
+  t.strictSame(atFirst([UNINITIALIZED], usual, {}, { ipFamily: ['ipv6'] }), [], 'which it has not')
+  t.strictSame(atFirst([UNINITIALIZED], usual, {}, { datacenters: ['DC1'] }), [])
+  t.match(atFirst([], ONE, {}, { datacenters: ['DC1'] }), [/in no datacenter that is configured/])
+  for (const node of [{ systemUUID: 'unknown' }, { providerID: 'foreign' }] as const)
+    t.strictSame(atFirst([UNINITIALIZED], { ...usual, node }), [])
+  const off: ScenarioCase = { ...usual, vm: { powerState: 'poweredOff' } }
+  t.strictSame(atFirst([UNINITIALIZED], off), [])
+  t.match(atFirst([UNINITIALIZED, SHUTDOWN], off), [/its shutdown taint is true/])
+  t.strictSame(brokenAtFirst(undefined, { scenario: SCENARIO, one: usual, uuid: UUID }), ['it is deleted'])
+  t.end()
+})
+
+t.test('the taint of a machine that is off', (t) => {
+  t.match(atFirst([SHUTDOWN], ONE, LEVEL), [/its shutdown taint is true/], 'it runs')
+  const before: ScenarioCase = { name: 'before', node: BEFORE, vm: { powerState: 'suspended' } }
+  t.match(atFirst([SHUTDOWN], before), [/its shutdown taint is true/], 'Ready, and never verified')
+  t.strictSame(atFirst([], before), [])
+  const silent: ScenarioCase = { ...before, node: { ...BEFORE, ready: 'Unknown' } }
+  t.match(atFirst([], silent), [/its shutdown taint is false/])
+  t.strictSame(atFirst([], silent, {}, { datacenters: ['DC1'] }), [], 'which is left open')
+  t.strictSame(atFirst([], silent, {}, { arguments: [NO_LIFECYCLE] }), [])
+  const others: ScenarioCase = {
+    name: 'other',
+    node: { ...BEFORE, providerID: 'foreign', shutdownTaint: true },
+  }
+  t.strictSame(atFirst([SHUTDOWN], others), [])
+  t.match(atFirst([], others), [/its shutdown taint is false/], "another provider's stays")
   t.end()
 })

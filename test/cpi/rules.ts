@@ -1,14 +1,14 @@
 /** What the docs say that Rollcall writes to a Node, by rules that take nothing from the product's own code. */
 import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
-import { isShutDown, type NodeObject } from '../world/objects.ts'
-import { brokenAddresses, wrong } from './address-rules.ts'
+import { isInitialized, isShutDown, type NodeObject } from '../world/objects.ts'
+import { brokenAddresses, familiesOf, wrong } from './address-rules.ts'
 import type { NodeDifference } from './compare-nodes.ts'
 import { addressesOf, ipsOf, labelOf, pairOf } from './differences/row.ts'
 import { OTHER_TAINT, SHUTDOWN_TAINT } from './kubelet-node.ts'
-import { chainsOf } from './places.ts'
-import { type Change, type Label, NO_LIFECYCLE, type Scenario, type ScenarioCase } from './scenario.ts'
+import { chainsOf, isOutOfScope } from './places.ts'
+import { type KubeletNode, type Label, NO_LIFECYCLE, type Scenario, type ScenarioCase } from './scenario.ts'
 
-interface Written {
+export interface RegisteredCase {
   readonly scenario: Scenario
   readonly one: ScenarioCase
   /** The BIOS UUID of its machine. */
@@ -17,49 +17,121 @@ interface Written {
 
 const BOTH: readonly Label[] = ['zone', 'region']
 const KEYS = ['topology.kubernetes.io', 'failure-domain.beta.kubernetes.io'] as const
-const INSTANCE_TYPES = ['node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type'] as const
+export const INSTANCE_TYPES = [
+  'node.kubernetes.io/instance-type',
+  'beta.kubernetes.io/instance-type',
+] as const
+
+/** A line for each rule that is broken by what Rollcall has made of a Node as its kubelet registered it. */
+export function brokenAtFirst(node: NodeObject | undefined, written: RegisteredCase): readonly string[] {
+  if (node === undefined) return ['it is deleted']
+  const { scenario, one } = written
+  const had = one.node?.shutdownTaint === true
+  const verified = node.metadata.labels[LABEL_IDENTITY_LEVEL] !== undefined
+  return [
+    ...(one.node?.untainted === true
+      ? []
+      : isInitialized(node)
+        ? brokenRules(node, written)
+        : waitsInVain(scenario, one)),
+    ...shutdownTaint(node, { scenario, one, had, verified }),
+  ]
+}
 
 /** A line for each rule that is broken by what is on a Node that Rollcall has initialized. */
-export function brokenRules(node: NodeObject, written: Written): readonly string[] {
+export function brokenRules(node: NodeObject, written: RegisteredCase): readonly string[] {
+  return [...brokenButAddresses(node, written), ...brokenAddresses(node, written.scenario, ownOf(written))]
+}
+
+/** The same without its addresses, of which one that was initialized before keeps those that it has. */
+export function brokenButAddresses(node: NodeObject, written: RegisteredCase): readonly string[] {
   const { scenario, one } = written
-  // Of two machines with one UUID, its own is the one that runs.
-  const running = runningOf(scenario, one)
-  const own = running === one ? one : { ...one, vm: running.vm ?? {} }
+  const own = ownOf(written)
   return [
+    ...(isOutOfScope(scenario, own) ? ['its machine is in no datacenter that is configured'] : []),
     ...providerID(node, written),
     ...topology(node, scenario, own),
     ...instanceType(node, own),
     ...labelsOfArguments(node, written),
     ...otherTaint(node, one),
-    ...brokenAddresses(node, scenario, own),
   ]
 }
 
+/** Of two machines with one UUID, its own is the one that runs. */
+function ownOf({ scenario, one }: RegisteredCase): ScenarioCase {
+  const running = runningOf(scenario, one)
+  return running === one ? one : { ...one, vm: running.vm ?? {} }
+}
+
+/** A Node is initialized once its machine runs, is the only one that it can be, and has an address that nothing excludes. */
+export function waitsInVain(scenario: Scenario, one: ScenarioCase): readonly string[] {
+  const { vm = {}, node = {} } = one
+  const waits =
+    isOff(one) ||
+    vm.gone === true ||
+    // What is said of addresses may keep it waiting; without anything it has one of IPv4.
+    [vm.nics, node.nodeIP, scenario.nodes].some((each) => each !== undefined) ||
+    familiesOf(scenario, one).join() !== 'ipv4' ||
+    !namesItsMachine(one, [undefined, ...NAMING]) ||
+    !isAlone(scenario.cases, one) ||
+    isOutOfScope(scenario, one)
+  return waits ? [] : ['it is not initialized']
+}
+
+/** The provider IDs by which Rollcall knows a machine. */
+const NAMING: readonly KubeletNode['providerID'][] = ['plain', 'upper', 'swapped']
+
+function namesItsMachine({ node = {} }: ScenarioCase, providerIDs: typeof NAMING): boolean {
+  const { systemUUID = 'swapped', providerID } = node
+  return providerIDs.includes(providerID) && ['swapped', 'plain', 'upper'].includes(systemUUID)
+}
+
+/** Whether no other Node of the scenario points to its machine, and it to no other. */
+export function isAlone(cases: Scenario['cases'], one: ScenarioCase): boolean {
+  const next = cases[cases.indexOf(one) + 1]
+  const previous = [one, next].some((each) => each?.node?.providerID === 'previous')
+  return !previous && pairOf(cases, one).length === 0
+}
+
+/** Whether its machine is off or suspended. */
+export function isOff({ vm = {} }: ScenarioCase): boolean {
+  return vm.powerState !== undefined
+}
+
 /** One that is there never changes; else it is the BIOS UUID in lower case. */
-function providerID({ spec }: NodeObject, { one, uuid }: Written): readonly string[] {
+function providerID({ spec }: NodeObject, { one, uuid }: RegisteredCase): readonly string[] {
   if (one.node?.providerID !== undefined) return []
   return wrong('its provider ID', spec.providerID, `vsphere://${uuid}`)
 }
 
-/** The nearest tag of the first side that has one, under both names; a label of the CSI driver stays. */
+/**
+ * The nearest tag of the first side that has one, under both names. Where there is no tag, or one that can be no label, what
+ * the kubelet wrote stays; so does a label of the CSI driver.
+ */
 function topology({ metadata }: NodeObject, scenario: Scenario, one: ScenarioCase): readonly string[] {
   const { labels: kept = {}, topologyKeys = [] } = one.node ?? {}
-  return (scenario.labels ?? BOTH).flatMap((label) => {
-    if (topologyKeys.some((key) => key.endsWith(`/${label}`) && kept[key] !== undefined)) return []
-    const tagged = taggedValue(scenario, one, label)
-    if (tagged === undefined) return []
-    return KEYS.map((prefix) => `${prefix}/${label}`).flatMap((key) =>
-      wrong(`its label ${key}`, metadata.labels[key], tagged.value ?? kept[key]),
+  return BOTH.flatMap((label) => {
+    const keys = keysOf(label)
+    const drivers = keys.filter((key) => topologyKeys.includes(key) && kept[key] !== undefined)
+    const value = drivers.length > 0 ? undefined : taggedValue(scenario, one, label)?.value
+    return (drivers.length > 0 ? drivers : keys).flatMap((key) =>
+      wrong(`its label ${key}`, metadata.labels[key], value ?? kept[key]),
     )
   })
 }
 
-/** What its tags say; undefined without a tag, the value undefined where the tag can be no label. */
-function taggedValue(
+/** The names of a label, the older one last. */
+export function keysOf(label: Label): readonly string[] {
+  return KEYS.map((prefix) => `${prefix}/${label}`)
+}
+
+/** What its tags say of a label that is configured; undefined without a tag, the value undefined where it can be no label. */
+export function taggedValue(
   scenario: Scenario,
   one: ScenarioCase,
   label: Label,
 ): { readonly value: string | undefined } | undefined {
+  if (scenario.labels?.includes(label) === false) return undefined
   const nearest = chainsOf(scenario, one)
     .flat()
     .find((tags) => tags[label].length > 0)
@@ -76,8 +148,8 @@ export function labelValueOf(tag: string): string | undefined {
   return /[^ -~]/.test(plain) || value.length > 63 ? undefined : value
 }
 
-/** How the instance type of a machine of that size begins. */
-function sizeOf({ vm: { cpus, memoryMB } = {} }: ScenarioCase): string | undefined {
+/** How the instance type of a machine of that size begins; undefined where the case does not say how large it is. */
+export function sizeOf({ vm: { cpus, memoryMB } = {} }: ScenarioCase): string | undefined {
   if (cpus === undefined || memoryMB === undefined) return undefined
   return `vsphere-vm.cpu-${cpus}.mem-${(memoryMB - (memoryMB % 1024)) / 1024}gb.os-`
 }
@@ -98,7 +170,7 @@ function otherTaint({ spec: { taints = [] } }: NodeObject, { node }: ScenarioCas
 }
 
 /** Those of `--node-labels`, but for what the Node had before. */
-function labelsOfArguments({ metadata }: NodeObject, { scenario, one }: Written): readonly string[] {
+function labelsOfArguments({ metadata }: NodeObject, { scenario, one }: RegisteredCase): readonly string[] {
   const { labels: kept = {} } = one.node ?? {}
   const given = new Map(
     scenario.arguments
@@ -113,53 +185,39 @@ function labelsOfArguments({ metadata }: NodeObject, { scenario, one }: Written)
   )
 }
 
-/** A change, and the Node as Rollcall had it, with what was changed on it. */
-interface Changed {
+/** A Node and its machine, as far as they decide on the taint of one that is off. */
+interface TaintOf {
   readonly scenario: Scenario
-  /** With the change in it. */
   readonly one: ScenarioCase
-  readonly change: Change
-  readonly before: NodeObject
+  /** Whether it stood there before. */
+  readonly had: boolean
+  /** Whether Rollcall has verified which machine the Node is, now or before. */
+  readonly verified: boolean
 }
 
-/** The same after a change: nothing on a running Node moves but what has to. */
-export function brokenByChange(after: NodeObject, changed: Changed): readonly string[] {
-  const { before } = changed
-  const keys = [...KEYS.flatMap((prefix) => BOTH.map((label) => `${prefix}/${label}`)), ...INSTANCE_TYPES]
-  const had = keys.filter((key) => before.metadata.labels[key] !== undefined)
-  return [
-    ...(before.spec.providerID === undefined
-      ? []
-      : wrong('its provider ID', after.spec.providerID, before.spec.providerID)),
-    ...had.flatMap((key) =>
-      wrong(`its label ${key}`, after.metadata.labels[key], before.metadata.labels[key]),
-    ),
-    ...keptAddresses(after, changed),
-    ...shutdownTaint(after, changed),
-  ]
+/**
+ * It follows the machine of a verified Node, Ready or not. One that was never verified has it while it is not Ready, if
+ * its provider ID names the machine that is off, and loses it when it is Ready. One that waits does not get it.
+ */
+export function shutdownTaint(node: NodeObject, taint: TaintOf): readonly string[] {
+  const should = shouldHaveTaint(node, taint)
+  return should === undefined ? [] : wrong('its shutdown taint', isShutDown(node), should)
 }
 
-/** Each is on the machine or was there before; one that was there and still is on the machine stays. */
-function keptAddresses(after: NodeObject, { scenario, one, before }: Changed): readonly string[] {
-  if (one.vm?.nics === undefined) return []
-  const there = addressesOf(one)
-  const [had, has] = [ipsOf(before.status.addresses), ipsOf(after.status.addresses)]
-  const strange = has.filter((address) => !there.includes(address) && !had.includes(address))
-  // Without a choice of the kubelet's and without settings, nothing is preferred to what a Node has.
-  const free = scenario.nodes === undefined && one.node?.nodeIP === undefined
-  const lost = free ? had.filter((address) => there.includes(address) && !has.includes(address)) : []
-  return [
-    ...strange.map((address) => `its address ${address} is none of its machine`),
-    ...lost.map((address) => `it lost the address ${address}`),
-  ]
+/** Undefined where the docs leave it open. */
+function shouldHaveTaint(node: NodeObject, { scenario, one, had, verified }: TaintOf): boolean | undefined {
+  if (scenario.arguments?.includes(NO_LIFECYCLE) === true) return had
+  if (!isAlone(scenario.cases, one)) return undefined
+  if (one.vm?.gone === true && !isReady(one)) return had
+  if (verified) return one.vm?.gone === true ? had : isOff(one)
+  if (!isInitialized(node)) return had ? undefined : false
+  if (!NAMING.includes(one.node?.providerID)) return had
+  if (isReady(one)) return false
+  return namesItsMachine(one, NAMING) && !isOutOfScope(scenario, one) ? isOff(one) : undefined
 }
 
-/** Follows the machine of a Node that was verified while it ran. */
-function shutdownTaint(after: NodeObject, { scenario, one, change, before }: Changed): readonly string[] {
-  if (change.powerState === undefined || scenario.arguments?.includes(NO_LIFECYCLE) === true) return []
-  if (before.metadata.labels[LABEL_IDENTITY_LEVEL] === undefined) return []
-  if (one.node?.providerID === 'previous' || pairOf(scenario.cases, one).length > 0) return []
-  return wrong('its shutdown taint', isShutDown(after), change.powerState !== 'poweredOn')
+function isReady({ node = {} }: ScenarioCase): boolean {
+  return node.ready === undefined
 }
 
 /** Whether a part of a Node is as this machine is; undefined where the case does not say how that is. */

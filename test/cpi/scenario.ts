@@ -1,5 +1,5 @@
 /** What is compared: virtual machines with their Nodes, in one world and under one configuration. */
-import type { IPFamily } from '../../controller/config/config.ts'
+import type { IPFamily, LifecycleConfig } from '../../controller/config/config.ts'
 import type { GuestNic } from '../servers/control.ts'
 import type { HostPlace, InventoryPlace } from './places.ts'
 
@@ -22,6 +22,8 @@ export interface Scenario {
   readonly second?: { readonly ipFamily?: readonly IPFamily[]; readonly datacenters?: readonly string[] }
   /** Zone and region are read from one category. */
   readonly oneCategory?: boolean
+  /** Section `lifecycle` of the configuration, which Rollcall alone knows. */
+  readonly lifecycle?: Readonly<Partial<Record<keyof LifecycleConfig, string | number>>>
   /** How vsphere.conf is written; YAML unless given. */
   readonly form?: 'ini'
   /** Arguments of the CPI, with which both are started. */
@@ -39,6 +41,9 @@ export const at = (...addresses: readonly string[]): { readonly nics: readonly G
 
 /** A Node that another provider has initialized before. */
 export const BEFORE = { providerID: 'plain', untainted: true } as const satisfies KubeletNode
+
+/** A person has the Node initialized anew. */
+export const ASKS = { name: 'a person asks for a provider', taint: 'uninitialized' } as const satisfies Change
 
 export type AddressSetting =
   | 'internalNetworkSubnetCidr'
@@ -62,7 +67,7 @@ export interface ScenarioCase {
   readonly name: string
   readonly vm?: ScenarioMachine
   readonly node?: KubeletNode
-  /** What happens once both providers have initialized the Node, one after the other. */
+  /** What happens once both providers have dealt with the Node, one after the other. */
   readonly later?: readonly Change[]
 }
 
@@ -71,13 +76,23 @@ export interface Change {
   readonly name: string
   /** What its guest reports from then on. */
   readonly nics?: readonly GuestNic[]
+  /** What its guest calls itself from then on. */
+  readonly hostName?: string
   readonly powerState?: 'poweredOn' | 'poweredOff' | 'suspended'
+  readonly cpus?: number
+  readonly memoryMB?: number
   /** Whose host it moves to. */
   readonly place?: HostPlace
+  /** The tag on the machine itself, in place of one that is there; with null it has none. */
+  readonly tags?: Readonly<Partial<Record<Label, string | null>>>
+  /** It is destroyed. */
+  readonly gone?: true
   /** What the kubelet says of itself. */
   readonly ready?: 'True' | 'False' | 'Unknown'
   /** Labels that a person writes, or removes. */
   readonly labels?: Readonly<Record<string, string | null>>
+  /** A taint that a person puts on the Node: any, that of a machine that is off, or the one that asks for a provider. */
+  readonly taint?: 'other' | 'shutdown' | 'uninitialized'
   /** That a Node gets which has none: no other can be changed. */
   readonly providerID?: 'plain' | 'foreign'
 }
@@ -103,7 +118,7 @@ export interface ScenarioMachine {
   readonly staticOf?: 'bonds' | 'bridges' | 'vlans'
   /** Has the BIOS UUID of the machine of the case before. */
   readonly uuidOfPrevious?: boolean
-  /** Is destroyed before either provider starts. */
+  /** Is destroyed: before either provider starts, or by a change. */
   readonly gone?: boolean
   /** Tags on the machine itself. */
   readonly tags?: Readonly<Partial<Record<Label, string>>>

@@ -2,18 +2,19 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import type { Condition } from '../../agent/shared/node-report.ts'
 import { CSI_DRIVER } from '../../controller/types/well-known.ts'
 import { until } from '../fixtures/until.ts'
 import type { Cluster } from '../servers/cluster.ts'
-import type { VcsimVM } from '../servers/control.ts'
+import type { GuestNic, VcsimVM } from '../servers/control.ts'
 import { borrowCluster } from '../servers/pool/borrow.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { type Controller, startController } from '../world/controller.ts'
-import { isInitialized, type NodeObject } from '../world/objects.ts'
+import { isInitialized, type NodeObject, type ReportObject } from '../world/objects.ts'
 import { configOf } from './config-text.ts'
 import { kubeletNode } from './kubelet-node.ts'
 import { type Datacenters, type Models, startWorld } from './places.ts'
-import type { Scenario, ScenarioMachine } from './scenario.ts'
+import type { Label, Scenario, ScenarioMachine } from './scenario.ts'
 
 export interface CPIStage extends AsyncDisposable {
   readonly vcsim: Vcsim
@@ -50,6 +51,8 @@ export async function openCPIStage(): Promise<CPIStage> {
 export interface StagedMachine {
   readonly name: string
   readonly hostName: string
+  /** What its guest reports. */
+  readonly nics: readonly GuestNic[]
   readonly vm: VcsimVM
   readonly home: Vcsim
   /** Whether it is destroyed before either provider starts. */
@@ -62,6 +65,8 @@ export interface StagedScenario extends AsyncDisposable {
   readonly names: readonly string[]
   readonly machines: readonly StagedMachine[]
   readonly cases: Scenario['cases']
+  /** The name of a label's tag category. */
+  readonly category: (label: Label) => string
   /** Of the CPI, for either provider. */
   readonly arguments: readonly string[]
   /** The text of vsphere.conf, for either provider. */
@@ -121,7 +126,7 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
       await create(cluster, '/api/v1/nodes', object)
       if (node.topologyKeys !== undefined) await create(cluster, CSI_NODES, csiNode(name, node.topologyKeys))
     }
-    machines.push({ name, hostName, vm: own, home, gone: vm.gone === true })
+    machines.push({ name, hostName, nics, vm: own, home, gone: vm.gone === true })
   }
   for (const { vm, home, gone } of machines) if (gone) await home.unregister(vm.ref)
 
@@ -130,6 +135,7 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
   return {
     names: machines.map(({ name }) => name),
     machines,
+    category,
     arguments: scenario.arguments ?? [],
     cases: scenario.cases,
     dir,
@@ -141,7 +147,7 @@ export async function setUp(stage: CPIStage, scenario: Scenario, serial: number)
       for (const cluster of Object.values(clusters)) {
         await cluster.request('DELETE', '/api/v1/nodes')
         await cluster.request('DELETE', CSI_NODES)
-        await cluster.request('DELETE', '/apis/rollcall.dev/v1alpha1/nodereports')
+        await cluster.request('DELETE', REPORTS)
       }
     },
   }
@@ -169,6 +175,7 @@ function metadata(
 }
 
 const CSI_NODES = '/apis/storage.k8s.io/v1/csinodes'
+const REPORTS = '/apis/rollcall.dev/v1alpha1/nodereports'
 
 function csiNode(name: string, topologyKeys: readonly string[]) {
   return { metadata: { name }, spec: { drivers: [{ name: CSI_DRIVER, nodeID: name, topologyKeys }] } }
@@ -210,18 +217,17 @@ export async function runRollcall(
     }),
   )
   await until('Rollcall has judged each Node', async () => {
-    const { body } = await cluster.request<{
-      items: { metadata: { name: string }; status?: { conditions?: { reason: string }[] } }[]
-    }>('GET', '/apis/rollcall.dev/v1alpha1/nodereports')
-    const judged = new Set(
-      body.items
-        .filter(({ status }) => isJudged(status?.conditions ?? []))
-        .map(({ metadata }) => metadata.name),
-    )
-    return ours.every(({ metadata }) => judged.has(metadata.name))
+    const said = await readConditions(cluster)
+    return ours.every(({ metadata }) => isJudged(said.get(metadata.name) ?? []))
   })
   stack.move()
   return controller
+}
+
+/** What Rollcall says of each Node. */
+export async function readConditions(cluster: Cluster): Promise<ReadonlyMap<string, readonly Condition[]>> {
+  const { body } = await cluster.request<{ items: ReportObject[] }>('GET', REPORTS)
+  return new Map(body.items.map(({ metadata, status }) => [metadata.name, status?.conditions ?? []]))
 }
 
 /** The labels follow by themselves where vCenter was too slow to tell of tags. */

@@ -1,5 +1,5 @@
 /** What happens after both providers have initialized a Node; and settings that the CPI takes as arguments. */
-import { at, BEFORE, NO_LIFECYCLE, type Scenario } from './scenario.ts'
+import { ASKS, at, BEFORE, NO_LIFECYCLE, type Scenario } from './scenario.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
@@ -10,6 +10,10 @@ const TAGS = [
 ] as const
 const OFF = { name: 'it is off', powerState: 'poweredOff' } as const
 const SILENT = { name: 'it is not Ready', ready: 'Unknown' } as const
+const GONE = { name: 'it is destroyed', gone: true } as const
+const RUNS = { name: 'it runs', powerState: 'poweredOn' } as const
+/** What has a tag only by itself. */
+const UNTAGGED = { place: 'second-datacenter' } as const
 const BACK = { name: 'it runs again', powerState: 'poweredOn', ready: 'True' } as const
 
 export const LATER: readonly Scenario[] = [
@@ -75,6 +79,87 @@ export const LATER: readonly Scenario[] = [
         vm: { powerState: 'poweredOff' },
         node: { ...BEFORE, shutdownTaint: true },
       },
+    ],
+  },
+  {
+    name: 'Tags, names and sizes that change',
+    tags: TAGS,
+    cases: [
+      {
+        name: 'tags of its own',
+        vm: { ...UNTAGGED, tags: { zone: 'own', region: 'own' } },
+        later: [
+          { name: 'another zone', tags: { zone: 'other' } },
+          { name: 'no tags', tags: { zone: null, region: null } },
+        ],
+      },
+      {
+        name: 'tags of its own, and another zone',
+        vm: { ...UNTAGGED, tags: { zone: 'own', region: 'own' } },
+        later: [{ name: 'another zone', tags: { zone: 'other' } }, ASKS],
+      },
+      { name: 'no tag', vm: UNTAGGED, later: [{ name: 'two tags', tags: { zone: 'own', region: 'own' } }] },
+      {
+        name: 'initialized before, no tag',
+        vm: UNTAGGED,
+        node: BEFORE,
+        later: [{ name: 'two tags', tags: { zone: 'own', region: 'own' } }],
+      },
+      {
+        name: 'the name of the Node',
+        vm: at('10.211.0.1/24'),
+        later: [
+          { name: 'another name', hostName: 'localhost' },
+          { name: 'another name, and another address', ...at('10.211.1.1/24') },
+          { name: 'no name', hostName: '' },
+        ],
+      },
+      {
+        name: 'another name',
+        vm: { hostName: 'localhost', ...at('10.211.0.2/24') },
+        later: [{ name: 'another address', ...at('10.211.1.2/24') }, { ...OFF, ready: 'Unknown' }, BACK],
+      },
+      {
+        name: 'a size',
+        vm: { cpus: 2, memoryMB: 2048 },
+        later: [{ name: 'another size', cpus: 4, memoryMB: 8192 }, ASKS],
+      },
+      { name: 'in one zone, and asked for again', later: [{ name: 'it moves', place: 'second-host' }, ASKS] },
+    ],
+  },
+  {
+    name: 'Machines that go, and taints of people',
+    tags: TAGS,
+    cases: [
+      { name: 'a machine as usual', later: [GONE, SILENT] },
+      { name: 'initialized before', node: BEFORE, later: [GONE, SILENT] },
+      { name: 'one whose kubelet is silent', node: { ready: 'Unknown' }, later: [GONE] },
+      { name: 'one that only Rollcall initializes', vm: UNTAGGED, later: [GONE, SILENT] },
+      { name: 'a taint', later: [{ name: 'of somebody', taint: 'other' }] },
+      { name: 'a taint of a machine that is off', later: [{ name: 'of a person', taint: 'shutdown' }] },
+      {
+        name: 'a taint of a machine that is off, and a silent kubelet',
+        later: [{ name: 'of a person', taint: 'shutdown', ready: 'Unknown' }],
+      },
+      { name: 'a Node that is asked for again', later: [ASKS] },
+      { name: 'one that is off', later: [{ ...OFF, ready: 'Unknown' }, ASKS, BACK] },
+      { name: 'a machine that is off at first', vm: { powerState: 'poweredOff' }, later: [RUNS] },
+      {
+        name: 'a machine that is off at first, with that taint',
+        vm: { powerState: 'poweredOff' },
+        node: { shutdownTaint: true, ready: 'Unknown' },
+        later: [BACK],
+      },
+    ],
+  },
+  {
+    name: 'A machine that is gone for good',
+    tags: TAGS,
+    lifecycle: { absentFor: '3s', leaderAge: '0s', confirmations: 2 },
+    cases: [
+      { name: 'one that stays' },
+      { name: 'one that goes', later: [GONE, SILENT] },
+      { name: 'another that stays', later: [SILENT] },
     ],
   },
   {

@@ -1,5 +1,5 @@
 /** Machines and Nodes as they should not be, and files in their less common forms. */
-import { at, BEFORE, type Scenario } from './scenario.ts'
+import { ASKS, at, BEFORE, type Scenario } from './scenario.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone'
@@ -34,6 +34,11 @@ export const ODD: readonly Scenario[] = [
     tags: TAGS,
     cases: [
       { name: 'not Ready', node: { ready: 'False' } },
+      { name: 'the taint of a machine that is off', node: { shutdownTaint: true } },
+      {
+        name: 'the taint of a machine that is off, and not Ready',
+        node: { shutdownTaint: true, ready: 'Unknown' },
+      },
       { name: 'initialized before, not Ready', node: { ...BEFORE, ready: 'False' } },
       { name: 'initialized before, silent', node: { ...BEFORE, ready: 'Unknown' } },
       {
@@ -136,6 +141,38 @@ export const ODD: readonly Scenario[] = [
       { name: 'in the second, of the other family', vm: { second: true, ...at('10.207.0.3/24') } },
     ],
   },
+  {
+    name: 'Tags on machines of two vCenters',
+    twoVCenters: true,
+    tags: [{ object: 'DC1', label: 'region', tag: 'region-1' }],
+    tagsOfSecond: [{ object: 'DC0', label: 'region', tag: 'region-9' }],
+    cases: [
+      { name: 'in the first', vm: { place: 'second-datacenter', tags: { zone: 'own' } } },
+      {
+        name: 'in the second',
+        vm: { second: true, tags: { zone: 'own' } },
+        later: [{ name: 'it has another', tags: { zone: 'other' } }, ASKS],
+      },
+      { name: 'in the second, two', vm: { second: true, tags: { zone: 'own', region: 'own' } } },
+      {
+        name: 'in the second, none',
+        vm: { second: true },
+        later: [{ name: 'it gets one', tags: { zone: 'own' } }],
+      },
+    ],
+  },
+  ...['DC%2fEast', 'DC/East', '/DC/East', '/DC%2fEast', 'DC%2*'].map(
+    (datacenter): Scenario => ({
+      name: `Datacenter ${datacenter}`,
+      labels: [],
+      datacenters: [datacenter],
+      cases: [
+        { name: 'in DC/East', vm: { place: 'slashed-datacenter' } },
+        { name: 'in East in the folder DC', vm: { place: 'east-datacenter' } },
+        { name: 'in another' },
+      ],
+    }),
+  ),
   {
     name: 'A file in INI',
     form: 'ini',
