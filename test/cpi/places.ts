@@ -154,19 +154,51 @@ export function chainsOf(
 }
 
 /** Whether a machine is in none of the datacenters that are configured. */
-export function isOutOfScope(
-  { datacenters: ofBoth, second = {} }: Scenario,
+export function isOutOfScope(scenario: Scenario, one: ScenarioCase): boolean {
+  return isIn(entriesOf(scenario, one), one) === false
+}
+
+/** The same for the CPI, which ignores some entries. */
+export function isOutOfScopeOfCPI(scenario: Scenario, one: ScenarioCase): boolean {
+  const entries = entriesOf(scenario, one)
+  return (
+    isIn(
+      entries?.filter((entry) => !isIgnored(entry, one)),
+      one,
+    ) === false
+  )
+}
+
+/** Whether one of the entries under `datacenters` is ignored by the CPI. */
+export function hasIgnoredEntry(scenario: Scenario, one: ScenarioCase): boolean {
+  return entriesOf(scenario, one)?.some((entry) => isIgnored(entry, one)) === true
+}
+
+function entriesOf(
+  { datacenters, second = {} }: Scenario,
   { vm = {} }: ScenarioCase,
-): boolean {
-  const datacenters = vm.second === true ? (second.datacenters ?? ofBoth) : ofBoth
-  const { datacenter, above } = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
+): readonly string[] | undefined {
+  return vm.second === true ? (second.datacenters ?? datacenters) : datacenters
+}
+
+/** Undefined where every datacenter is meant. */
+function isIn(entries: readonly string[] | undefined, { vm = {} }: ScenarioCase): boolean | undefined {
+  const own = vm.second === true ? SECOND : PLACES[vm.place ?? 'first-host']
+  return entries?.some((entry) => means(entry, own))
+}
+
+/** One that means several datacenters, or has vCenter's escapes in capitals. */
+function isIgnored(entry: string, { vm = {} }: ScenarioCase): boolean {
+  const all: readonly Chains[] = vm.second === true ? [SECOND] : Object.values(PLACES)
+  const meant = all.filter((each) => means(entry, each)).map(({ datacenter }) => datacenter)
+  return new Set(meant).size > 1 || entry.includes('%2F')
+}
+
+function means(entry: string, { above, datacenter }: Chains): boolean {
   const names = [`${above}/${datacenter}`, `Datacenter:${datacenter}`, datacenter]
-  const covers = (entry: string) => {
-    const path = entry.includes('/') && !entry.startsWith('/') ? `/${entry}` : entry
-    const pattern = new RegExp(`^${path.replaceAll('*', '[^/]*')}$`)
-    return names.some((name) => pattern.test(name))
-  }
-  return datacenters?.some(covers) === false
+  const path = (entry.includes('/') && !entry.startsWith('/') ? `/${entry}` : entry).replaceAll('%2F', '%2f')
+  const pattern = new RegExp(`^${path.replaceAll('*', '[^/]*')}$`)
+  return names.some((name) => pattern.test(name))
 }
 
 /** The values of a label in a chain, nearest first. */

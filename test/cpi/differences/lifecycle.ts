@@ -1,7 +1,7 @@
 /** Where Rollcall means to differ in what becomes of a Node whose machine is off or gone. */
 import { isDeepStrictEqual } from 'node:util'
 import { SHUTDOWN_TAINT } from '../kubelet-node.ts'
-import { isOutOfScope } from '../places.ts'
+import { isOutOfScopeOfCPI } from '../places.ts'
 import type { NodeRow } from './row.ts'
 
 export const IN_LIFECYCLE: readonly NodeRow[] = [
@@ -33,7 +33,10 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       const { cases } = scenario
       const named = one.node?.providerID === 'previous' ? (cases[cases.indexOf(one) - 1] ?? one) : one
       return (
-        part === 'exists' && cpi === false && one.node?.ready !== undefined && isOutOfScope(scenario, named)
+        part === 'exists' &&
+        cpi === false &&
+        one.node?.ready !== undefined &&
+        isOutOfScopeOfCPI(scenario, named)
       )
     },
   },

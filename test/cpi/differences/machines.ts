@@ -1,6 +1,7 @@
 /** Where Rollcall means to differ in which machine a Node is. */
 import type { NodeDifference } from '../compare-nodes.ts'
-import { fits, runningOf } from '../rules.ts'
+import { hasIgnoredEntry, isOutOfScope, isOutOfScopeOfCPI } from '../places.ts'
+import { fits, isOff, runningOf } from '../rules.ts'
 import type { Scenario, ScenarioCase } from '../scenario.ts'
 import { givesUp, type NodeRow, pairOf } from './row.ts'
 
@@ -91,20 +92,23 @@ export const IN_MACHINES: readonly NodeRow[] = [
       part === 'addresses' && node.untainted === true && node.providerID === undefined,
   },
   {
-    what: 'Unknown datacenter, and firmware that reports the UUID as vCenter does',
+    what: 'Entry of `datacenters` that matches several (`dc-*`), or has `%2F` for `%2f`',
+    cpi: 'is ignored',
+    rollcall: 'counts',
+    explains: ({ part }, { scenario, case: one }) =>
+      givesUp(part, one) && isOutOfScopeOfCPI(scenario, one) && !isOutOfScope(scenario, one),
+  },
+  {
+    what: 'Unknown datacenter, or such an entry, and firmware that reports the UUID as vCenter does',
     cpi: 'is stuck if the Node has a provider ID',
     rollcall: 'initializes it',
-    explains: ({ part, cpi }, { scenario: { datacenters = [] }, case: one }) =>
+    explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
       cpi === false &&
-      datacenters.includes('is-not-there') &&
-      one.node?.systemUUID === 'plain',
+      (scenario.datacenters?.includes('is-not-there') === true || hasIgnoredEntry(scenario, one)) &&
+      ['plain', 'upper'].includes(one.node?.systemUUID ?? ''),
   },
 ]
-
-function isOff({ vm = {} }: ScenarioCase): boolean {
-  return vm.powerState !== undefined
-}
 
 /** Whether its Node points to the machine of the case before. */
 function pointsToPrevious({ vm = {}, node = {} }: ScenarioCase = { name: '' }): boolean {
