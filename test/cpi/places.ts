@@ -197,7 +197,7 @@ function isIgnored(entry: string, { vm = {} }: ScenarioCase): boolean {
 function means(entry: string, { above, datacenter }: Chains): boolean {
   const names = [`${above}/${datacenter}`, `Datacenter:${datacenter}`, datacenter]
   const path = (entry.includes('/') && !entry.startsWith('/') ? `/${entry}` : entry).replaceAll('%2F', '%2f')
-  const pattern = new RegExp(`^${path.replaceAll('*', '[^/]*')}$`)
+  const pattern = new RegExp(`^${path.replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}$`)
   return names.some((name) => pattern.test(name))
 }
 

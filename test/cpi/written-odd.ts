@@ -161,7 +161,7 @@ export const ODD: readonly Scenario[] = [
       },
     ],
   },
-  ...['DC%2fEast', 'DC/East', '/DC/East', '/DC%2fEast', '/DC%2FEast', 'DC%2*', '/DC*'].map(
+  ...['DC%2fEast', 'DC/East', '/DC%2FEast', 'dc%2feast', 'East', '/DC*', 'DC/E?st'].map(
     (datacenter): Scenario => ({
       name: `Datacenter ${datacenter}`,
       labels: [],
