@@ -53,6 +53,14 @@ export const ADDRESSES: readonly Scenario[] = [
       { name: 'several of both', vm: nic('10.201.0.2/24', '10.201.1.2/24', 'fd01::2/64', 'fd02::2/64') },
       { name: 'IPv4 alone', vm: nic('10.201.0.3/24') },
       { name: 'IPv6 alone', vm: nic('fd01::4/64') },
+      {
+        name: 'IPv4 alone, and a guest with another name',
+        vm: { hostName: 'localhost', ...nic('10.201.0.11/24') },
+      },
+      {
+        name: 'both, and the name of that Node',
+        vm: { nameOfPrevious: true, ...nic('10.201.0.12/24', 'fd01::12/64') },
+      },
       chosen('IPv4', '10.201.0.6', '10.201.0.6/24', 'fd01::6/64'),
       chosen('both', '10.201.0.7,fd01::7', '10.201.0.7/24', 'fd01::7/64'),
       chosen('with a blank', '10.201.0.5, fd01::5', '10.201.0.5/24', 'fd01::5/64'),

@@ -146,7 +146,16 @@ function choseItsOwn(one: ScenarioCase): boolean {
 
 /** Whether a machine with addresses has none of a family that is configured. */
 function lacksFamily(scenario: Scenario, one: ScenarioCase): boolean {
-  const usable = addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
+  return usableOf(one).length > 0 && isShort(scenario, one)
+}
+
+/** Whether a machine has no address of a family that is configured, so that its new Node waits. */
+export function isShort(scenario: Scenario, one: ScenarioCase): boolean {
+  const usable = usableOf(one)
   const has = { ipv4: usable.some((each) => isIPv4(each)), ipv6: usable.some((each) => isIPv6(each)) }
-  return usable.length > 0 && familiesOf(scenario, one).some((family) => !has[family])
+  return familiesOf(scenario, one).some((family) => !has[family])
+}
+
+function usableOf(one: ScenarioCase): readonly string[] {
+  return addressesOf(one).filter((address) => !/^(127\.|169\.254\.|fe80:|::1$)/.test(address))
 }

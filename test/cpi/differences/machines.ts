@@ -3,6 +3,7 @@ import type { NodeDifference } from '../compare-nodes.ts'
 import { hasIgnoredEntry, isOutOfScope, isOutOfScopeOfCPI } from '../places.ts'
 import { fits, isOff, runningOf } from '../rules.ts'
 import type { Scenario, ScenarioCase } from '../scenario.ts'
+import { isShort } from './addresses.ts'
 import { givesUp, type NodeRow, pairOf } from './row.ts'
 
 export const IN_MACHINES: readonly NodeRow[] = [
@@ -27,13 +28,14 @@ export const IN_MACHINES: readonly NodeRow[] = [
       ['unknown', 'malformed', 'empty'].includes(one.node?.systemUUID ?? ''),
   },
   {
-    what: 'Two guests with the host name of a Node without provider ID',
+    what: 'Another guest with the host name of a Node without provider ID',
     byChance: true,
-    cpi: 'takes either',
+    cpi: 'may take its VM',
     rollcall: "takes the one with the Node's UUID",
-    explains: ({ part, cpi, rollcall }, { scenario, scenario: { cases }, case: one }) =>
+    explains: (difference, { scenario, scenario: { cases }, case: one }) =>
       one.node?.providerID === undefined &&
-      mistakes({ part, cpi, rollcall }, scenario, one) &&
+      (mistakes(difference, scenario, one) ||
+        (difference.part === 'initialized' && difference.cpi === true && isShort(scenario, one))) &&
       (cases[cases.indexOf(one) + 1]?.vm?.nameOfPrevious === true ||
         cases.filter(({ vm = {} }) => vm.hostName !== undefined && vm.hostName === one.node?.name).length >
           0),
