@@ -36,6 +36,10 @@ export const ODD: readonly Scenario[] = [
       { name: 'not Ready', node: { ready: 'False' } },
       { name: 'the taint of a machine that is off', node: { shutdownTaint: true } },
       {
+        name: 'the taint of a machine that is off, and no UUID in its provider ID',
+        node: { shutdownTaint: true, providerID: 'empty' },
+      },
+      {
         name: 'the taint of a machine that is off, and not Ready',
         node: { shutdownTaint: true, ready: 'Unknown' },
       },

@@ -52,13 +52,16 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
       (node.providerID === 'malformed' || node.providerID === 'foreign'),
   },
   {
-    what: 'That taint on an initialized, Ready Node without a provider ID that names a machine',
+    what: 'That taint on a Ready Node that waits, or has no provider ID that names a machine',
     cpi: 'removes it',
     rollcall: 'leaves the Node alone',
-    explains: ({ part }, { case: { node = {} } }) =>
+    explains: ({ part, cpi, rollcall }, { case: { node = {} } }) =>
       part === 'taints' &&
       node.shutdownTaint === true &&
-      ![undefined, 'empty', 'malformed', 'foreign', 'bare'].every((each) => each !== node.providerID),
+      node.ready === undefined &&
+      (node.untainted !== true ||
+        [undefined, 'empty', 'malformed', 'foreign', 'bare'].includes(node.providerID)) &&
+      isDeepStrictEqual(others(cpi), others(rollcall)),
   },
   {
     what: 'Not-ready Node whose VM is gone',

@@ -1,5 +1,5 @@
 /** Where Rollcall means to differ in which machine a Node is. */
-import type { NodeDifference } from '../compare-nodes.ts'
+import type { NodeDifference, NodeOfEach } from '../compare-nodes.ts'
 import { hasIgnoredEntry, isOutOfScope, isOutOfScopeOfCPI } from '../places.ts'
 import { fits, isOff, runningOf } from '../rules.ts'
 import type { Scenario, ScenarioCase } from '../scenario.ts'
@@ -32,8 +32,8 @@ export const IN_MACHINES: readonly NodeRow[] = [
     byChance: true,
     cpi: 'may take its VM',
     rollcall: "takes the one with the Node's UUID",
-    explains: (difference, { scenario, scenario: { cases }, case: one }) =>
-      one.node?.providerID === undefined &&
+    explains: (difference, { scenario, scenario: { cases }, case: one, before }) =>
+      (one.node?.providerID === undefined || hasTwoMachines(before)) &&
       (mistakes(difference, scenario, one) ||
         (difference.part === 'initialized' && difference.cpi === true && isShort(scenario, one))) &&
       (cases[cases.indexOf(one) + 1]?.vm?.nameOfPrevious === true ||
@@ -111,6 +111,11 @@ export const IN_MACHINES: readonly NodeRow[] = [
       ['plain', 'upper'].includes(one.node?.systemUUID ?? ''),
   },
 ]
+
+/** Whether the providers have written the IDs of two machines, so that each sees what becomes of its own. */
+function hasTwoMachines(before: NodeOfEach | undefined): boolean {
+  return before?.cpi !== undefined && before.cpi.spec.providerID !== before.rollcall.spec.providerID
+}
 
 /** Whether its Node points to the machine of the case before. */
 function pointsToPrevious({ vm = {}, node = {} }: ScenarioCase = { name: '' }): boolean {
