@@ -165,6 +165,10 @@ const halves: Scenario[] = [
     cases: [
       { name: 'in one of them' },
       {
+        name: 'in one of them, with two different zone labels',
+        node: { labels: { [BETA_ZONE]: 'zone-of-old', [ZONE]: 'zone-of-kubelet' } },
+      },
+      {
         name: 'in one of them, its UUID as vCenter has it, and a provider ID',
         node: { systemUUID: 'plain', providerID: 'plain' },
       },

@@ -118,7 +118,7 @@ export const IN_LABELS: readonly NodeRow[] = [
   {
     what: 'Beta label (`failure-domain.beta.kubernetes.io/zone`, that of the region, `beta.kubernetes.io/instance-type`) that differs from the label, or is alone',
     cpi: 'uses it for both, unless the tags of a new Node say otherwise',
-    rollcall: 'a new Node gets the tags; an initialized one keeps both: `TopologyChanged`',
+    rollcall: 'a new Node gets the tags, if there are any; an initialized one keeps both: `TopologyChanged`',
     because: 'A changed zone strands volumes.',
     explains({ part, cpi, rollcall }, { scenario, case: one, before }) {
       const { node = {} } = one
@@ -127,7 +127,9 @@ export const IN_LABELS: readonly NodeRow[] = [
       const theirs = before?.cpi?.metadata.labels ?? own
       if (names === undefined || cpi !== theirs[names.beta]) return false
       const had = own[names.key]
-      if (node.untainted === true && rollcall === had) return node.providerID !== 'foreign'
+      // That a new Node has the tags, where there are any, the rules say.
+      if (rollcall === had && (node.untainted === true || had !== undefined))
+        return node.providerID !== 'foreign'
       return had === undefined && (rollcall === undefined || fits(part, rollcall, scenario, one) === true)
     },
   },
