@@ -122,8 +122,8 @@ export function edgeOf(text: string): string | undefined {
   return undefined
 }
 
-/** The first such character in words; undefined where there is none. */
-function invisibleIn(text: string): string | undefined {
+/** The first character of a text that nobody sees, in words; undefined where there is none. */
+export function invisibleIn(text: string): string | undefined {
   const code = INVISIBLE.exec(text)?.[0].codePointAt(0)
   if (code === undefined) return undefined
   const name = code === 0xa0 ? 'a no-break space' : 'an invisible character'

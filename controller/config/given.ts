@@ -1,6 +1,6 @@
 /** What is given of the settings, each with its place. Whatever it was given by becomes a setting in the same way. */
 import type { Config, LabelRule } from './config.ts'
-import { edgeOf, type Findings, type Place } from './findings.ts'
+import { edgeOf, type Findings, invisibleIn, type Place } from './findings.ts'
 import { namesOf, type Row, type SectionTable } from './settings/row.ts'
 import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 
@@ -67,12 +67,10 @@ function readSetting<T, S>(
     return undefined
   }
   const edge = row.form === 'text' ? edgeOf(text) : undefined
-  if (edge !== undefined)
-    findings.warn(
-      path,
-      at,
-      `begins or ends with ${edge}, which is a part of it: remove it unless you want that`,
-    )
+  const within = edge === undefined && row.form !== 'flag' ? invisibleIn(text) : undefined
+  const odd = edge === undefined ? within && `contains ${within}` : `begins or ends with ${edge}`
+  if (odd !== undefined)
+    findings.warn(path, at, `${odd}, which is a part of it: remove it unless you want that`)
   return { path, at, value: parsed.value }
 }
 

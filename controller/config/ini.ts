@@ -35,6 +35,8 @@ const IDENTIFIER = /\p{L}[\p{L}\p{Nd}_-]*/uy
 const BLANKS = /[ \t\r]*/y
 const COMMENT = /[;#][^\n]*/y
 const LINE = /[^\n]*/y
+/** A line with a section in brackets, and no value. */
+const HEADER = /^[^=[]+\[[^=]*\]/u
 
 /** What a backslash means in double quotes. */
 const ESCAPES: ReadonlyMap<string, string> = new Map([
@@ -106,7 +108,11 @@ class Reader {
   #setting(): Read<void> {
     const at = this.#place()
     const key = this.#match(IDENTIFIER)
-    if (key === '') return this.#wrong('expected a key, a [SECTION] or a comment')
+    if (key === '') {
+      // As after a wrong header: with another character before its bracket, this may be one.
+      if (HEADER.test(this.#text.slice(this.#offset).split('\n', 1)[0] ?? '')) this.#section = newBranch(at)
+      return this.#wrong('expected a key, a [SECTION] or a comment')
+    }
     const value = this.#valueAfterKey(at)
     if (value === WRONG) return WRONG
     if (this.#section === undefined) {

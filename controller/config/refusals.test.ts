@@ -377,6 +377,27 @@ t.test('an invisible character at the edge of a value is part of it, and draws a
   ])
 })
 
+t.test('a section that is not read because of a character before it draws one error', async (t) => {
+  for (const before of ['\u00a0', '\u200b', '.']) {
+    const lines = await refusal(
+      `${before}[Global]\nuser = u\npassword = p\n[VirtualCenter "vc"]\ndatacenters = a\n`,
+    )
+    t.equal(lines.length, 1, lines.join('\n'))
+    t.match(lines, [/^vsphere\.conf:1:1: .*expected /])
+  }
+})
+
+t.test('one within a name, or a list of them, draws a warning too', async (t) => {
+  const { vCenter, warnings } = await loaded(
+    `${file('    datacenters: [a, "DC\u00a01"]')}labels: {zone: "k8s\u200bzone"}\n`,
+  )
+  t.same(vCenter?.datacenters, ['a', 'DC\u00a01'])
+  t.match(warnings, [
+    /vc1\.datacenters: contains a no-break space \(U\+00A0\), which is a part of it: remove it/,
+    /labels\.zone: contains an invisible character \(U\+200B\)/,
+  ])
+})
+
 t.test('where the source of a credential is refused, user and password are not called missing', async (t) => {
   const secret = (name: string, namespace: string) => `secretName: ${name}\n  secretNamespace: ${namespace}\n`
   const vCenter = 'vcenter:\n  vc1:\n    server: vc.example.com\n'

@@ -23,17 +23,19 @@ t.test('each call of the set-up may take longer than a small one', async (t) => 
   }
 })
 
-t.test('an object whose name was lost goes with its session', async (t) => {
-  for (const operation of MADE) {
-    const lab = await openLab(t, {
-      before: (vCenter) => vCenter.fault({ operation, kind: 'lost', times: 1 }),
-    })
-    const { uuid } = await vmAt(lab, 0)
-    lab.inventory.follow(uuid)
-    await answered(lab, uuid)
-    await until('another session', async () => (await lab.vCenter.calls()).operations.Login === 2)
-    t.equal((await lab.vCenter.calls()).operations.Logout, 1, operation)
-    t.equal((await lab.vCenter.sessions()).soap, 1)
-    await lab.stop()
-  }
-})
+// A proxy that answers 502 had passed the call on.
+for (const answer of [{ kind: 'lost' }, { kind: 'status', status: 502 }] as const)
+  t.test(`an object whose name was lost goes with its session; ${answer.kind}`, async (t) => {
+    for (const operation of MADE) {
+      const lab = await openLab(t, {
+        before: (vCenter) => vCenter.fault({ operation, ...answer, times: 1 }),
+      })
+      const { uuid } = await vmAt(lab, 0)
+      lab.inventory.follow(uuid)
+      await answered(lab, uuid)
+      await until('another session', async () => (await lab.vCenter.calls()).operations.Login === 2)
+      t.equal((await lab.vCenter.calls()).operations.Logout, 1, operation)
+      t.equal((await lab.vCenter.sessions()).soap, 1)
+      await lab.stop()
+    }
+  })

@@ -114,6 +114,7 @@ function setUp(t: Test, names: readonly string[]) {
   return {
     clock,
     gate,
+    index,
     nodes,
     reports,
     vms,
@@ -150,6 +151,37 @@ t.test('one of them gets it, though the other is decided on before anything is w
   }
   t.same([holders(), said('a'), said('b')], [['a'], 'Resolved', 'AddressOfAnotherNode'])
 })
+
+t.test(
+  'of two that another provider initialized the older one keeps it, whoever is decided on first',
+  async (t) => {
+    for (const order of [
+      ['worker-1', 'worker-2'],
+      ['worker-2', 'worker-1'],
+    ]) {
+      const { nodes, reconcile, show, holders, said, index } = setUp(t, ['worker-1', 'worker-2'])
+      for (const [name, own] of nodes) {
+        const creationTimestamp = name === 'worker-1' ? '2020-03-01T10:00:00Z' : '2025-03-01T10:00:00Z'
+        const addresses = [{ type: 'InternalIP', address: ADDRESS }]
+        const initialized = {
+          ...own,
+          creationTimestamp,
+          addresses,
+          taints: [],
+          providerID: `vsphere://${own.systemUUID}`,
+        }
+        nodes.set(name, initialized)
+        index.node(name, initialized)
+      }
+      for (const name of [...order, ...order]) {
+        await reconcile(name)
+        show()
+      }
+      t.same(holders(), ['worker-1'], order.join())
+      t.equal(said('worker-2'), 'AddressOfAnotherNode')
+    }
+  },
+)
 
 t.test('it stays reserved while an agent reports again before the status is written', async (t) => {
   const { clock, reconcile, show, showing } = setUp(t, ['a', 'b'])

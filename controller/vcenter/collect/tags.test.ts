@@ -133,6 +133,40 @@ for (const [status, folder] of [
     },
   )
 
+t.test(
+  'a login that is answered by 403 or 404 says nothing of objects, and is not sent for each',
+  async (t) => {
+    for (const status of [403, 404]) {
+      const { rest, calls } = setUp({})
+      const { read } = readerOf({
+        ...rest,
+        async call(call) {
+          await rest.call(call)
+          throw new RESTError('vc', 'session', status)
+        },
+      })
+      await t.rejects(read(Array.from({ length: 100 }, (_, i) => object(`g-${i}`))), { message: /session/ })
+      t.equal(calls.length, 1)
+    }
+  },
+)
+
+t.test('a tag service that knows no object at all is not up yet', async (t) => {
+  const { read: readTags } = setUp({}, () => 404)
+  await t.rejects(readTags(Array.from({ length: 100 }, (_, i) => object(`g-${i}`))), { message: /404/ })
+  const read = await readTags([object('gone')])
+  t.match(read.get(keyOf(object('gone'))), { problems: [{ why: /404/ }] }, 'but one may be gone')
+})
+
+t.test('while it is logged in to, the tag service is not silent', async (t) => {
+  let isLoggingIn = true
+  const { reader, clock } = readerOf({ ...setUp({}).rest, isLoggingIn: () => isLoggingIn })
+  await clock.turn(60_000)
+  t.equal(reader.lastAnswer(), 60_000)
+  isLoggingIn = false
+  t.equal(reader.lastAnswer(), 0)
+})
+
 t.test('a single failure of vCenter is no trait of an object', async (t) => {
   let failures = 2
   const { read: readTags } = setUp({ a: ['zone/z1'] }, ({ resource }) =>

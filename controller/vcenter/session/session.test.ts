@@ -289,6 +289,21 @@ t.test('a clone may take as long as a login, and is reported meanwhile', async (
   )
 })
 
+t.test('a session manager that takes as long is reported as well', async (t) => {
+  const slow = Promise.withResolvers<void>()
+  const { session, signal, counts } = setUp(
+    { CloneSession: () => CLONED },
+    {
+      config: BY_MANAGER,
+      requestTicket: () => slow.promise.then(() => new Secret('ticket')),
+      timings: { ...TIMINGS, callDeadline: 20 },
+      onSlowLogin: () => slow.resolve(),
+    },
+  )
+  await session.ensure(signal)
+  t.equal(counts.CloneSession, 1)
+})
+
 /** A list of sessions as vCenter has it at the moment: the keys, each with its user agent. */
 function listing(sessions: () => Record<string, string>): PropertyReader {
   return {

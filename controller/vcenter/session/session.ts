@@ -126,7 +126,8 @@ export function createSession(options: {
       signal: loginSignal,
       async send(password, number) {
         const { sessionManager: url } = config
-        const response = await (url === undefined ? loginAs(password, target) : clone(url, password, target))
+        const login = () => (url === undefined ? loginAs(password, target) : clone(url, password, target))
+        const response = await tellWhereSlow(login)
         const userSession = child(response, 'returnval')
         latest = { number, key: textOf(userSession, 'key') }
         return url === undefined ? config.user : textOf(userSession, 'userName')
@@ -156,12 +157,22 @@ export function createSession(options: {
     }
   }
 
-  async function open(operation: string, target: ManagedObjectReference, parameters: string) {
-    const call = { operation, target, parameters, deadline: loginDeadline, signal: loginSignal }
+  /** A login has more time than a small call, and until it ends nobody else would say what is waited for. */
+  async function tellWhereSlow<T>(login: () => Promise<T>): Promise<T> {
     const answered = new AbortController()
     const overdue = clock.sleep(deadline, answered.signal).then(() => {
       if (!answered.signal.aborted) onSlowLogin()
     })
+    try {
+      return await login()
+    } finally {
+      answered.abort()
+      await overdue
+    }
+  }
+
+  async function open(operation: string, target: ManagedObjectReference, parameters: string) {
+    const call = { operation, target, parameters, deadline: loginDeadline, signal: loginSignal }
     try {
       return await patient.call(call)
     } catch (error) {
@@ -169,9 +180,6 @@ export function createSession(options: {
       if (error instanceof SoapFault) throw new SoapFault(error.fault, '', error.object)
       unanswered = clock.monotonic()
       throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
-    } finally {
-      answered.abort()
-      await overdue
     }
   }
 

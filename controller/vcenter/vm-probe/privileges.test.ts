@@ -1,6 +1,6 @@
 /** vCenter refuses a question about many objects as a whole for the sake of one. */
 import t from 'tap'
-import { fakeConnection, soap } from '../testing/fake-connection.ts'
+import { fakeConnection, fault, soap } from '../testing/fake-connection.ts'
 import { denied, granted, scriptedClient } from '../testing/probe-script.ts'
 import { askPrivileges, type Privileges } from './privileges.ts'
 
@@ -11,12 +11,16 @@ const FOLDERS = Array.from({ length: 60 }, (_, i) => ({
 }))
 
 /** What is said of the root and 60 folders, of which some are refused by a fault that names the root. */
-async function askWhere(refuses: (moref: string) => boolean, before?: Privileges) {
+async function askWhere(
+  refuses: (moref: string) => boolean,
+  before?: Privileges,
+  refusal = denied('Folder', 'group-d1'),
+) {
   let calls = 0
   const connection = fakeConnection(({ body = '' }) => {
     calls++
     const asked = [...body.matchAll(/<entity type="Folder">([^<]+)</g)].map(([, moref = '']) => moref)
-    if (asked.some(refuses)) return denied('Folder', 'group-d1')
+    if (asked.some(refuses)) return refusal
     return {
       body: soap(`<HasPrivilegeOnEntitiesResponse>${granted(body)}</HasPrivilegeOnEntitiesResponse>`),
     }
@@ -38,6 +42,20 @@ t.test('one is refused, and the fault names the root: the others are proven', as
   ])
   t.equal(proofs.size, FOLDERS.length + 1)
   t.ok(calls < 20, `${calls} calls`)
+})
+
+t.test('vCenter fails at one: that one is not proven, the others are', async (t) => {
+  const { messages, proofs } = await askWhere(
+    (moref) => moref === 'group-v33',
+    undefined,
+    fault('SystemError'),
+  )
+  t.match(messages, [
+    /^whether the account may read Folder "folder 33" \(group-v33\) was not checked: .*SystemError/,
+  ])
+  t.equal(proofs.size, FOLDERS.length + 1)
+  const root = askWhere((moref) => moref === 'group-d1', undefined, fault('SystemError'))
+  await t.rejects(root, { message: /SystemError/ }, 'without the root nothing is known')
 })
 
 t.test('the root itself is refused: it is said by name, and alone', async (t) => {

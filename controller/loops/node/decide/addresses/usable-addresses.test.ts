@@ -53,10 +53,14 @@ t.test('which of two Nodes gets an address', async (t) => {
   const gets = (
     own: Partial<AddressWitness>,
     its: Partial<AddressWitness>,
-    { hadIt = false, ...changes }: Partial<AddressHolder> & { readonly hadIt?: boolean } = {},
+    {
+      hadIt = false,
+      showsIt = false,
+      ...changes
+    }: Partial<AddressHolder> & { readonly hadIt?: boolean; readonly showsIt?: boolean } = {},
   ) =>
     outranks(
-      { node: self, witness: { ...NO_WITNESS, ...own }, hadIt },
+      { node: self, witness: { ...NO_WITNESS, ...own }, hadIt, showsIt },
       {
         name: 'a',
         deletingSince: undefined,
@@ -85,4 +89,9 @@ t.test('which of two Nodes gets an address', async (t) => {
   t.equal(gets({}, {}, { hadIt: true, creationTimestamp: self.creationTimestamp }), false, 'by name')
   t.equal(gets({}, {}, { hadIt: true, creationTimestamp: undefined }), true)
   t.equal(gets({}, {}, { hadIt: true, verified: false }), true)
+  const younger = { verified: false, creationTimestamp: '2026-03-01T11:00:00Z' }
+  t.equal(gets({}, {}, { showsIt: true, ...younger }), true, 'neither was verified: the older one')
+  t.equal(gets({}, {}, { showsIt: true, verified: false }), false)
+  t.equal(gets({}, {}, { showsIt: true, ...younger, verified: true }), false, 'a kubelet may write any')
+  t.equal(gets({}, {}, younger), false)
 })

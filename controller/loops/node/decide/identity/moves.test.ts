@@ -575,6 +575,22 @@ t.test('a copy is told at once, by name, and once more when it is gone', async (
     { connectionState: 'orphaned' },
   ] as const)
     t.equal(decide(before({ vms: [vm(), { ...copy, ...harmless }] })).copies, undefined)
+  for (const connectionState of ['disconnected', 'inaccessible'] as const) {
+    const old = { ...copy, connectionState }
+    t.equal(decide(before({ vms: [vm(), { ...old, instanceUUID: vm().instanceUUID }] })).copies, undefined)
+    t.not(decide(before({ vms: [vm(), old] })).copies, undefined, 'not an entry of the same VM')
+  }
+  const dead = decide(
+    before({ vms: [vm({ connectionState: 'orphaned' }), { ...copy, vCenter: TWO, claim: vm().claim }] }),
+  )
+  t.match(
+    dead.events.find(({ reason }) => reason === 'CopyFound'),
+    {
+      message:
+        /No host has VM "worker-1" \(vm-42\).* any more \(orphaned\): .* set the annotation rollcall\.dev\/vm/,
+    },
+    'the living one is not to be removed',
+  )
   const over = decide({ ...after(told, decision), lookups: showing([vm()]) })
   t.match(
     over.status?.conditions?.find(({ type }) => type === 'VMUnique'),

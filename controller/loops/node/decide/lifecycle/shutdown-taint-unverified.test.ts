@@ -80,6 +80,23 @@ for (const by of ['agent', 'nobody'] as const) {
     t.ok(isTainted(decided(swapped)), 'in either byte order')
   })
 
+  t.test(`entries that can be no machine do not keep it away; with the report of ${by}`, async (t) => {
+    for (const harmless of [
+      { connectionState: 'orphaned' },
+      { connectionState: 'invalid' },
+      { template: true },
+    ] as const) {
+      const other = vm({ ...OFF, moref: 'vm-43', instanceUUID: undefined, ...harmless })
+      for (const vms of [
+        [vm(OFF), other],
+        [other, vm(OFF)],
+      ]) {
+        const lookups = [looked(BIOS_UUID, vms), looked(SWAPPED_UUID, [])]
+        t.match(decide(initialized(by, OFF, {}, { lookups })).patch?.taints, [SHUTDOWN])
+      }
+    }
+  })
+
   t.test(`not where it is not certain, or not wanted; with the report of ${by}`, async (t) => {
     const copy = vm({ ...OFF, moref: 'vm-43' })
     const failure = { vCenter: 'vc2', reason: 'Unreachable', message: 'no route' } as const
