@@ -45,7 +45,6 @@ function setUp(
         .reverse()
         .map((object_id) => ({ object_id, tag_ids: attached[object_id.id] }))
     },
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   return { ...readerOf(rest), rest, calls, tags }
@@ -158,15 +157,6 @@ t.test('a tag service that knows no object at all is not up yet', async (t) => {
   t.match(read.get(keyOf(object('gone'))), { problems: [{ why: /404/ }] }, 'but one may be gone')
 })
 
-t.test('while it is logged in to, the tag service is not silent', async (t) => {
-  let isLoggingIn = true
-  const { reader, clock } = readerOf({ ...setUp({}).rest, isLoggingIn: () => isLoggingIn })
-  await clock.turn(60_000)
-  t.equal(reader.lastAnswer(), 60_000)
-  isLoggingIn = false
-  t.equal(reader.lastAnswer(), 0)
-})
-
 t.test('a single failure of vCenter is no trait of an object', async (t) => {
   let failures = 2
   const { read: readTags } = setUp({ a: ['zone/z1'] }, ({ resource }) =>
@@ -217,7 +207,6 @@ t.test('what is wrong with the service is thrown', async (t) => {
   await t.rejects(readTags([object('a')]), { reason: 'Unavailable', message: /503/ })
   const rest: RESTClient = {
     call: async () => [{ object_id: 'x' }],
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const error = await readerOf(rest)
@@ -433,7 +422,6 @@ t.test('categories and names are asked for side by side', async (t) => {
       if (call.resource === 'tagging/category') return { name: call.id }
       return []
     },
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   await readerOf(rest).read([object('a')])
@@ -464,7 +452,6 @@ t.test('why a category has no tag', async (t) => {
       if (resource !== 'tagging/category') return []
       return id === undefined ? ['zone', 'region'] : { name: id }
     },
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   t.same(await lacks({}, empty), { zone: 'tags', region: 'tags' })
@@ -491,7 +478,6 @@ t.test('tags and categories that are renamed', async (t) => {
         return id === '' ? [...categories.keys()] : { name: categories.get(id) }
       return method === 'POST' ? tagsOf[id] : { name: names.get(id) }
     },
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const { reader, read } = readerOf(rest)
@@ -575,7 +561,6 @@ t.test('a category that goes while it is read is looked for by its name in the n
       if (id === 'c1' && gone) throw new RESTError('vc', resource, 404)
       return id === 'c1' ? ['t1'] : ['t2']
     },
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const { read } = readerOf(rest)
@@ -595,7 +580,6 @@ t.test('a category that gets its first tag is not said to have none, attached or
       if (resource === 'tagging/category') return id === '' ? Object.keys(tags) : { name: id }
       return []
     },
-    isLoggingIn: () => false,
     logout: () => Promise.resolve(),
   }
   const { reader, read } = readerOf(rest)

@@ -32,7 +32,7 @@ export interface TagReader {
   ): Promise<void>
   /** Lets the next read ask for all names again: tags and categories may have been renamed. */
   refreshNames(): void
-  /** When the tag service has last answered, also with a refusal; now while it is logged in to. Monotonic. */
+  /** When the tag service has last answered, also with a refusal; monotonic. */
   lastAnswer(): number
   /** Why there is no tag of a category of interest, as of the last read. Those that have tags are not among them. */
   lacking(): ReadonlyMap<string, TagLack>
@@ -147,7 +147,7 @@ export function createTagReader({
       }
     },
     refreshNames: names.refresh,
-    lastAnswer: () => (rest.isLoggingIn() ? clock.monotonic() : lastAnswer),
+    lastAnswer: () => lastAnswer,
     lacking: names.lacking,
   }
 }

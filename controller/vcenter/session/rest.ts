@@ -23,8 +23,6 @@ import {
 export interface RESTClient {
   /** Calls and returns the answer. Logs in if needed, and once more if the session has ended. Throws a VCenterError. */
   call(call: RESTCall): Promise<unknown>
-  /** Whether calls wait for a login, which may take as long as a slow directory takes. */
-  isLoggingIn(): boolean
   logout(signal: AbortSignal): Promise<void>
 }
 
@@ -266,7 +264,6 @@ export function createRESTClient(options: {
         return await attemptAnew(attempt, call.signal)
       }
     },
-    isLoggingIn: () => opening !== undefined,
     async logout(signal) {
       // A login that nobody waits for any more may still open a session.
       await opening?.catch(() => undefined)

@@ -174,19 +174,16 @@ const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListVie
  */
 export function isRebuild(error: unknown): boolean {
   if (!(error instanceof SoapFault)) return false
-  return ['RequestCanceled', 'InvalidCollectorVersion'].includes(error.fault) || isSessionObjectGone(error)
-}
-
-function isSessionObjectGone({ fault, object }: SoapFault): boolean {
-  return fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(object?.type ?? '')
+  if (error.fault === 'RequestCanceled' || error.fault === 'InvalidCollectorVersion') return true
+  return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')
 }
 
 /**
  * Whether the fault may be about single objects of the call, whatever it is called: not about the session, about what was
- * made in it, or about the version of the API. Not for polls, whose faults are about what they wait for.
+ * made in it, or about the version of the API.
  */
 export function isRefusal(error: unknown): error is SoapFault {
-  if (!(error instanceof SoapFault) || isSessionLost(error) || isSessionObjectGone(error)) return false
+  if (!(error instanceof SoapFault) || isSessionLost(error) || isRebuild(error)) return false
   return error.fault !== 'VersionMismatch'
 }
 
