@@ -67,8 +67,8 @@ function readSetting<T, S>(
     return undefined
   }
   const edge = row.form === 'text' ? edgeOf(text) : undefined
-  const within = edge === undefined && row.form !== 'flag' ? invisibleIn(text) : undefined
-  const odd = edge === undefined ? within && `contains ${within}` : `begins or ends with ${edge}`
+  const inside = row.form === 'flag' ? undefined : invisibleIn(text)
+  const odd = edge === undefined ? inside && `contains ${inside}` : `begins or ends with ${edge}`
   if (odd !== undefined)
     findings.warn(path, at, `${odd}, which is a part of it: remove it unless you want that`)
   return { path, at, value: parsed.value }

@@ -91,7 +91,7 @@ export interface Change {
   readonly ready?: 'True' | 'False' | 'Unknown'
   /** Labels that a person writes, or removes. */
   readonly labels?: Readonly<Record<string, string | null>>
-  /** A taint that a person puts on the Node: any, that of a machine that is off, or the one that asks for a provider. */
+  /** A taint that a person puts on the Node: an unrelated one, the shutdown taint, or `uninitialized`, by which it is initialized again. */
   readonly taint?: 'other' | 'shutdown' | 'uninitialized'
   /** That a Node gets which has none: no other can be changed. */
   readonly providerID?: 'plain' | 'foreign'

@@ -4,8 +4,9 @@ import { eachOf } from '../../lib/tasks.ts'
 import { isLabelValue, nearestLabelValue } from '../../types/labels.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
-import { isBadAnswer, isNotFound, isRESTRefusal, RESTAnswerError } from '../session/rest-interfaces.ts'
+import { isBadAnswer, isNotFound, isRESTRefusal } from '../session/rest-interfaces.ts'
 import { VCenterError } from '../wire/errors.ts'
+import { askTwice, isOfOne, parseTagAnswer } from './tag-answers.ts'
 
 /**
  * Most calls for names in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time,
@@ -300,21 +301,6 @@ export function createTagNames({
   }
 }
 
-/** Makes a call about one object, tag or category again where vCenter fails at it: the failure may be temporary. */
-export async function askTwice<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (!isBadAnswer(error)) throw error
-  }
-  return await ask()
-}
-
-/** Whether an error of a call that was made twice is about its one object, tag or category alone. */
-export function isOfOne(error: unknown): error is VCenterError {
-  return isRESTRefusal(error) || isBadAnswer(error)
-}
-
 /**
  * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one: then it fails as a
  * whole, and is soon asked again.
@@ -335,15 +321,4 @@ async function refusals(
 
 async function sideBySide(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<void> {
   await eachOf(ids, work, { atOnce: AT_ONCE })
-}
-
-/** The answer of the tag service. Throws a VCenterError for a value of another shape. */
-export function parseTagAnswer<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, value)
-  if (result.success) return result.output
-  const [issue] = result.issues
-  throw new RESTAnswerError(
-    'tagging',
-    `vCenter answers about tags in an unknown form: ${issue.message.slice(0, 200)}`,
-  )
 }

@@ -6,7 +6,8 @@ import type { RESTClient } from '../session/rest.ts'
 import { isBadAnswer, isNotFound, RESTError } from '../session/rest-interfaces.ts'
 import type { Timings } from '../timings.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { askTwice, createTagNames, isOfOne, parseTagAnswer } from './tag-names.ts'
+import { askTwice, isOfOne, parseTagAnswer } from './tag-answers.ts'
+import { createTagNames } from './tag-names.ts'
 
 /** Objects per call. */
 const BATCH = 2_000
@@ -106,13 +107,15 @@ export function createTagReader({
         if (!isOfOne(error)) throw error
         failed += 1
         const isTooMany = failed >= MAX_FAILED
-        const isLast = isTooMany || (part.length === 1 && parts.length === 0)
+        if (part.length > 1 && !isTooMany) {
+          parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
+          continue
+        }
+        const fails = isBadAnswer(error) && (isTooMany || !hasRead)
         // A service that is not up yet answers that it knows none.
         const knowsNone = isNotFound(error) && !hasRead && objects.length > 1
-        if (part.length > 1 && !isTooMany)
-          parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
-        else if (isLast && (knowsNone || (isBadAnswer(error) && (isTooMany || !hasRead)))) throw error
-        else for (const object of part) found.set(keyOf(object), error.message)
+        if ((isTooMany || parts.length === 0) && (fails || knowsNone)) throw error
+        for (const object of part) found.set(keyOf(object), error.message)
       }
     }
     return found

@@ -122,7 +122,7 @@ export const TAG_FAULTS: Faults = {
     const { id, tag } = own
     const objects = [...vCenter.tagging.attached].flatMap(([object, ids]) => (ids.has(id) ? object : []))
     vCenter.retag((tagging) => {
-      if (random.chance(0.5)) tagging.ghosts.add(id)
+      if (random.chance(0.5)) tagging.stillListed.add(id)
       else removeTag(tagging, id)
     })
     return () =>
@@ -157,7 +157,7 @@ export const TAG_FAULTS: Faults = {
       removeCategory(tagging, id)
       if (isListed) {
         tagging.categories.set(id, CATEGORIES.zone)
-        tagging.ghosts.add(id)
+        tagging.stillListed.add(id)
       }
       if (isReplaced) makeZones(tagging, number)
     })
@@ -169,8 +169,8 @@ export const TAG_FAULTS: Faults = {
   },
   /** Other people delete categories of theirs, which the list still names; it stays so. */
   'foreign-categories-deleted'(_, { vCenter }) {
-    vCenter.retag(({ ghosts }) => {
-      for (const category of FOREIGN_CATEGORIES) ghosts.add(category)
+    vCenter.retag(({ stillListed }) => {
+      for (const category of FOREIGN_CATEGORIES) stillListed.add(category)
     })
     return undefined
   },

@@ -81,10 +81,10 @@ function judgeOthers(
   { label, category, has }: { readonly label: string; readonly category: string; readonly has: string },
 ): void {
   const { judge, api } = world
-  const mine = giversTo(world, uid, category, has)
+  const mine = tagsGiving(world, uid, category, has)
   if (mine === undefined) return
   for (const other of api.nodes.values()) {
-    const theirs = giversTo(world, other.metadata.uid, category, has)
+    const theirs = tagsGiving(world, other.metadata.uid, category, has)
     if (other.metadata.labels[label] !== has || theirs?.vCenter !== mine.vCenter) continue
     if (theirs.tags.some((tag) => mine.tags.includes(tag))) continue
     const names = [...mine.tags, ...theirs.tags].map((tag) => `"${tag.name}"`).join(' and ')
@@ -96,7 +96,7 @@ function judgeOthers(
 }
 
 /** The tags of a Node's VM whose names give this value, taken by themselves; undefined where there is none. */
-function giversTo(
+function tagsGiving(
   world: World,
   nodeUID: string,
   category: string,

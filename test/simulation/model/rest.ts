@@ -42,7 +42,7 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
   if (named.some((id) => vCenter.tagsDenied.has(id))) return { status: 403 }
   const { tagsHidden, tagging } = vCenter
   const isGone = (id: string): boolean =>
-    tagging.ghosts.has(id) || !(tagging.tags.has(id) || tagging.categories.has(id))
+    tagging.stillListed.has(id) || !(tagging.tags.has(id) || tagging.categories.has(id))
   // Who has no right on tags any more finds none, and is refused nothing.
   if (resource !== 'tagging/tag-association' && named.some((id) => tagsHidden || isGone(id)))
     return { status: 404 }

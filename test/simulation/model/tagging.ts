@@ -35,7 +35,7 @@ export interface Tagging {
   /** IDs of the tags of hosts and datacenters, by reference. */
   readonly attached: Map<string, Set<string>>
   /** Tags and categories, by ID, that are deleted though lists still name them. */
-  readonly ghosts: Set<string>
+  readonly stillListed: Set<string>
   /** All tags that have ever counted for what is on a host: it takes a while to notice that they do no more. */
   readonly counted: Map<string, Set<TagModel>>
 }
@@ -64,7 +64,7 @@ export function createTagging(): Tagging {
     categories: new Map(names.map((name) => [name, name])),
     tags: new Map(),
     attached: new Map(),
-    ghosts: new Set(),
+    stillListed: new Set(),
     counted: new Map(),
   }
   const plain = (name: string): TagName => ({ name, label: name })
@@ -101,9 +101,9 @@ export function renameTag(tag: TagModel, { name, label }: TagName): void {
   if (label !== undefined) tag.gave.add(label)
 }
 
-export function removeTag({ tags, attached, ghosts }: Tagging, id: string): void {
+export function removeTag({ tags, attached, stillListed }: Tagging, id: string): void {
   tags.delete(id)
-  ghosts.delete(id)
+  stillListed.delete(id)
   for (const ids of attached.values()) ids.delete(id)
 }
 
@@ -111,11 +111,11 @@ export function removeTag({ tags, attached, ghosts }: Tagging, id: string): void
 export function removeCategory(tagging: Tagging, id: string): void {
   for (const [tag, { category }] of tagging.tags) if (category === id) removeTag(tagging, tag)
   tagging.categories.delete(id)
-  tagging.ghosts.delete(id)
+  tagging.stillListed.delete(id)
 }
 
-export function categoryNamed({ categories, ghosts }: Tagging, name: string): string | undefined {
-  return [...categories.keys()].find((id) => categories.get(id) === name && !ghosts.has(id))
+export function categoryNamed({ categories, stillListed }: Tagging, name: string): string | undefined {
+  return [...categories.keys()].find((id) => categories.get(id) === name && !stillListed.has(id))
 }
 
 /** The tags of a category that count where something stands: those of the host, otherwise those of the datacenter. */
@@ -124,7 +124,7 @@ export function tagsAt(tagging: Tagging, { host, folder }: Place, categoryName: 
   for (const object of [`${host}.${folder.datacenter}`, folder.datacenter]) {
     const found = [...(tagging.attached.get(object) ?? [])].flatMap((id) => {
       const tag = tagging.tags.get(id)
-      return tag !== undefined && tag.category === category && !tagging.ghosts.has(id) ? tag : []
+      return tag !== undefined && tag.category === category && !tagging.stillListed.has(id) ? tag : []
     })
     if (found.length > 0) return found
   }
@@ -132,15 +132,15 @@ export function tagsAt(tagging: Tagging, { host, folder }: Place, categoryName: 
 }
 
 /** What labels these may give: none that another tag of the category would give as well, unless it is the name itself. */
-export function labelsOf({ tags, ghosts }: Tagging, given: readonly TagModel[]): readonly string[] {
+export function labelsOf({ tags, stillListed }: Tagging, given: readonly TagModel[]): readonly string[] {
   return given.flatMap((tag) => {
     const { name, label, category } = tag
     if (label === undefined) return []
-    const isAnothers = [...tags].some(
+    const isTaken = [...tags].some(
       ([id, other]) =>
-        other !== tag && other.category === category && other.label === label && !ghosts.has(id),
+        other !== tag && other.category === category && other.label === label && !stillListed.has(id),
     )
-    return name !== label && isAnothers ? [] : label
+    return name !== label && isTaken ? [] : label
   })
 }
 

@@ -179,8 +179,8 @@ scenario('a zone tag that may give the label of another may not be read', settin
 
 scenario('categories of somebody else are listed and gone', setting, async (scene, t) => {
   await settle(scene, t)
-  scene.vCenter.retag(({ ghosts }) => {
-    for (const category of FOREIGN_CATEGORIES) ghosts.add(category)
+  scene.vCenter.retag(({ stillListed }) => {
+    for (const category of FOREIGN_CATEGORIES) stillListed.add(category)
   })
   await stays(scene, t, 'worker', zoneOf('host-1'))
   await joins(scene, 'new', 'host-2')
@@ -191,7 +191,7 @@ scenario('categories of somebody else are listed and gone', setting, async (scen
 scenario('a zone tag is listed and gone', setting, async (scene, t) => {
   await settle(scene, t)
   const { vCenter } = scene
-  vCenter.retag(({ ghosts }) => ghosts.add(zoneOf('host-1')))
+  vCenter.retag(({ stillListed }) => stillListed.add(zoneOf('host-1')))
   await scene.pass(PROMISED)
   await scene.said('worker', { status: 'False', reason: 'TagsUnreadable', message: /404/ }, TOPOLOGY)
   await stays(scene, t, 'worker', zoneOf('host-1'))

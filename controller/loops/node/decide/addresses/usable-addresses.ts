@@ -103,16 +103,20 @@ function sortOut(
   holders: AddressHolders,
 ): { readonly free: readonly CandidateAddress[]; readonly taken: readonly Taken[] } {
   const { node, before, holder, witness } = holders
-  const current = currentAddresses(holders)
   const free: CandidateAddress[] = []
   const taken: Taken[] = []
   for (const candidate of candidates) {
     const { address } = candidate
     const other = holder(address)
-    const hadIt = before.some((own) => own.address === address)
-    const showsIt = before.length === 0 && current.some((own) => own.address === address)
-    if (other === undefined || outranks({ node, witness: witness(address), hadIt, showsIt }, other))
+    if (other === undefined) {
       free.push(candidate)
+      continue
+    }
+    const isIn = (own: readonly { readonly address: string }[]) =>
+      own.some((each) => each.address === address)
+    const hadIt = isIn(before)
+    const showsIt = before.length === 0 && isIn(currentAddresses(holders))
+    if (outranks({ node, witness: witness(address), hadIt, showsIt }, other)) free.push(candidate)
     else taken.push({ ...candidate, holder: other })
   }
   return { free, taken }
