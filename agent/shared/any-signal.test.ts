@@ -1,11 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { collectGarbage } from '../../test/fixtures/heap.ts'
 import { anySignal } from './any-signal.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 /** Aborts a signal that only the one made of it depends on. */
 function abortedWhile(make: (signals: readonly AbortSignal[]) => AbortSignal): AbortSignal {
