@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/vmware/govmomi/simulator"
@@ -31,12 +29,8 @@ type pagingCollector struct {
 	rest   []types.ObjectContent
 	// size is what the client asked for when it began to read.
 	size int32
-	// polls makes versions that are no numbers.
-	polls int
-	// members is what the client knows of the objects that it watches.
-	members knownMembers
-	// uuids is the filter on the UUIDs of all machines, if there is one.
-	uuids atomic.Pointer[uuidFilter]
+	// watch is what it watches by filters on machines.
+	watch watch
 }
 
 func (c *pagingCollector) CreatePropertyCollector(ctx *simulator.Context, _ *types.CreatePropertyCollector) soap.HasFault {
@@ -50,22 +44,6 @@ func (c *pagingCollector) CreatePropertyCollector(ctx *simulator.Context, _ *typ
 
 func sessionReference(ctx *simulator.Context, kind string) types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: kind, Value: fmt.Sprintf("session[%s]%s", ctx.Session.Key, uuid.New())}
-}
-
-func (c *pagingCollector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter) soap.HasFault {
-	if c.uuids.Load() != nil || !readsUUIDs(ctx, req.Spec) {
-		return c.propertyCollector.CreateFilter(ctx, req)
-	}
-	filter := newUUIDFilter(ctx, c, req)
-	c.uuids.Store(filter)
-	return &methods.CreateFilterBody{Res: &types.CreateFilterResponse{Returnval: filter.Self}}
-}
-
-func (c *pagingCollector) DestroyPropertyCollector(ctx *simulator.Context, req *types.DestroyPropertyCollector) soap.HasFault {
-	if filter := c.uuids.Swap(nil); filter != nil {
-		filter.end(ctx)
-	}
-	return c.propertyCollector.DestroyPropertyCollector(ctx, req)
 }
 
 func (c *pagingCollector) RetrieveProperties(ctx *simulator.Context, req *types.RetrieveProperties) soap.HasFault {
@@ -127,106 +105,6 @@ func limited(asked int32) int32 {
 		return limit
 	}
 	return max(asked, 0)
-}
-
-// WaitForUpdatesEx answers in pages too, and with versions that mean nothing to a client.
-func (c *pagingCollector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForUpdatesEx) soap.HasFault {
-	inner := *req
-	options := types.WaitOptions{}
-	if req.Options != nil {
-		options = *req.Options
-	}
-	options.MaxObjectUpdates = limited(options.MaxObjectUpdates)
-	inner.Options = &options
-	c.members.asked(req.Version)
-	answer := c.wait(ctx, &inner)
-	body, ok := answer.(*methods.WaitForUpdatesExBody)
-	if !ok || body.Res == nil {
-		return answer
-	}
-	if set := body.Res.Returnval; set != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		properties.retell(set, specOf(ctx))
-		c.polls++
-		set.Version = fmt.Sprintf("%d_1", c.polls)
-		c.members.answered(set.Version)
-	}
-	return answer
-}
-
-// wait answers as the simulator does, and with what the filter on UUIDs has to tell.
-func (c *pagingCollector) wait(ctx *simulator.Context, req *types.WaitForUpdatesEx) soap.HasFault {
-	filter := c.uuids.Load()
-	if filter != nil && req.Version == "" {
-		filter.restart(ctx)
-	}
-	remaining := deadline(req.Options.MaxWaitSeconds)
-	for {
-		left := remaining()
-		req.Options.MaxWaitSeconds = left
-		if filter != nil && filter.waiting() {
-			req.Options.MaxWaitSeconds = types.NewInt32(0)
-		}
-		answer := c.waitOnce(ctx, req, filter)
-		if answer == nil {
-			continue
-		}
-		body, ok := answer.(*methods.WaitForUpdatesExBody)
-		if !ok || body.Res == nil {
-			return answer
-		}
-		set := body.Res.Returnval
-		more := set != nil && set.Truncated != nil && *set.Truncated
-		c.members.tellChanges(ctx, c.Filter, body.Res)
-		if filter != nil {
-			filter.tell(ctx, body.Res, req.Options.MaxObjectUpdates)
-		}
-		if req.Version == "" || body.Res.Returnval != nil && len(body.Res.Returnval.FilterSet) > 0 {
-			return answer
-		}
-		if left != nil && *left == 0 && !more {
-			body.Res.Returnval = nil
-			return answer
-		}
-	}
-}
-
-// deadline counts seconds down from now; nil is no end.
-func deadline(seconds *int32) func() *int32 {
-	if seconds == nil {
-		return func() *int32 { return nil }
-	}
-	end := time.Now().Add(time.Duration(*seconds) * time.Second)
-	return func() *int32 {
-		return types.NewInt32(int32(math.Ceil(max(0, time.Until(end).Seconds()))))
-	}
-}
-
-// waitOnce waits for what the simulator has to tell. It answers nil where the filter on UUIDs has something before.
-func (c *pagingCollector) waitOnce(ctx *simulator.Context, req *types.WaitForUpdatesEx, filter *uuidFilter) soap.HasFault {
-	if filter == nil || filter.waiting() {
-		return c.propertyCollector.WaitForUpdatesEx(ctx, req)
-	}
-	answered := make(chan soap.HasFault, 1)
-	go func() { answered <- c.propertyCollector.WaitForUpdatesEx(ctx, req) }()
-	select {
-	case answer := <-answered:
-		return answer
-	case <-filter.wake:
-	}
-	// It may not have begun to wait yet, and then takes no notice.
-	for {
-		c.CancelWaitForUpdates(&types.CancelWaitForUpdates{This: c.Self})
-		select {
-		case answer := <-answered:
-			if answer.Fault() != nil && c.uuids.Load() == filter {
-				return nil
-			}
-			return answer
-		case <-time.After(time.Millisecond):
-		}
-	}
 }
 
 // pages is the body of a request to limit them.

@@ -114,7 +114,7 @@ func specOf(ctx *simulator.Context) func(types.ManagedObjectReference) []types.P
 		switch filter := ctx.Session.Get(ref).(type) {
 		case *simulator.PropertyFilter:
 			return []types.PropertyFilterSpec{filter.Spec}
-		case *uuidFilter:
+		case *vmFilter:
 			return []types.PropertyFilterSpec{filter.Spec}
 		default:
 			return nil
