@@ -1,7 +1,14 @@
 import t from 'tap'
-import { CALM_RUNS, simulateCalm } from './calm.ts'
+import { atOnce } from '../../controller/loops/node/decide/lifecycle/disruption-limit.ts'
+import { SETTINGS } from '../fixtures/facts.ts'
+import { CALM_RUNS, STRICT, simulateCalm } from './calm.ts'
+import { REPLACED_APART } from './faults/machines.ts'
 
 const SEEDS = 3
+
+t.test('no two workers that are replaced vanish at once, as docs/lifecycle.md has it', async (t) => {
+  t.ok(REPLACED_APART > atOnce({ ...SETTINGS.lifecycle, ...STRICT }))
+})
 
 for (const calm of CALM_RUNS)
   t.test(`${calm.name}: ${calm.gracePeriod} ms`, async (t) => {

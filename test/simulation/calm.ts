@@ -7,8 +7,11 @@ import { judgeTheEnd } from './invariants/in-the-end.ts'
 import { type Passing, type RunResult, runWorld } from './run-world.ts'
 import type { World } from './world.ts'
 
-/** One or two VMs may vanish at once, and more are missing at the same time: a proof takes longer than a replacement. */
-const STRICT = { deletion: 'on', maxAbsentShare: 0.2, maxAbsentMinimum: 1, absentFor: 90_000 } as const
+/**
+ * One or two VMs may vanish at once, and more are missing at the same time: a proof takes longer than a replacement. By this
+ * `absentFor`, those vanish at once of which each goes within 22.5 s of the next.
+ */
+export const STRICT = { deletion: 'on', maxAbsentShare: 0.2, maxAbsentMinimum: 1, absentFor: 90_000 } as const
 /** Nodes are verified first. */
 const CALM = 120_000
 /** Six workers, each within a minute. */

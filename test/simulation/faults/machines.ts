@@ -6,6 +6,11 @@ import type { Fault, Faults, Focus } from './fault.ts'
 
 const NOT_CONNECTED = ['orphaned', 'invalid', 'inaccessible', 'disconnected'] as const
 
+/** In a rolling replacement, a worker is destroyed so long after the one before, or longer; milliseconds. */
+export const REPLACED_APART = 25_000
+/** How long one waits for its successor, and by how much longer than another at most; milliseconds. */
+const [JOINS, LATER] = [20_000, 10_000]
+
 function silence(change: (machine: Machine, on: boolean) => void): Fault {
   return (_, { machine }) => {
     change(machine, true)
@@ -198,9 +203,9 @@ export const MACHINE_FAULTS: Faults = {
       timeline.after(start, `${nodeName} gets a successor`, () => {
         if (vm === undefined || machine.vm !== vm) return
         machines.create(`${nodeName}-${machines.all.length}`, vCenter, vm.folder)
-        timeline.after(random.between(20_000, 30_000), `${nodeName} is destroyed`, destroys)
+        timeline.after(random.between(JOINS, JOINS + LATER), `${nodeName} is destroyed`, destroys)
       })
-      start += random.between(31_000, 40_000)
+      start += REPLACED_APART + random.between(LATER, LATER + 5_000)
     }
     return undefined
   },
