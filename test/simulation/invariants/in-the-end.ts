@@ -6,6 +6,7 @@ import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood, isSearchUntried } from './addresses.ts'
 import { isLeftBehind, judgeBound } from './binding.ts'
+import { isMeant } from './brake.ts'
 import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
 import { isListed } from './entries.ts'
@@ -154,7 +155,8 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
   const unseen = uuids.some((uuid) => known.every(({ biosUUID }) => biosUUID !== uuid))
   const goes = !unseen || (status?.vm === undefined && (unbound === 'delete' || awaited))
   const had = known[0]?.vCenterInstanceUUID
-  if (deletion === 'on' && !twin && goes && !isInDoubt(world, node, had) && !tooManyLive(world, had))
+  const inDoubt = pending?.reason === 'CanaryNotFound' && isInDoubt(world, node, had)
+  if (deletion === 'on' && !twin && goes && !inDoubt && !tooManyLive(world, had))
     judge.violate(
       'the Node of a VM that is gone is deleted',
       `${name} is kept: ${pending?.reason} ${pending?.message}`,
@@ -164,8 +166,9 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
 /**
  * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
  * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty. Nor is one that had the VM
- * of a Node which runs, until that VM is shown elsewhere; where no claim was ever read, by its instance UUID. The VM of a Node
- * that shows no claim, and was restored as another, is shown nowhere until a person says which it is.
+ * of a Node which runs, until that VM is shown elsewhere; where no claim was ever read, by its instance UUID. Nor is any while a
+ * Node runs whose own vCenter is no longer there, and whose VM none shows. The VM of a Node that shows no claim, and was restored
+ * as another, is shown nowhere until a person says which it is. A Node that somebody removes says nothing of any vCenter.
  */
 function isInDoubt(world: World, node: StoredNode, had: string | undefined): boolean {
   const { api, vCenters } = world
@@ -174,14 +177,19 @@ function isInDoubt(world: World, node: StoredNode, had: string | undefined): boo
   const mayHave = had === undefined ? empty.length > 0 : empty.includes(had)
   return [...api.nodes.values()].some((other) => {
     const { name, uid } = other.metadata
-    if (other === node || readyOf(other) !== 'True') return false
+    if (other === node || readyOf(other) !== 'True' || isDeparting(other) || isMeant(other)) return false
     const { nodeUID, vm, namedVM } = api.reports.get(name)?.status ?? {}
     const seen = nodeUID === uid ? (vm ?? namedVM) : undefined
     const shown = machinesOf(world, uid).flatMap((machine) => machine.vm ?? [])
     const isRestored =
       !isListed(world, seen) &&
       machinesOf(world, uid).some(({ agent, claims }) => !agent || claims !== 'with-nonce')
-    if (mayHave && (seen === undefined || shown.length === 0 || isRestored)) return true
+    const hasLostItsVCenter =
+      seen !== undefined &&
+      seen === vm &&
+      vCenters.every(({ instanceUUID }) => instanceUUID !== seen.vCenterInstanceUUID)
+    const mayBeThere = mayHave || (empty.length > 0 && hasLostItsVCenter)
+    if (mayBeThere && (seen === undefined || shown.length === 0 || isRestored)) return true
     const others = shown.filter(({ instanceUUID }) => vm === undefined && instanceUUID !== seen?.instanceUUID)
     return empty.includes(seen?.vCenterInstanceUUID ?? '') && others.length === shown.length
   })

@@ -99,6 +99,17 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'machines: a Node that somebody removes says nothing of an empty vCenter',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/loops/node/vm-probes/inhabitants.ts',
+        'known.deleting || isRemovalMeant(known)',
+        'known.deleting',
+      ),
+    ],
+  },
+  {
     name: 'machines: an entry that one has left is not where it runs',
     inSceneAlone: true,
     edits: [

@@ -100,6 +100,8 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     ],
     'it shows nothing for want of rights, while a Node runs that was its own: no vCenter is believed to be empty':
       ['machines: a Node whose vCenter is no longer there may be the only one of another'],
+    'a Node runs that nobody registers there: no Node goes while another vCenter is empty, until that one is let go':
+      ['machines: a Node that somebody removes says nothing of an empty vCenter'],
   },
   kubelets: {
     'a running Node has another zone by its beta name alone': [

@@ -123,3 +123,32 @@ scenario(
     t.ok(scene.node('other'))
   },
 )
+
+// Its VM was in no inventory when the others were registered there, and may be in the vCenter that shows nothing.
+for (const [what, release] of [
+  ['registered again', (scene) => scene.show(scene.cast.unlisted)],
+  ['let go', ({ world }) => world.annotate('unlisted', 'proceed')],
+  ['deleted', ({ world }) => world.api.putNode('unlisted', undefined)],
+  ['silent', (scene) => scene.silence(scene.cast.unlisted)],
+] satisfies [string, (scene: FixedScene<'gone' | 'unlisted' | 'canary'>) => void][])
+  scenario(
+    `a Node runs that nobody registers there: no Node goes while another vCenter is empty, until that one is ${what}`,
+    { nodes: ['gone', 'unlisted', 'canary'], lifecycle, second: 'empty' },
+    async (scene, t) => {
+      const { cast } = scene
+      scene.hide(cast.unlisted)
+      await replace(scene)
+      for (const each of [cast.gone, cast.canary])
+        await scene.until('it is bound there', isBound(scene, each))
+      scene.destroy(cast.gone)
+      const message =
+        /vCenter vc-2 shows no VM at all, .* Node unlisted is Ready and no vCenter shows its VM.* register that VM again, .* kubectl delete node unlisted, or kubectl annotate node unlisted rollcall.dev\/deletion=proceed/
+      await scene.said('gone', { status: 'Unknown', reason: 'CanaryNotFound', message })
+      await scene.pass(600_000)
+      t.ok(scene.node('gone'), 'its VM may be there')
+
+      release(scene)
+      await scene.ends(cast.gone)
+      t.equal(scene.node('unlisted') === undefined, what === 'deleted')
+    },
+  )
