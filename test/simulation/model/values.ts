@@ -99,8 +99,9 @@ const VM_VALUES: Readonly<Record<string, (vm: VM) => string | undefined>> = {
   'config.uuid': configured(({ biosUUID }) => textValue(biosUUID)),
   'config.instanceUuid': configured(({ instanceUUID }) => textValue(instanceUUID)),
   'config.template': configured(({ template }) => textValue(template)),
-  'config.changeVersion': configured(({ biosUUID, instanceUUID, template }) =>
-    textValue(`${biosUUID} ${instanceUUID} ${template}`),
+  // It changes with whatever changes of the configuration: network cards are not pushed, but found by it.
+  'config.changeVersion': configured(({ biosUUID, instanceUUID, template, mac }) =>
+    textValue(`${biosUUID} ${instanceUUID} ${template} ${mac}`),
   ),
   'config.guestId': configured(() => textValue('ubuntu64Guest')),
   'config.hardware.numCPU': configured(() => textValue(2)),
