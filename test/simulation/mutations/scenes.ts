@@ -81,6 +81,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'a NIC is replaced, and its agent reports that before vCenter says so': [
       'identity: a VM is read again before its vNICs contradict a report',
     ],
+    'a NIC is replaced while the VM moves to another vCenter': [
+      'inventory: what is never pushed is read again where the configuration has changed',
+    ],
     'its entry is orphaned, and the VM runs by another one': [
       'identity: a Node whose entry is dead moves to the one that lives',
     ],

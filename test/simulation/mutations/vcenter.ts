@@ -104,6 +104,17 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     edits: [edit('controller/vcenter/inventory.ts', 'if (isAnother) {', 'if (isAnother === undefined) {')],
   },
   {
+    name: 'inventory: what is never pushed is read again where the configuration has changed',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/vcenter/sync-vms.ts',
+        'if (reconfigured.size > 0) {',
+        'if (reconfigured.size > Number.MAX_VALUE) {',
+      ),
+    ],
+  },
+  {
     name: 'tags: those that are new do not stand beside older ones that are not shown any more',
     inSceneAlone: true,
     edits: [

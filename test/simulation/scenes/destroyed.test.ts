@@ -4,7 +4,7 @@ import { scenario } from '../scenario.ts'
 import { BRAKE, brakeEvents, DELETED, NO_BRAKE } from './common.ts'
 
 const { absentFor, confirmations } = SETTINGS.lifecycle
-/** What vanishes within a fifth of absentFor vanishes at once. */
+/** What vanishes within a fourth of absentFor vanishes at once. */
 const APART = absentFor / 4
 
 scenario(

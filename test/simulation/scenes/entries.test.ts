@@ -29,6 +29,28 @@ scenario(
   },
 )
 
+// Of a VM that the Node is not bound to yet nothing is read sooner than in full.
+scenario(
+  'a NIC is replaced while the VM moves to another vCenter',
+  { nodes: ['worker', 'canary'], second: 'empty' },
+  async (scene, t) => {
+    const { worker } = scene.cast
+    const { machines, vCenters } = scene.world
+    const [, other] = vCenters
+    if (other === undefined) throw new Error('there is a second vCenter')
+    scene.hide(worker)
+    machines.register(worker, other)
+    await scene.said('worker', { reason: 'UUIDOfAnotherVM', message: /in vCenter vc-2 has its/ }, 'VMFound')
+    const mac = '00:50:56:cc:00:01'
+    vmOf(scene, 'worker').mac = mac
+    worker.mac = mac
+    machines.report(worker)
+    const bound = () => scene.status('worker')?.vm?.moref === vmOf(scene, 'worker').moref
+    await scene.until('it is bound there', bound)
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+  },
+)
+
 for (const [what, tenant, level] of [
   ['nobody copies it', undefined, 'proven'],
   ['a tenant copies what is public', { reads: false }, 'proven'],

@@ -6,7 +6,7 @@ import { BRAKE, brakeEvents } from './common.ts'
 const WORKERS = ['worker-1', 'worker-2', 'worker-3', 'worker-4'] as const
 /** Those whose Machines wait for long: their Nodes are missing at the same time, and are for Rollcall to delete. */
 const SLOW: readonly string[] = ['worker-2', 'worker-3']
-/** What vanishes within a fifth of absentFor vanishes at once. A new machine takes longer. */
+/** What vanishes within a fourth of absentFor vanishes at once. A new machine takes longer. */
 const APART = SETTINGS.lifecycle.absentFor / 4
 
 scenario(
