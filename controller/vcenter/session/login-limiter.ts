@@ -4,7 +4,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import { messageOf } from '../../../agent/shared/result.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
-import { untilAborted } from '../../lib/tasks.ts'
+import { createTurns } from '../../lib/turns.ts'
 import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
 import { LoginRefused, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
@@ -65,6 +65,7 @@ export function createLoginLimiter(options: {
 }): LoginLimiter {
   const { attempts, timings, clock, random, logger, once = false } = options
   const known = createKnownAccounts(clock, once)
+  /** Logins of one account take turns, so that each heeds what became of the one before. */
   const takeTurns = createTurns()
   let count = 0
 
@@ -219,24 +220,3 @@ const OTHERS_COUNT =
 
 /** After these, vCenter may have refused the login all the same. */
 const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])
-
-/**
- * Logins of one account take turns, so that each heeds what became of the one before: work that has the same name runs one
- * after the other, in the order of the calls.
- */
-export function createTurns() {
-  /** What the next one waits for. It never fails. */
-  const last = new Map<string, Promise<unknown>>()
-  return async <T>(name: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
-    const turn = untilAborted(last.get(name) ?? Promise.resolve(), signal).then(() => {
-      signal.throwIfAborted()
-      return work()
-    })
-    // One that gives up does not let the next one pass the one before.
-    const ended = Promise.allSettled([last.get(name), turn]).then(() => {
-      if (last.get(name) === ended) last.delete(name)
-    })
-    last.set(name, ended)
-    return await turn
-  }
-}

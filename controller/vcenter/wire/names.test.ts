@@ -2,13 +2,27 @@ import type { LookupAddress } from 'node:dns'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import t from 'tap'
-import { systemClock } from '../../../agent/shared/clock.ts'
+import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { type NameAnswer, startNameServer, type Zone } from '../../../test/fixtures/name-server.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import { createNames, NameError } from './names.ts'
 
-async function world(t: Test, { hosts = '', resolver = '' } = {}, zone: Zone = new Map()) {
+async function world(
+  t: Test,
+  {
+    hosts = '',
+    resolver = '',
+    ...others
+  }: {
+    hosts?: string
+    resolver?: string
+    clock?: Clock
+    getaddrinfo?: (name: string) => Promise<readonly LookupAddress[]>
+  } = {},
+  zone: Zone = new Map(),
+) {
+  const { clock = systemClock, getaddrinfo = async () => Promise.reject(coded('ENOTFOUND')) } = others
   const folder = t.testdir({ hosts, resolver })
   const server = await startNameServer(zone)
   const ending = new AbortController()
@@ -16,12 +30,16 @@ async function world(t: Test, { hosts = '', resolver = '' } = {}, zone: Zone = n
   t.teardown(() => ending.abort())
   const sources = { hostsFile: join(folder, 'hosts'), resolverFile: join(folder, 'resolver') }
   const names = createNames({
-    clock: systemClock,
+    clock,
     signal: ending.signal,
-    sources: { ...sources, servers: [server.address] },
+    sources: { ...sources, servers: [server.address], getaddrinfo },
   })
   const addresses = async (name: string) => (await names.addressesOf(name)).map(({ address }) => address)
   return { zone, server, names, addresses }
+}
+
+function coded(code: string): Error {
+  return Object.assign(new Error(code), { code })
 }
 
 t.test('names whose lookup hangs keep no other name waiting, however many they are', async (t) => {
@@ -89,6 +107,72 @@ t.test('where DNS no longer answers, the last addresses count until it does', as
   }
   t.same(await renewed(), ['127.0.0.2'])
 })
+
+t.test('a name server that cannot say is one that does not answer', async (t) => {
+  for (const failure of ['malformed', 'fails', 'not implemented', 'refuses'] as const) {
+    const zone: Zone = new Map<string, NameAnswer>([['vc.example', ['127.0.0.1']]])
+    const { addresses } = await world(t, {}, zone)
+    t.same(await addresses('vc.example'), ['127.0.0.1'])
+    zone.set('vc.example', failure).set('other.example', failure)
+    t.same(await addresses('vc.example'), ['127.0.0.1'], failure)
+    await t.rejects(addresses('other.example'), { code: 'EAI_AGAIN' }, failure)
+    zone.delete('vc.example')
+    await t.rejects(addresses('vc.example'), { code: 'ENOTFOUND' })
+  }
+})
+
+t.test('one that fails for a name of the search list may still know another', async (t) => {
+  const zone: Zone = new Map<string, NameAnswer>([
+    ['vc.site.a.example', 'fails'],
+    ['vc.site', ['127.0.0.1']],
+    ['gone.site.a.example', 'fails'],
+  ])
+  const { addresses } = await world(t, { resolver: 'search a.example\noptions ndots:5' }, zone)
+  t.same(await addresses('vc.site'), ['127.0.0.1'])
+  await t.rejects(addresses('gone.site'), { code: 'EAI_AGAIN' }, 'it may be that one')
+})
+
+t.test('a name that only another source of the system has, whatever name servers say of it', async (t) => {
+  const getaddrinfo = async () => [{ address: '127.0.0.7', family: 4 }]
+  for (const said of [undefined, 'fails', 'refuses'] as const) {
+    const zone: Zone = new Map(said === undefined ? [] : [['vc.local', said]])
+    const { addresses } = await world(t, { getaddrinfo }, zone)
+    t.same(await addresses('vc.local'), ['127.0.0.7'], said ?? 'that there is none')
+  }
+})
+
+t.test(
+  'getaddrinfo, which holds a thread, is asked for one name at a time in all of the process',
+  async (t) => {
+    const under: { readonly name: string; readonly end: () => void }[] = []
+    const getaddrinfo = (name: string) =>
+      new Promise<LookupAddress[]>((resolve) => {
+        under.push({ name, end: () => resolve([{ address: '127.0.0.7', family: 4 }]) })
+      })
+    const clock = createHandClock()
+    const one = await world(t, { clock, getaddrinfo }, new Map([['vc1.example', 'fails']]))
+    const other = await world(t, { clock, getaddrinfo }, new Map([['vc.example', ['127.0.0.1']]]))
+    const hung = t.rejects(one.addresses('vc1.example'), { code: 'EAI_AGAIN' })
+    await until('the first one is asked for', () => under.length === 1)
+    const waiting = t.rejects(other.addresses('vc2.example'), { code: 'EAI_AGAIN' })
+    t.same(await other.addresses('vc.example'), ['127.0.0.1'], 'what DNS has waits for nothing')
+    await until('DNS lacks the second one', () => other.server.asked.length === 4)
+    await clock.turn(8_000)
+    await Promise.all([hung, waiting])
+    const [first] = under
+    t.equal(under.length, 1, 'nobody waits any more, and the thread is still held')
+
+    const again = other.addresses('vc2.example')
+    first?.end()
+    await until('it has ended, and the next one is asked for', () => under.length === 2)
+    under[1]?.end()
+    t.same(await again, ['127.0.0.7'])
+    t.same(
+      under.map(({ name }) => name),
+      ['vc1.example', 'vc2.example'],
+    )
+  },
+)
 
 /** Names that are found as the test says, by a clock that stands still. */
 function found(t: Test, ...answers: readonly (() => Promise<readonly LookupAddress[]>)[]) {

@@ -2,10 +2,12 @@
  * Resolves names within a deadline, with the last known addresses if no name server answers.
  *
  * A name is found as Go finds it in the CPI's static binary: in `/etc/hosts`, then by DNS with the search list of
- * `/etc/resolv.conf`. Names that neither has are left to getaddrinfo, because the system may have other sources.
+ * `/etc/resolv.conf`. Names that neither has are left to getaddrinfo, because the system may have other sources: for a name
+ * that only mDNS or systemd-resolved knows, name servers answer that there is none, or refuse or fail to say.
  *
  * Node.js uses getaddrinfo alone, which blocks one of the process's four threads until it is done, even if nobody waits any
- * more. At most two of them resolve names: two vCenters whose name servers are silent would block all others.
+ * more. At most two of them resolve names: two vCenters whose name servers are silent would block all others. So getaddrinfo is
+ * not asked where they are silent, and for one name at a time, which leaves the other thread to everybody else.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup, Resolver } from 'node:dns/promises'
@@ -14,6 +16,8 @@ import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { readRegularFile } from '../../../agent/shared/regular-file.ts'
 import { attempt } from '../../../agent/shared/result.ts'
+import { untilAborted } from '../../lib/tasks.ts'
+import { createTurns } from '../../lib/turns.ts'
 
 /** Milliseconds: less than a connection may take, so that the error names DNS as the cause. */
 const DEADLINE = 8_000
@@ -98,7 +102,13 @@ interface NameSources {
   readonly resolverFile: string
   /** Used instead of the system's name servers. */
   readonly servers?: readonly string[]
+  /** Used instead of the system's. */
+  readonly getaddrinfo?: (name: string) => Promise<readonly LookupAddress[]>
 }
+
+/** Of all connections: the threads are the process's. */
+const takeTurns = createTurns()
+const GETADDRINFO = 'getaddrinfo'
 
 /** A name without addresses. The codes are those of getaddrinfo: it does not exist, or no name server could say. */
 export class NameError extends Error {
@@ -114,7 +124,7 @@ export class NameError extends Error {
 /** Its addresses, at least one, those of IPv4 first. Throws a {@link NameError}. */
 async function findAddresses(
   name: string,
-  { hostsFile, resolverFile, servers }: NameSources,
+  { hostsFile, resolverFile, servers, getaddrinfo = bySystem }: NameSources,
   clock: Pick<Clock, 'sleep'>,
   signal: AbortSignal,
 ): Promise<readonly LookupAddress[]> {
@@ -128,38 +138,52 @@ async function findAddresses(
   const cancel = () => resolver.cancel()
   ended.addEventListener('abort', cancel, { once: true })
   if (ended.aborted) throw new NameError('EAI_AGAIN', name)
+  let failure: unknown
   try {
     let silence: unknown
     for (const candidate of searched(read(resolverFile), name)) {
       const found = await ask(resolver, candidate, clock, ended)
       if (found.addresses.length > 0) return found.addresses
-      silence ??= found.silence
+      silence ??= found.errors.find((error) => SILENCE.has(codeOf(error)))
+      failure ??= found.errors.find((error) => !ABSENCE.has(codeOf(error)))
     }
     // Nobody would answer getaddrinfo either, and that takes long.
     if (silence !== undefined) throw new NameError('EAI_AGAIN', name, silence)
   } finally {
     over.abort()
   }
-  return await lookup(name, { all: true }).catch((cause: unknown) => {
-    throw new NameError(codeOf(cause) === 'EAI_AGAIN' ? 'EAI_AGAIN' : 'ENOTFOUND', name, cause)
-  })
+  try {
+    const turn = takeTurns(GETADDRINFO, () => getaddrinfo(name), signal)
+    return await untilAborted(turn, signal)
+  } catch (cause) {
+    // That the other sources lack the name says nothing of a name server that could not say.
+    if (failure === undefined && codeOf(cause) === 'ENOTFOUND') throw new NameError('ENOTFOUND', name, cause)
+    throw new NameError('EAI_AGAIN', name, failure ?? cause)
+  }
 }
 
-/** Asks for both families at once. `silence` is the error where no name server has answered for one of them. */
+const bySystem = (name: string) => lookup(name, { all: true })
+
+/** Errors of c-ares where no name server has answered. */
+const SILENCE: ReadonlySet<string> = new Set(['ETIMEOUT', 'ECANCELLED'])
+/** Where one says that there is no such name or address, or DNS can have no such name. Any other error says nothing of it. */
+const ABSENCE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+
+/** Asks for both families at once; the errors are of those for which no address was found. */
 async function ask(
   resolver: Resolver,
   name: string,
   clock: Pick<Clock, 'sleep'>,
   ended: AbortSignal,
-): Promise<{ readonly addresses: readonly LookupAddress[]; readonly silence: unknown }> {
+): Promise<{ readonly addresses: readonly LookupAddress[]; readonly errors: readonly unknown[] }> {
   const addresses: LookupAddress[] = []
-  let silence: unknown
+  const errors: unknown[] = []
   const query = async (family: 4 | 6) => {
     try {
       const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))
       addresses.push(...found.map((address) => ({ address, family })))
     } catch (error) {
-      if (['ETIMEOUT', 'ECANCELLED'].includes(codeOf(error))) silence = error
+      errors.push(error)
       throw error
     }
   }
@@ -169,7 +193,7 @@ async function ask(
     () => undefined,
   )
   await Promise.race([Promise.allSettled(both), enough])
-  return { addresses: addresses.toSorted((a, b) => a.family - b.family), silence }
+  return { addresses: addresses.toSorted((a, b) => a.family - b.family), errors }
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createTurns } from './login-limiter.ts'
+import { createTurns } from './turns.ts'
 
 function setUp() {
   const takeTurns = createTurns()
