@@ -35,6 +35,8 @@ export interface LeaderElection {
   run(lead: Lead, signal: AbortSignal): Promise<void>
   /** While this replica leads; see {@link LeaseRenewer.annotate}. */
   readonly annotate: LeaseRenewer['annotate']
+  /** See {@link LeaseRenewer.leaseUID}. */
+  leaseUID(): string | undefined
   status(): {
     /** Whether lead() is running. */
     readonly leading: boolean
@@ -175,6 +177,7 @@ export function createLeaderElection(
       }
     },
     annotate: async (edit, signal) => current?.holds() === true && (await renewer.annotate(edit, signal)),
+    leaseUID: () => renewer.leaseUID,
     status() {
       const late = clock.monotonic() - renewer.renewedAt - leaseDuration
       const stuck = leading && late > STUCK_AFTER

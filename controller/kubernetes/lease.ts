@@ -27,6 +27,8 @@ export type Annotations = Readonly<Record<string, string>>
 export interface Lease {
   readonly record: LeaseRecord
   readonly annotations: Annotations
+  /** No Lease of another cluster has it. */
+  readonly uid?: string | undefined
   /** As received, to be sent back: labels, for example, belong to others. */
   readonly metadata: object
 }
@@ -48,6 +50,7 @@ const TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 const LeaseObject = v.object({
   metadata: v.looseObject({
     resourceVersion: v.string(),
+    uid: v.optional(v.string()),
     annotations: v.nullish(v.record(v.string(), v.string()), {}),
   }),
   spec: v.nullish(
@@ -171,6 +174,7 @@ function parseLease(path: string, object: unknown): Lease {
   return {
     metadata,
     annotations: metadata.annotations,
+    uid: metadata.uid,
     record: { holder, durationSeconds, transitions, ...times },
   }
 }
@@ -181,6 +185,8 @@ export type EditAnnotations = (annotations: Annotations) => Annotations | undefi
 export interface LeaseRenewer {
   /** Who held the Lease when it was last read. */
   readonly holder: string
+  /** The UID of the Lease when it was last read. */
+  readonly leaseUID: string | undefined
   /** Milliseconds until another's Lease expires; 0 if it has expired or nobody holds it. */
   readonly expiresIn: number
   /** Monotonic time just before our last successful write was sent. */
@@ -294,6 +300,9 @@ export function createLeaseRenewer(options: {
   return {
     get holder() {
       return seen?.record.holder ?? ''
+    },
+    get leaseUID() {
+      return seen?.uid
     },
     get expiresIn() {
       return expiresIn()

@@ -105,6 +105,7 @@ export function createCandidate(options: CandidateOptions): Candidate {
       options.openInventory({
         ...inventory,
         userAgent,
+        client: election.leaseUID(),
         logins,
         timings,
         clock,

@@ -38,8 +38,13 @@ export interface InventoryOptions {
   readonly categories: { readonly zone?: string | undefined; readonly region?: string | undefined }
   /** What label rules are made from; by default nothing. */
   readonly sources?: readonly LabelSource[]
-  /** Identifies us in vCenter's list of sessions; each connection adds a number of its own. */
+  /** Identifies us in vCenter's list of sessions; each connection adds a number. */
   readonly userAgent: string
+  /**
+   * Has one session at a time with each vCenter of the configuration: what a process has left open, the next one ends. By default
+   * each connection is a client of its own.
+   */
+  readonly client?: string | undefined
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number

@@ -6,7 +6,7 @@ import { until } from '../../test/fixtures/until.ts'
 import type { VcsimFault } from '../../test/servers/control.ts'
 import { openClients } from './session/open-clients.ts'
 import { answered, configOf, type LabOptions, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
-import { testLogins } from './testing/logins.ts'
+import { attemptsInMemory, testLogins } from './testing/logins.ts'
 
 const REST_LOGIN = 'REST POST /rest/com/vmware/cis/session'
 const REST_LOOK = 'REST GET /rest/com/vmware/cis/session'
@@ -148,6 +148,32 @@ t.test('a session that vCenter makes of a lost login only later is ended, too', 
   await until('the other one has ended', alone)
   t.same((await vCenter.clients()).soap, [client])
   t.equal(lab.inventory.failure(), undefined)
+})
+
+t.test('a login outlasts the end of a term: the next leader ends its session', async (t) => {
+  const attempts = attemptsInMemory()
+  const replica = () => ({ client: 'lease', logins: testLogins({ attempts }) })
+  const first = await openLab(t, {
+    ...replica(),
+    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'late', milliseconds: NEVER, times: 1 }),
+  })
+  const { vCenter } = first
+  await until('a login', async () => (await vCenter.calls()).operations.Login === 1)
+  await first.stop()
+  t.same(await vCenter.sessions(), { soap: 1, rest: 0 }, 'nobody waits for the login')
+
+  // Another controller with the same account.
+  const stranger = await openLab(t, { vCenter, client: 'lease of another cluster' })
+  await until('its session', async () => (await vCenter.sessions()).soap === 2)
+  await vCenter.fault({ operation: 'Login', kind: 'late', milliseconds: NEVER, times: 1 })
+  const second = await openLab(t, { vCenter, ...replica() })
+  await until('a second login', async () => (await vCenter.sessions()).soap === 3)
+  await second.stop()
+  const third = await openLab(t, { vCenter, ...replica() })
+  await until('both lost sessions have ended', async () => (await vCenter.sessions()).soap === 2)
+  await third.stop()
+  await stranger.stop()
+  t.same(await vCenter.sessions(), { soap: 0, rest: 0 })
 })
 
 for (const [how, fault, timings = QUICK] of LOST.slice(0, 3)) {

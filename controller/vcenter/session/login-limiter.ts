@@ -28,9 +28,10 @@ interface LoginRequest<T> {
   readonly instanceUUID?: string
   /**
    * Logs in. Throws a VCenterError, with the reason InvalidLogin where the credential is refused. `number` is unique among
-   * the attempts of this process.
+   * the attempts of this process; `afterUnanswered` where vCenter may have accepted an earlier one, in whatever process,
+   * without anybody having seen its answer.
    */
-  readonly send: (password: Secret, number: number) => Promise<T>
+  readonly send: (password: Secret, number: number, afterUnanswered: boolean) => Promise<T>
   readonly signal: AbortSignal
 }
 
@@ -69,8 +70,8 @@ export function createLoginLimiter(options: {
   const takeTurns = createTurns()
   let count = 0
 
-  /** Records an attempt that is about to be made; throws where none is allowed. */
-  async function reserve({ account, by, signal }: LoginRequest<unknown>, password: Secret): Promise<number> {
+  /** Records an attempt that is about to be made, and says when; throws where none is allowed. */
+  async function reserve({ account, by, signal }: LoginRequest<unknown>, password: Secret) {
     const { first, tried, held } = known.get(account)
     const limits = [
       LIMITS.any,
@@ -92,7 +93,7 @@ export function createLoginLimiter(options: {
       return next > at ? undefined : lists.map((list) => [...list, { at, refused: false }])
     }
     await remember(account, add, signal)
-    if (next <= at) return at
+    if (next <= at) return { at, afterUnanswered: refused < count }
     const { another, advice: check } = wordsFor(account)
     const last = held.get(by)
     // Silence says nothing of the password.
@@ -166,11 +167,11 @@ export function createLoginLimiter(options: {
     const { password } = account
     const paused = known.pause(account, by)
     if (paused !== undefined) throw paused.error
-    const at = await reserve(request, password)
+    const { at, afterUnanswered } = await reserve(request, password)
     const about = known.get(account)
     about.tried = true
     try {
-      const value = await send(password, ++count)
+      const value = await send(password, ++count, afterUnanswered)
       about.held.clear()
       if (by === 'SOAP') about.accepted = password
       // vCenter has forgotten the failures too.

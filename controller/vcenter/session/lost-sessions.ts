@@ -42,13 +42,19 @@ export async function endSessionsOf(options: {
   readonly signal: AbortSignal
 }): Promise<number> {
   const { soap, reader, sessionManager: target, userAgent, own, timings, signal } = options
+  const client = clientIn(userAgent)
   const lost = (await readSessions(reader, target, signal)).flatMap((session) => {
     const key = textOf(session, 'key')
-    return key === undefined || key === own || textOf(session, 'userAgent') !== userAgent ? [] : [key]
+    return key === undefined || key === own || clientIn(textOf(session, 'userAgent')) !== client ? [] : [key]
   })
   if (lost.length === 0) return 0
   const parameters = lost.map((key) => element('sessionId', key)).join('')
   const deadline = timings.readDeadline
   await soap.call({ operation: 'TerminateSession', target, parameters, deadline, signal })
   return lost.length
+}
+
+/** `rollcall-controller (1a2b3c4d)`: the version changes with an upgrade. */
+function clientIn(userAgent = ''): string {
+  return userAgent.replace(/\/\S*/, '')
 }

@@ -3,6 +3,7 @@
  * a leader's inventory goes on.
  */
 
+import { hash } from 'node:crypto'
 import { attempt } from '../../../agent/shared/result.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { type Basics, outlive } from '../../lib/tasks.ts'
@@ -19,12 +20,14 @@ import { createSession } from './session.ts'
 
 /**
  * Opens a connection, which the caller closes. Nothing is sent before a client is used. To the user agent it adds a number, by
- * which vCenter's list tells its sessions from all others.
+ * which vCenter's list tells the client's sessions from all others.
  */
 export function openClients(
   options: Basics &
     Pick<ConnectionOptions, 'userAgent' | 'onCertificate'> & {
       readonly config: VCenterConfig
+      /** By default another one for each call. */
+      readonly client?: string | undefined
       readonly logins: LoginLimiter
       /** For login calls: see {@link createSession}. */
       readonly loginSignal: AbortSignal
@@ -35,17 +38,23 @@ export function openClients(
       readonly openConnection?: typeof openHTTPSConnection
     },
 ) {
-  const { config, logins, loginSignal, metrics, timings, clock, random, logger } = options
+  const { config, client, logins, loginSignal, metrics, timings, clock, random, logger } = options
   const { openConnection = openHTTPSConnection } = options
   const { onCertificate = () => undefined, onSlowLogin = () => undefined } = options
-  const userAgent = `${options.userAgent} (${Math.floor(random() * 2 ** 32).toString(16)})`
+  const number =
+    client === undefined
+      ? Math.floor(random() * 2 ** 32).toString(16)
+      : hash('sha256', `${client}/${config.name}`, 'hex').slice(0, 8)
+  const userAgent = `${options.userAgent} (${number})`
   const connection = openConnection({ ...config, userAgent, clock, onCertificate })
   const soap = createSoapClient({ connection, clock, random, metrics })
   const { trust } = config
   const deadline = timings.loginDeadline
   const requestTicket = createTicketRequests({ trust, userAgent, deadline, clock, openConnection })
   const forLogin = { config, timings, clock, logins, loginSignal }
-  const session = createSession({ ...forLogin, soap, logger, userAgent, requestTicket, onSlowLogin })
+  const hasPredecessors = client !== undefined
+  const ofLogin = { requestTicket, onSlowLogin, userAgent, hasPredecessors }
+  const session = createSession({ ...forLogin, soap, logger, ...ofLogin })
   const ofSoap = { soapSession: soap.sessionID, soapAlive: session.keepAlive }
   const rest = createRESTClient({ ...forLogin, connection, metrics, ...ofSoap })
   return { connection, soap, session, rest }

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { type Clock, systemClock } from '../../../agent/shared/clock.ts'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
+import { until } from '../../../test/fixtures/until.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { Secret } from '../../config/secret.ts'
 import type { PropertyReader } from '../collect/retrieve-properties.ts'
@@ -16,7 +17,7 @@ import {
   operationOf,
   soap,
 } from '../testing/fake-connection.ts'
-import { testLogins } from '../testing/logins.ts'
+import { attemptsInMemory, testLogins } from '../testing/logins.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
 import { SessionManagerError, VCenterError } from '../wire/errors.ts'
 import { createSoapClient } from '../wire/soap.ts'
@@ -63,6 +64,7 @@ interface SetUp {
   readonly timings?: Timings
   readonly onSlowLogin?: () => void
   readonly clock?: Clock
+  readonly hasPredecessors?: boolean
 }
 
 function setUp(
@@ -74,6 +76,7 @@ function setUp(
     timings = TIMINGS,
     onSlowLogin = () => undefined,
     clock = systemClock,
+    hasPredecessors = false,
   }: SetUp = {},
 ) {
   const counts: Record<string, number> = {}
@@ -108,6 +111,7 @@ function setUp(
     onSlowLogin,
     clock,
     userAgent: 'rollcall-controller/test (1)',
+    hasPredecessors,
     logger: pino({ level: 'silent' }),
     logins,
     requestTicket,
@@ -351,6 +355,41 @@ t.test('the answer to a clone is lost: the session of the next one ends that of 
   )
   t.same(ended(), [['k0']])
 })
+
+t.test(
+  'a process that ended within a clone: the next one ends its session, also after an upgrade',
+  async (t) => {
+    const attempts = attemptsInMemory()
+    const replica = () => ({
+      config: BY_MANAGER,
+      requestTicket: async () => new Secret('ticket'),
+      logins: testLogins({ attempts }),
+      hasPredecessors: true,
+    })
+    const answer = Promise.withResolvers<FakeAnswer>()
+    const ending = setUp({ CloneSession: () => answer.promise }, replica())
+    const ensuring = ending.session.ensure(ending.signal)
+    await until('it is sent', () => ending.counts.CloneSession === 1)
+
+    const answers = {
+      CloneSession: () => CLONED,
+      TerminateSession: () => ({ body: soap('<TerminateSessionResponse/>') }),
+    }
+    const before = 'rollcall-controller/before (1)'
+    const sessions = listing(() => ({ k0: before, k1: OWN, k2: 'rollcall-controller/test (2)' }))
+    const next = setUp(answers, replica())
+    await next.session.ensure(next.signal)
+    await next.session.endLost(sessions, next.signal)
+    t.match(next.connection.requests.at(-1)?.body, /<sessionId>k0<\/sessionId><\/TerminateSession>/)
+
+    // Its login has been answered, so nobody else looks.
+    const last = setUp(answers, replica())
+    await last.session.ensure(last.signal)
+    t.notOk(last.session.mayHaveLost())
+    answer.resolve(CLONED)
+    await ensuring
+  },
+)
 
 t.test('a login that vCenter still works on is looked for until it cannot be any more', async (t) => {
   const clock = createHandClock()

@@ -75,6 +75,8 @@ export function createSession(options: {
   readonly logins: LoginLimiter
   /** Distinguishes this client's sessions from all others in vCenter's list. */
   readonly userAgent: string
+  /** Whether the client was another process's before, or another inventory's, which may have left a session; by default not. */
+  readonly hasPredecessors?: boolean
   /** Used with a session manager alone. */
   readonly requestTicket: RequestTicket
   /**
@@ -86,7 +88,7 @@ export function createSession(options: {
   readonly onSlowLogin?: () => void
 }): Session {
   const { soap, config, timings, clock, logger, logins, userAgent, requestTicket, loginSignal } = options
-  const { onSlowLogin = () => undefined } = options
+  const { onSlowLogin = () => undefined, hasPredecessors = false } = options
   let content: ServiceContent | undefined
   /** Whether the content is that of the vCenter in which the session is. */
   let isItsContent = false
@@ -119,12 +121,14 @@ export function createSession(options: {
   }
 
   async function login({ sessionManager: target, instanceUUID }: ServiceContent): Promise<void> {
+    let isAfterUnanswered = false
     const user = await logins.login({
       account: config,
       by: 'SOAP',
       instanceUUID,
       signal: loginSignal,
-      async send(password, number) {
+      async send(password, number, afterUnanswered) {
+        isAfterUnanswered = afterUnanswered
         const { sessionManager: url } = config
         const login = () => (url === undefined ? loginAs(password, target) : clone(url, password, target))
         const response = await tellWhereSlow(login)
@@ -134,6 +138,7 @@ export function createSession(options: {
       },
     })
     loggedIn = soap.sessionID()
+    if (hasPredecessors && isAfterUnanswered) unanswered = clock.monotonic()
     logger.info({ user }, 'logged in')
   }
 

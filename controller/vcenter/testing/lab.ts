@@ -13,6 +13,7 @@ import type { Lookup } from '../../types/inventory.ts'
 import { bindingParents, type VirtualMachine } from '../../types/virtual-machine.ts'
 import { type InventoryOptions, openInventory } from '../inventory.ts'
 import type { RunningInventory } from '../running-inventory.ts'
+import type { LoginLimiter } from '../session/login-limiter.ts'
 import { TIMINGS, type Timings } from '../timings.ts'
 import { testLogins } from './logins.ts'
 
@@ -53,6 +54,10 @@ export interface LabOptions {
   readonly categories?: InventoryOptions['categories']
   readonly sources?: InventoryOptions['sources']
   readonly clock?: Clock
+  readonly client?: string
+  readonly logins?: LoginLimiter
+  /** Another lab's vCenter, which goes on; by default one of its own. */
+  readonly vCenter?: Vcsim
   readonly openConnection?: InventoryOptions['openConnection']
   /** Called at each change, with what there is at that moment. */
   readonly onChange?: (vms: readonly VirtualMachine[]) => void
@@ -75,8 +80,8 @@ export async function configOf(vCenter: Vcsim) {
 
 /** Starts both; the test's end stops them. */
 export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
-  const vCenter = await startVcsim({ vms: 3, ...options.simulator })
-  t.teardown(() => vCenter.stop())
+  const vCenter = options.vCenter ?? (await startVcsim({ vms: 3, ...options.simulator }))
+  if (options.vCenter === undefined) t.teardown(() => vCenter.stop())
   await options.before?.(vCenter)
   await vCenter.resetCalls()
   const changes: ReadonlySet<string>[] = []
@@ -88,10 +93,11 @@ export async function openLab(t: Test, options: LabOptions = {}): Promise<Lab> {
     categories: options.categories ?? { zone: 'k8s-zone', region: 'k8s-region' },
     ...(options.sources === undefined ? {} : { sources: options.sources }),
     userAgent: 'rollcall-controller/test',
+    client: options.client,
     clock: options.clock ?? systemClock,
     random: Math.random,
     logger: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
-    logins: testLogins(),
+    logins: options.logins ?? testLogins(),
     metrics: {
       call() {},
       reconnect() {},

@@ -111,8 +111,8 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/session/login-limiter.ts',
-        'if (next <= at) return at',
-        'if (next >= at) return at',
+        'if (next <= at) return {',
+        'if (next >= at) return {',
       ),
     ],
   },
