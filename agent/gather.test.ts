@@ -46,6 +46,20 @@ t.test('characters that the schema refuses never get into a report', async (t) =
   }
 })
 
+t.test('an address whose interface is not known is said', async (t) => {
+  const root = makeRoot(t, VM_TREE)
+  const table = {
+    eth0: [{ address: '10.0.0.5', cidr: '10.0.0.5/24' }],
+    vip: [{ address: '10.1.0.5', cidr: '10.1.0.5/32' }],
+  }
+  plant(root, { 'run/rollcall/network-interfaces.json': JSON.stringify(table) })
+  const spec = await report(root, '/nowhere')
+  t.match(spec.interfaces, [{ name: 'eth0', addresses: [{ address: '10.0.0.5' }] }])
+  t.match(spec.unreadable, [
+    { fact: 'addresses', reason: 'UnknownInterface', message: /^10\.1\.0\.5 .* vip / },
+  ])
+})
+
 t.test('a routing table that cannot be read is said', async (t) => {
   const root = makeRoot(t, VM_TREE)
   rmSync(join(root, 'proc/net/route'))

@@ -1,10 +1,11 @@
 import type { ApiClientOptions } from './api/client.ts'
 import type { CredentialSource } from './api/credential.ts'
+import { type AddressTable, readAddressTable } from './facts/addresses.ts'
 import { type CloudInit, parseMetadata } from './facts/cloud-init.ts'
 import { readDMI } from './facts/dmi.ts'
 import type { Unreadable } from './facts/files.ts'
 import { type Guestinfo, readToolsVersion } from './facts/guestinfo.ts'
-import { type AddressTable, readAddressTable, readInterfaces } from './facts/interfaces.ts'
+import { readInterfaces } from './facts/interfaces.ts'
 import { readBootID, readDefaultRoutes, readHostname } from './facts/kernel.ts'
 import type { MachineFacts } from './report.ts'
 import { GUESTINFO_METADATA, GUESTINFO_METADATA_ENCODING } from './shared/node-report.ts'
@@ -32,12 +33,13 @@ export interface ReportParts extends Pick<MachineFacts, 'agentVersion' | 'refres
 export function readLocalFacts(root: string, system: () => AddressTable): LocalFacts {
   const addresses = readAddressTable(root, system)
   const routes = readDefaultRoutes(root)
+  const { interfaces, placed } = readInterfaces(root, addresses.ok ? addresses.value : {}, routes.interfaces)
   return {
     bootID: readBootID(root),
     hostname: readHostname(root),
     machine: readDMI(root),
-    interfaces: readInterfaces(root, addresses.ok ? addresses.value : {}, routes.interfaces),
-    addresses,
+    interfaces,
+    addresses: addresses.ok ? placed : addresses,
     routes: routes.read,
   }
 }

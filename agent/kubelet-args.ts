@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
+import { type AddressTable, readAddressTable } from './facts/addresses.ts'
 import { readDMI } from './facts/dmi.ts'
-import { type AddressTable, readAddressTable, readInterfaces } from './facts/interfaces.ts'
+import { readInterfaces } from './facts/interfaces.ts'
 import { readDefaultRoutes } from './facts/kernel.ts'
 import { failed, ok, type Result } from './shared/result.ts'
 
@@ -17,7 +18,7 @@ export function kubeletArgs(root: string, system: () => AddressTable): Result<st
   if (!table.ok) return table
   const routes = readDefaultRoutes(root)
   if (!routes.read.ok) return routes.read
-  const interfaces = readInterfaces(root, table.value, routes.interfaces)
+  const { interfaces } = readInterfaces(root, table.value, routes.interfaces)
   if (!interfaces.ok) return interfaces
   // In the kernel's order: IPv4 before IPv6, and of each the default route that it prefers.
   const addresses = [...routes.interfaces].flatMap(

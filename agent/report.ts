@@ -3,6 +3,7 @@ import type { DMIFacts } from './facts/dmi.ts'
 import type { Unreadable } from './facts/files.ts'
 import {
   DEFAULT_REFRESH_SECONDS,
+  FACT_ADDRESSES,
   FACT_SERIAL_UUID,
   MAX_ADDRESSES,
   MAX_INTERFACES,
@@ -24,7 +25,7 @@ export interface MachineFacts {
   readonly hostname: Result<string, Unreadable>
   readonly machine: DMIFacts
   readonly interfaces: Result<readonly NetworkInterface[], Unreadable>
-  /** Whether the addresses on the interfaces could be read. */
+  /** Whether the addresses could be read, and the interface of each. */
   readonly addresses: Result<unknown, Unreadable>
   /** Whether the routes, by which `defaultRoute` is known, could be read. */
   readonly routes: Result<unknown, Unreadable>
@@ -59,7 +60,7 @@ export function buildReport(facts: MachineFacts): NodeReportSpec {
   const bootID = value('bootID', facts.bootID)
   const hostname = value('hostname', facts.hostname)
   const interfaces = value('interfaces', facts.interfaces) ?? []
-  value('addresses', facts.addresses)
+  value(FACT_ADDRESSES, facts.addresses)
   value('routes', facts.routes)
   value('guestinfo', facts.guestinfo)
   const cloudInit = cutCloudInit(value('cloudInit', facts.cloudInit))

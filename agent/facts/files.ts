@@ -123,6 +123,7 @@ export const AGENT_REASONS = [
   'TooMany',
   'ToolMissing',
   'UnknownEncoding',
+  'UnknownInterface',
   'Unreadable',
   'WithoutNonce',
 ] as const
@@ -133,7 +134,7 @@ export type AgentReason = (typeof AGENT_REASONS)[number] | 'NoValue' | 'Denied'
 /** Why a fact could not be read. */
 export interface Unreadable {
   readonly reason: AgentReason
-  /** One sentence that says what to do about it, and never quotes what was read. */
+  /** One sentence that says what to do about it, and quotes nothing that was read but an address and its label. */
   readonly message: string
 }
 

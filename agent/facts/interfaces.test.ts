@@ -1,7 +1,7 @@
-import { networkInterfaces } from 'node:os'
 import t from 'tap'
-import { type FileTree, makeRoot, VM_TREE } from '../testing/root.ts'
-import { type AddressTable, readAddressTable, readInterfaces } from './interfaces.ts'
+import { type FileTree, makeRoot } from '../testing/root.ts'
+import type { AddressTable } from './addresses.ts'
+import { readInterfaces } from './interfaces.ts'
 import { readDefaultRoutes } from './kernel.ts'
 
 const NET = 'sys/class/net'
@@ -18,7 +18,7 @@ function on(...cidrs: string[]) {
 
 /** Names of the interfaces that are reported, with their addresses as text. */
 function read(root: string, table: AddressTable): string[] {
-  const fact = readInterfaces(root, table, readDefaultRoutes(root).interfaces)
+  const { interfaces: fact } = readInterfaces(root, table, readDefaultRoutes(root).interfaces)
   if (!fact.ok) return [fact.reason]
   return fact.value.map(({ name, defaultRoute, addresses }) => {
     const texts = addresses.map((one) => {
@@ -100,7 +100,11 @@ t.test('which interfaces', (t) => {
   ] as [string, FileTree, AddressTable, string[]][]) {
     t.same(read(makeRoot(t, tree), table), expected, name)
   }
-  t.match(readInterfaces(makeRoot(t), {}, new Set()), { ok: false, reason: 'Unreadable', message: /ENOENT$/ })
+  t.match(readInterfaces(makeRoot(t), {}, new Set()).interfaces, {
+    ok: false,
+    reason: 'Unreadable',
+    message: /ENOENT$/,
+  })
   t.end()
 })
 
@@ -122,6 +126,9 @@ t.test('addresses with a label are those of their interface', (t) => {
     ...nic('eth0', MAC),
     ...nic('eth1', OTHER),
     ...nic('enp11s0f15.4000', MAC, false),
+    ...nic('enp11s0f15', MAC, false),
+    ...nic('enp1', MAC, false),
+    ...nic('lo', '00:00:00:00:00:00', false),
     ...nic('cni0', '6a:01:02:03:04:06', false),
     'proc/net/route': head + table.join(''),
   })
@@ -138,9 +145,19 @@ t.test('addresses with a label are those of their interface', (t) => {
     ],
     ['with two colons', { 'eth0:0:1': on('10.1.0.5/24') }, ['eth0 10.1.0.5/24', 'eth1']],
     [
+      'that begins with the name, as ip took it for long',
+      { eth0vip: on('10.1.0.5/32'), 'eth1-0:0': on('10.0.8.5/24') },
+      ['eth0 10.1.0.5/32', 'eth1 10.0.8.5/24'],
+    ],
+    [
+      'that begins with two names: the longer',
+      { enp11s0f15a: on('10.1.0.5/32') },
+      ['enp11s0f15 10.1.0.5/32', 'eth0', 'eth1'],
+    ],
+    [
       'of any form, by the network',
-      { management: on('10.0.8.5/24'), 'e:0': on('10.0.8.6/24') },
-      ['eth0 10.0.8.5/24 10.0.8.6/24:secondary', 'eth1'],
+      { management: on('10.0.8.5/24'), 'e:0': on('10.0.8.6/24'), local: on('10.0.8.7/24') },
+      ['eth0 10.0.8.5/24 10.0.8.6/24:secondary 10.0.8.7/24:secondary', 'eth1'],
     ],
     ['not where two interfaces are in the network', { management: on('10.0.9.5/24') }, ['eth0', 'eth1']],
     [
@@ -166,6 +183,24 @@ t.test('addresses with a label are those of their interface', (t) => {
   t.end()
 })
 
+t.test('of an address whose interface nothing tells, the next step is said', (t) => {
+  const root = makeRoot(t, { ...nic('eth0', MAC), ...nic('lo', '00:00:00:00:00:00', false) })
+  const placed = (table: AddressTable) => readInterfaces(root, table, new Set()).placed
+  t.same(placed({ vip: on('10.0.0.5/32') }), {
+    ok: false,
+    reason: 'UnknownInterface',
+    message:
+      "10.0.0.5 is left out: the label vip does not tell on which interface it is; begin the label with the interface's name and a " +
+      'colon, as in eth0:0',
+  })
+  t.match(placed({ vip: on('10.0.0.5/32', '10.0.0.6/32'), local: on('10.1.0.5/24') }), {
+    message: /^10\.0\.0\.5 is left out, and 2 more: /,
+  })
+  t.ok(placed({ 'eth0:0': on('10.0.0.5/32'), 'lo:0': on('10.0.0.6/32') }).ok)
+  t.ok(placed({ gone: on('2001:db8::5/64', '127.0.0.2/8', '169.254.1.1/32') }).ok, 'it would not be reported')
+  t.end()
+})
+
 t.test('the members of a bond have their own MAC addresses', (t) => {
   const root = makeRoot(t, {
     ...nic('eth0', MAC),
@@ -174,7 +209,7 @@ t.test('the members of a bond have their own MAC addresses', (t) => {
     [`${NET}/eth1/bonding_slave/perm_hwaddr`]: `${OTHER.toUpperCase()}\n`,
     ...nic('bond0', MAC, false),
   })
-  const fact = readInterfaces(root, { bond0: on('10.0.0.5/24') }, new Set())
+  const { interfaces: fact } = readInterfaces(root, { bond0: on('10.0.0.5/24') }, new Set())
   t.match(fact, {
     value: [
       { name: 'bond0', mac: MAC },
@@ -225,34 +260,5 @@ t.test('which addresses', (t) => {
   ] as const) {
     t.same(read(root, { eth0: on(...cidrs) }), [['eth0', ...expected].join(' ')], name)
   }
-  t.end()
-})
-
-t.test('the addresses of another root come from its file', (t) => {
-  const path = 'run/rollcall/network-interfaces.json'
-  const never = () => t.fail('asked the system') && {}
-  const table = readAddressTable(makeRoot(t, VM_TREE), never)
-  t.match(table, { ok: true, value: { eth0: [{ cidr: '10.0.0.5/24' }, {}] } })
-  for (const [content, expected] of [
-    ['{', 'Malformed'],
-    ['[]', 'Malformed'],
-    ['x'.repeat(300_000), 'TooLong'],
-  ] as const) {
-    t.match(readAddressTable(makeRoot(t, { [path]: content }), never), { ok: false, reason: expected })
-  }
-  t.match(readAddressTable(makeRoot(t), never), { ok: false, reason: 'NotFound' })
-  t.same(readAddressTable(makeRoot(t, { [path]: '{"a":1,"b":[null,{"address":1,"cidr":2}]}' }), never), {
-    ok: true,
-    value: { a: [], b: [] },
-  })
-  t.end()
-})
-
-t.test('the addresses of this machine come from the system', (t) => {
-  t.same(readAddressTable('/', networkInterfaces), { ok: true, value: networkInterfaces() })
-  const failing = () => {
-    throw new Error('uv_interface_addresses')
-  }
-  t.match(readAddressTable('/', failing), { ok: false, reason: 'Unreadable' })
   t.end()
 })

@@ -1,10 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { isIPv4, isIPv6 } from 'node:net'
-import { join, resolve } from 'node:path'
+import { isIPv4 } from 'node:net'
+import { join } from 'node:path'
 import type { InterfaceAddress, NetworkInterface } from '../shared/node-report.ts'
-import { messageOf, ok, type Result } from '../shared/result.ts'
+import { ok, type Result } from '../shared/result.ts'
+import {
+  type AddressTable,
+  addressesByInterface,
+  ipv4Network,
+  isReachable,
+  prefixOf,
+  type RawAddress,
+} from './addresses.ts'
 import { readLine, readSmallFile, type Unreadable, unreadable } from './files.ts'
-import { interfaceOfNetwork } from './kernel.ts'
 
 /**
  * The machine's NICs (interfaces with a device) and interfaces on top of them with the same MAC address: bonds, VLANs,
@@ -17,19 +24,24 @@ export function readInterfaces(
   root: string,
   addresses: AddressTable,
   defaultRoutes: ReadonlySet<string>,
-): Result<NetworkInterface[], Unreadable> {
+): {
+  readonly interfaces: Result<NetworkInterface[], Unreadable>
+  /** Whether it is known of all addresses on which interface they are. */
+  readonly placed: Result<undefined, Unreadable>
+} {
   const folder = join(root, 'sys/class/net')
   let names: string[]
   try {
     names = readdirSync(folder)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
-    return unreadable('Unreadable', `${folder} cannot be listed: ${code}`)
+    const interfaces = unreadable('Unreadable', `${folder} cannot be listed: ${code}`)
+    return { interfaces, placed: ok(undefined) }
   }
   const nics = names.flatMap((name) => readNic(folder, name))
   const macs = new Set(nics.filter((nic) => nic.physical).map((nic) => nic.mac))
   const flags = readIPv6Flags(root)
-  const byInterface = addressesByInterface(root, addresses, new Set(names))
+  const { byInterface, placed } = addressesByInterface(root, addresses, new Set(names))
   const interfaces = nics
     .filter((nic) => macs.has(nic.mac))
     .map((nic) => ({
@@ -43,41 +55,7 @@ export function readInterfaces(
     }))
     .filter(({ nic, report }) => nic.physical || report.addresses.length > 0)
     .map(({ report }) => report)
-  return ok(interfaces.sort(byImportance))
-}
-
-/**
- * The addresses by interface. The system lists an IPv4 address under its label, where it has one (`ip-address(8)`): ifupdown
- * and netplan write the interface's name, a colon and more, which no interface's own name may have. For any other label,
- * the interface is that of the route that the kernel adds with the address: none for a /32, which gets no route, or where two
- * interfaces are in the network.
- */
-function addressesByInterface(
-  root: string,
-  addresses: AddressTable,
-  names: ReadonlySet<string>,
-): ReadonlyMap<string, readonly RawAddress[]> {
-  const found = new Map<string, RawAddress[]>()
-  for (const [label, list] of Object.entries(addresses)) {
-    const [before = ''] = label.split(':')
-    const name = [label, before].find((each) => names.has(each))
-    for (const raw of list ?? []) {
-      const owner = name ?? ownerByRoute(root, raw)
-      if (owner === undefined) continue
-      const known = found.get(owner)
-      // There may be thousands: kube-proxy's IPVS mode gives one interface the address of each Service.
-      if (known === undefined) found.set(owner, [raw])
-      else known.push(raw)
-    }
-  }
-  return found
-}
-
-function ownerByRoute(root: string, { address, cidr }: RawAddress): string | undefined {
-  const prefixLength = isIPv4(address) ? prefixOf(cidr, 32) : undefined
-  return prefixLength === undefined
-    ? undefined
-    : interfaceOfNetwork(root, ipv4Network(address, prefixLength), prefixLength)
+  return { interfaces: ok(interfaces.sort(byImportance)), placed }
 }
 
 function readNic(folder: string, name: string) {
@@ -99,60 +77,6 @@ function byImportance(a: NetworkInterface, b: NetworkInterface): number {
     a.name.length - b.name.length ||
     (a.name < b.name ? -1 : 1)
   )
-}
-
-/** As `os.networkInterfaces()` returns it; only these two fields are used. */
-interface RawAddress {
-  readonly address: string
-  /** Null where the netmask has no prefix length. */
-  readonly cidr: string | null
-}
-
-/** Addresses by the name of an interface, or by their label where they have one; in the kernel's order. */
-export type AddressTable = Readonly<Record<string, readonly RawAddress[] | undefined>>
-
-/** The file with the addresses under a root other than `/`, in the form of Node's `os.networkInterfaces()`. */
-const ADDRESS_FILE = 'run/rollcall/network-interfaces.json'
-
-/**
- * The machine's addresses. The kernel has no file for them, so with the root `/` they come from the system, with any
- * other root from {@link ADDRESS_FILE}.
- *
- * @param system `os.networkInterfaces`
- */
-export function readAddressTable(root: string, system: () => AddressTable): Result<AddressTable, Unreadable> {
-  if (resolve(root) === '/') {
-    try {
-      return ok(system())
-    } catch (error) {
-      const cause = messageOf(error)
-      return unreadable('Unreadable', `the system's addresses cannot be read: ${cause.slice(0, 120)}`)
-    }
-  }
-  const path = join(root, ADDRESS_FILE)
-  const text = readSmallFile(path, 1 << 18)
-  if (!text.ok) return text
-  let json: unknown
-  try {
-    json = JSON.parse(text.value)
-  } catch {
-    // JSON.parse throws only SyntaxError, whose message quotes the text.
-    return unreadable('Malformed', `${path} is not JSON`)
-  }
-  if (json === null || typeof json !== 'object' || Array.isArray(json)) {
-    return unreadable('Malformed', `${path} is not an object of interfaces`)
-  }
-  return ok(Object.fromEntries(Object.entries(json).map(([name, list]) => [name, parseList(list)])))
-}
-
-function parseList(list: unknown): { address: string; cidr: string | null }[] {
-  if (!Array.isArray(list)) return []
-  return list.flatMap((item: unknown) => {
-    if (item === null || typeof item !== 'object' || !('address' in item) || !('cidr' in item)) return []
-    return typeof item.address === 'string' && typeof item.cidr === 'string'
-      ? [{ address: item.address, cidr: item.cidr }]
-      : []
-  })
 }
 
 /**
@@ -192,22 +116,6 @@ function selectAddresses(
 /** The kernel calls an IPv4 address secondary when one of the same mask and subnet came before (`inet_insert_ifa`). */
 function ipv4Subnet(address: string, prefixLength: number): string {
   return `${ipv4Network(address, prefixLength)}/${prefixLength}`
-}
-
-/** The first address of its network, as a number. */
-function ipv4Network(address: string, prefixLength: number): number {
-  const value = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
-  return value - (value % 2 ** (32 - prefixLength))
-}
-
-function prefixOf(cidr: string | null, max: number): number | undefined {
-  const digits = /\/(\d{1,3})$/.exec(cidr ?? '')?.[1]
-  return digits === undefined || Number(digits) > max ? undefined : Number(digits)
-}
-
-function isReachable(address: string): boolean {
-  if (isIPv4(address)) return !/^(127\.|169\.254\.|0\.|22[4-9]\.|23\d\.)/.test(address)
-  return isIPv6(address) && !address.includes('%') && !/^(::1?$|fe[89ab]|ff)/i.test(address)
 }
 
 interface IPv6Flags {

@@ -44,6 +44,8 @@ export function timestamp(ms: number): string {
 
 /** The path by which a missing BIOS UUID is explained in `spec.unreadable`. */
 export const FACT_SERIAL_UUID = 'machine.serialUUID'
+/** The same for addresses that are not among those of the interfaces. */
+export const FACT_ADDRESSES = 'addresses'
 
 const uuid = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))

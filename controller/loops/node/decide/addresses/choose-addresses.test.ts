@@ -312,6 +312,16 @@ t.test('a malformed choice of the kubelet is refused, not guessed', async (t) =>
   }
 })
 
+t.test('of the kubelet’s choice that the machine does not show, the agent may know why', async (t) => {
+  const wanted = context({ providedNodeIP: '10.0.0.9' })
+  const said = (unreadable: NodeReportSpec['unreadable']) =>
+    chosen(spec(unreadable === undefined ? {} : { unreadable }), vm(), wanted).condition
+  t.match(said(undefined), { reason: 'ProvidedIPNotOnVM', message: /or bring the address up$/ })
+  const other = { fact: 'routes', reason: 'Unreadable', message: 'no routes' }
+  const cause = { fact: 'addresses', reason: 'UnknownInterface', message: '10.0.0.9 is left out' }
+  t.match(said([other, cause]), { message: /bring the address up; the agent says: 10\.0\.0\.9 is left out$/ })
+})
+
 t.test('an address that another Node was verified with is not taken over', async (t) => {
   const seen = (...addresses: string[]) => spec({ interfaces: [nic(addresses.map((each) => at(each)))] })
   const victim = other('victim')

@@ -61,7 +61,7 @@ export function chooseAddresses(
   const provided = parseProvidedNodeIP(node.providedNodeIP)
   if (!provided.ok) return none(no('ProvidedIPMalformed', provided.message))
   const nodeIPs = provided.value
-  const refusal = refuseProvided(nodeIPs, { free, taken, configured, nodes, vm })
+  const refusal = refuseProvided(nodeIPs, { spec, free, taken, configured, nodes, vm })
   if (refusal !== undefined) return none(refusal)
   if (isInOtherNetworks(networks, nodes)) return none(because.inOtherNetworks(networks))
 
@@ -134,12 +134,14 @@ const DEFAULT_FAMILIES: readonly IPFamily[] = ['ipv4']
 function refuseProvided(
   { addresses }: NodeIPs,
   {
+    spec,
     free,
     taken,
     configured,
     nodes,
     vm,
   }: {
+    readonly spec: NodeReportSpec
     readonly free: readonly CandidateAddress[]
     readonly taken: readonly Taken[]
     readonly configured: readonly IPFamily[]
@@ -151,7 +153,7 @@ function refuseProvided(
     const candidate = free.find((each) => each.address === address)
     const other = taken.find((each) => each.address === address)
     if (other !== undefined) return because.ofAnotherNode([other])
-    if (candidate === undefined) return because.providedNotOnVM(address, free)
+    if (candidate === undefined) return because.providedNotOnVM(address, free, spec)
     if (!configured.includes(family)) return because.providedOfOtherFamily(address, configured, vm)
     if (!mayBecome('InternalIP', candidate, nodes) && !mayBecome('ExternalIP', candidate, nodes))
       return because.providedExcluded(address)

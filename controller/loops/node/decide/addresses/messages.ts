@@ -1,6 +1,6 @@
 /** What is said of a Node's addresses, and what to do about them. */
 
-import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import { FACT_ADDRESSES, type NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import type { IPFamily } from '../../../../config/config.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { deletionHangs } from '../../facts/removal.ts'
@@ -45,11 +45,16 @@ export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   )
 }
 
-export function providedNotOnVM(address: string, candidates: readonly CandidateAddress[]): ConditionValue {
+export function providedNotOnVM(
+  address: string,
+  candidates: readonly CandidateAddress[],
+  spec: NodeReportSpec,
+): ConditionValue {
+  const cause = spec.unreadable?.find(({ fact }) => fact === FACT_ADDRESSES)
   const seen = candidates.map((candidate) => candidate.address).join(', ') || 'none'
   return no(
     'ProvidedIPNotOnVM',
-    `the kubelet's --node-ip ${address} is not an address on the VM's vNICs (seen: ${seen}); set --node-ip to one of them or bring the address up`,
+    `the kubelet's --node-ip ${address} is not an address on the VM's vNICs (seen: ${seen}); set --node-ip to one of them or bring the address up${cause === undefined ? '' : `; the agent says: ${cause.message}`}`,
   )
 }
 
