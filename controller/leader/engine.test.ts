@@ -139,6 +139,7 @@ async function setUp(
           ...(failure === undefined ? {} : { failure: () => failure }),
           datacenters: () => undefined,
           lackingCategories: () => new Map(),
+          unsteady: () => undefined,
           certificateExpiry: () => undefined,
           passwordChanged: () => undefined,
           run: aborted,

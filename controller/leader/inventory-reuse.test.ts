@@ -54,6 +54,7 @@ async function open(t: Test) {
       connected: () => true,
       datacenters: () => undefined,
       lackingCategories: () => new Map(),
+      unsteady: () => undefined,
       certificateExpiry: () => undefined,
       passwordChanged: () => void told.push('password'),
       async run(signal) {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
+import type { VCenterFailure } from '../types/inventory.ts'
 import type { TagLack } from '../types/virtual-machine.ts'
 import { createVCenterRemarks } from './vcenter-remarks.ts'
 
@@ -34,8 +35,15 @@ t.test(
           instanceUUID: () => '',
           datacenters: () => seen,
           lackingCategories: () => new Map(),
+          unsteady: () => undefined,
         },
-        { vCenter: 'all', instanceUUID: () => '', datacenters: () => [], lackingCategories: () => new Map() },
+        {
+          vCenter: 'all',
+          instanceUUID: () => '',
+          datacenters: () => [],
+          lackingCategories: () => new Map(),
+          unsteady: () => undefined,
+        },
       ],
       clock,
       random: () => 0.5,
@@ -85,6 +93,7 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
       instanceUUID: () => ids.get(vCenter) ?? '',
       datacenters: () => undefined,
       lackingCategories: () => new Map(),
+      unsteady: () => undefined,
     })),
     clock,
     random: () => 0.5,
@@ -127,6 +136,7 @@ t.test('a category without tags is reported by its setting', async (t) => {
         instanceUUID: () => '',
         datacenters: () => undefined,
         lackingCategories: () => lacking,
+        unsteady: () => undefined,
       },
     ],
     clock,
@@ -161,6 +171,49 @@ t.test('a category without tags is reported by its setting', async (t) => {
   t.match(remarks.troubles(), [
     { text: /labels.zone .* none at all/ },
     { text: /labels.region .* none at all/ },
+  ])
+  ending.abort()
+  await running
+})
+
+t.test('a vCenter that fails again and again is told once, although it answers', async (t) => {
+  const clock = createHandClock()
+  const { logger, lines } = createLogLines()
+  let failure: VCenterFailure | undefined
+  const remarks = createVCenterRemarks({
+    vCenters: [],
+    servers: {},
+    labels: { zone: undefined, region: undefined },
+    inventories: [
+      {
+        vCenter: 'main',
+        instanceUUID: () => '',
+        datacenters: () => undefined,
+        lackingCategories: () => new Map(),
+        unsteady: () => failure,
+      },
+    ],
+    clock,
+    random: () => 0.5,
+    logger,
+  })
+  const ending = new AbortController()
+  const running = remarks.run(ending.signal)
+  await clock.turn(2_000)
+  t.same(remarks.troubles(), [])
+  failure = {
+    vCenter: 'main',
+    reason: 'UnexpectedFault',
+    message: 'vCenter answers with the fault SystemError',
+  }
+  await clock.turn(4_000)
+  t.match(lines, [{ level: 40, vCenter: 'main', reason: 'UnexpectedFault' }])
+  t.equal(lines.length, 1)
+  t.match(remarks.troubles(), [
+    {
+      text: /^vCenter main answers, but its connection fails again and again \(UnexpectedFault\), .*; see the log$/,
+      message: /seen late: vCenter answers with the fault SystemError$/,
+    },
   ])
   ending.abort()
   await running

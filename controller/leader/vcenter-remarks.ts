@@ -13,7 +13,7 @@ export interface VCenterRemarksOptions extends Basics {
   readonly labels: DecisionConfig['labels']
   readonly inventories: readonly Pick<
     RunningInventory,
-    'vCenter' | 'instanceUUID' | 'datacenters' | 'lackingCategories'
+    'vCenter' | 'instanceUUID' | 'datacenters' | 'lackingCategories' | 'unsteady'
   >[]
 }
 
@@ -24,13 +24,14 @@ interface Finding extends Trouble {
 
 const INTERVAL = 2_000
 
-/** What the vCenters' answers say about the configuration. It does not make the leader unready; `run` logs each once. */
+/** What the vCenters' answers say about the configuration, and how long they last. It does not make the leader unready; `run` logs each once. */
 export function createVCenterRemarks(options: VCenterRemarksOptions) {
   const { clock, random, logger } = options
   const look = () => [
     ...unmatchedDatacenters(options),
     ...lackingCategories(options),
     ...twinIdentities(options),
+    ...unsteadyConnections(options),
   ]
   let logged = new Set<string>()
 
@@ -97,4 +98,23 @@ function twinIdentities({ servers, inventories }: VCenterRemarksOptions): readon
     facts: { vCenters },
     message: `vCenters ${listed(vCenters)} on several servers report the same instance UUID (about.instanceUuid), so VM data that only one of them reports is ignored; remove the clone from the configuration, or use one server name for all if they are the same vCenter`,
   }))
+}
+
+/**
+ * Each failure alone is too short to be shown: the next connection reads all anew. So push that never works, beside reads that do,
+ * would be in the log alone.
+ */
+function unsteadyConnections({ inventories }: VCenterRemarksOptions): readonly Finding[] {
+  return inventories.flatMap((inventory) => {
+    const failure = inventory.unsteady()
+    if (failure === undefined) return []
+    const { vCenter, reason, message } = failure
+    const what = `vCenter ${vCenter} answers, but its connection fails again and again (${reason}), so changes are seen late`
+    return {
+      key: JSON.stringify([vCenter, 'unsteady', reason]),
+      text: `${what}; see the log`,
+      facts: { vCenter, reason, error: message },
+      message: `${what}: ${message}`,
+    }
+  })
 }

@@ -8,7 +8,12 @@ const failure = (reason: Reason) => ({ vCenter: 'lab', reason, message: reason }
 function setUp() {
   const clock = createHandClock()
   let changes = 0
-  const health = createConnectionHealth({ grace: 10_000, clock, onChange: () => changes++ })
+  const health = createConnectionHealth({
+    grace: 10_000,
+    unsteady: { lasting: 300_000, within: 180_000 },
+    clock,
+    onChange: () => changes++,
+  })
   return { clock, health, changes: () => changes }
 }
 
@@ -50,5 +55,40 @@ t.test('a lasting failure is shown at once', async (t) => {
   health.recovered()
   health.failed(failure('InvalidLogin'), true)
   t.match(health.failure(), { reason: 'InvalidLogin' })
+  await health.close()
+})
+
+t.test('failures that go on and on are told, however short each is', async (t) => {
+  const { clock, health, changes } = setUp()
+  const fails = async (reason: Reason, until: number) => {
+    health.recovered()
+    health.failed(failure(reason), false)
+    health.recovered()
+    await clock.turn(until)
+  }
+  await fails('UnexpectedFault', 120_000)
+  await fails('UnexpectedFault', 120_000)
+  await fails('UnexpectedFault', 60_000)
+  t.equal(health.unsteady(), undefined, 'they lasted for four minutes')
+  await fails('TimedOut', 180_000)
+  t.match(health.unsteady(), { reason: 'TimedOut' })
+  t.ok(health.connected(), 'it answers')
+  await clock.turn(1)
+  t.equal(health.unsteady(), undefined, 'it lasts')
+  await fails('TimedOut', 0)
+  t.equal(health.unsteady(), undefined, 'another row begins')
+  t.equal(changes(), 0)
+  await health.close()
+})
+
+t.test('an outage is one failure, however long it is', async (t) => {
+  const { clock, health } = setUp()
+  health.recovered()
+  for (let minute = 0; minute < 20; minute++) {
+    health.failed(failure('Unavailable'), false)
+    await clock.turn(60_000)
+  }
+  health.recovered()
+  t.equal(health.unsteady(), undefined)
   await health.close()
 })

@@ -1,24 +1,36 @@
-/** Whether the vCenter answers. Short failures are not shown, because they resolve themselves. */
+/** Whether the vCenter answers. Short failures are not shown, because they resolve themselves, unless they go on and on. */
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../types/inventory.ts'
+import type { Timings } from './timings.ts'
 
 /** @param onChange called when the shown failure has changed */
 export function createConnectionHealth(options: {
   /** Milliseconds. */
   readonly grace: number
+  readonly unsteady: Timings['unsteady']
   readonly clock: Clock
   readonly onChange: () => void
 }) {
-  const { grace, clock, onChange } = options
+  const { grace, unsteady, clock, onChange } = options
   let latest: VCenterFailure | undefined
   let shown: VCenterFailure | undefined
   let everAnswered = false
+  /** Whether it has answered since the last failure. */
+  let answers = false
+  /** Failures in a row, each after it had answered, as when all reads succeed and all polls fail. Monotonic. */
+  let row: { readonly since: number; readonly last: number; readonly failure: VCenterFailure } | undefined
   let countdown: { readonly stop: AbortController; readonly done: Promise<void> } | undefined
 
   function show(failure: VCenterFailure | undefined): void {
     if (shown?.reason === failure?.reason && shown?.message === failure?.message) return
     shown = failure
     onChange()
+  }
+
+  function count(failure: VCenterFailure): void {
+    const last = clock.monotonic()
+    const since = row !== undefined && last - row.last <= unsteady.within ? row.since : last
+    row = { since, last, failure }
   }
 
   function startCountdown() {
@@ -37,11 +49,14 @@ export function createConnectionHealth(options: {
     /** `lasting`: shown without a grace period, as is any failure before the first answer. */
     failed(failure: VCenterFailure, lasting: boolean): void {
       latest = failure
+      if (answers) count(failure)
+      answers = false
       if (shown !== undefined || lasting || !everAnswered) show(failure)
       else countdown ??= startCountdown()
     },
     recovered(): void {
       everAnswered = true
+      answers = true
       latest = undefined
       countdown?.stop.abort()
       countdown = undefined
@@ -49,6 +64,11 @@ export function createConnectionHealth(options: {
     },
     /** Whether it answers: false before the first answer and while a failure is shown. */
     connected: (): boolean => everAnswered && shown === undefined,
+    /** The latest failure where it fails again and again, although it answers in between; see {@link Timings.unsteady}. */
+    unsteady(): VCenterFailure | undefined {
+      if (row === undefined || row.last - row.since < unsteady.lasting) return undefined
+      return clock.monotonic() - row.last <= unsteady.within ? row.failure : undefined
+    },
     /** Stops the timer of the grace period. */
     async close(): Promise<void> {
       const ending = countdown

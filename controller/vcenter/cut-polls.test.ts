@@ -1,4 +1,4 @@
-/** Polls that end without an answer, such as behind a proxy that limits silence. */
+/** Polls that end without an answer, such as behind a proxy that limits silence, or that always fail. */
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
@@ -53,3 +53,27 @@ t.test('a session that ended with the poll is noticed', async (t) => {
   await answered(lab, uuid)
   t.same((await lab.vCenter.sessions()).soap, 1)
 })
+
+for (const [how, fault] of [
+  ['with a fault, at once', { kind: 'fault', fault: 'SystemError' }],
+  ['with HTTP status 500, after a while', { kind: 'cut', milliseconds: 500, status: 500 }],
+] as const) {
+  t.test(`each poll fails ${how}, while all else works: that is told until it has ended`, async (t) => {
+    const unsteady = { lasting: 3_000, within: 10_000 }
+    const lab = await openLab(t, { timings: { ...QUICK, failureGrace: NEVER, unsteady } })
+    const { inventory, vCenter } = lab
+    const { uuid, ref } = await vmAt(lab, 0)
+    inventory.follow(uuid)
+    await answered(lab, uuid)
+    t.equal(inventory.unsteady(), undefined)
+    await vCenter.fault({ operation: 'WaitForUpdatesEx', ...fault })
+    // Ends the poll that had begun before.
+    await vCenter.setState({ vm: ref, powerState: 'poweredOff' })
+    t.match(await until('it is told', () => inventory.unsteady()), { vCenter: 'lab', reason: /^Un/ })
+    t.equal(inventory.failure(), undefined, 'each failure is too short to be shown')
+    t.ok(inventory.connected())
+    await vCenter.clearFaults()
+    await until('it has ended', () => inventory.unsteady() === undefined)
+    t.equal((await vCenter.calls()).operations.Login, 1)
+  })
+}

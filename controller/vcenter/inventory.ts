@@ -108,6 +108,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   const rereads = createRereads()
   const health = createConnectionHealth({
     grace: timings.failureGrace,
+    unsteady: timings.unsteady,
     clock,
     onChange: () => onChange(store.followed()),
   })
@@ -295,6 +296,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     fullReads: () => (categories.size > 0 ? Math.min(reads.VMs, reads.tags) : reads.VMs),
     failure: () => health.failure(),
     connected: () => health.connected(),
+    unsteady: () => health.unsteady(),
     datacenters: () => datacenters,
     lackingCategories: locations.lacking,
     certificateExpiry: () => certificateExpiry,

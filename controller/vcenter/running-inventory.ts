@@ -16,6 +16,8 @@ export interface RunningInventory extends Inventory {
   passwordChanged(): void
   /** Whether the vCenter answers: false before the first connection and while a failure is shown. */
   connected(): boolean
+  /** Why it fails again and again, although it answers in between, so that changes are seen late; undefined where it does not. */
+  unsteady(): VCenterFailure | undefined
   /** Whether the absence of all followed VMs could be proven; undefined while not known. See {@link Inventory.provable}. */
   provableEverywhere(): Proof | undefined
   /** As the account sees them; undefined before they were read, and where they may not be. */
@@ -75,6 +77,7 @@ export function withoutCredential(
     fullReads: () => 0,
     failure: () => failure,
     connected: () => false,
+    unsteady: nothing,
     datacenters: nothing,
     lackingCategories: () => new Map(),
     certificateExpiry: nothing,

@@ -48,6 +48,11 @@ export interface Timings {
    * than this.
    */
   readonly failureGrace: number
+  /**
+   * Connections in a row that work, and then fail, are told of once that has lasted for so long; two are in a row where no more
+   * than `within` is between their failures: the longest pause, a slow start and a poll that does not end.
+   */
+  readonly unsteady: { readonly lasting: number; readonly within: number }
   /** For logging out. */
   readonly logout: number
   readonly backoff: { readonly base: number; readonly max: number }
@@ -80,6 +85,7 @@ export const TIMINGS: Timings = {
   enter: 5_000,
   provability: { quiet: 500, max: 2_000, spacing: 5_000 },
   failureGrace: 10_000,
+  unsteady: { lasting: 300_000, within: 180_000 },
   logout: 2_500,
   backoff: { base: 500, max: 60_000 },
   refusedLogin: { base: 1_800_000, max: 1_800_000 },
