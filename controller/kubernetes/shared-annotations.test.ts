@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import type { Annotations, Lease, LeaseStore } from './lease.ts'
-import { createSharedAnnotations, type SharedLease } from './vcenter-login-attempts.ts'
+import { createSharedAnnotations, type SharedLease } from './lease-login-attempts.ts'
 
 const { signal } = new AbortController()
 const record = { holder: 'leader', durationSeconds: 15, acquireTime: 'a', renewTime: 'r', transitions: 3 }

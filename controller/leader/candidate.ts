@@ -14,8 +14,8 @@ import {
   type LeaderElection,
 } from '../kubernetes/leader-election.ts'
 import { createLeaseStore, type LeaseName } from '../kubernetes/lease.ts'
+import { createLoginAttempts } from '../kubernetes/lease-login-attempts.ts'
 import { createPolicyCheck } from '../kubernetes/policy-check.ts'
-import { createLoginAttempts } from '../kubernetes/vcenter-login-attempts.ts'
 import { runTogether, type Task } from '../lib/tasks.ts'
 import { createApprovalRates } from '../loops/certificates/loop.ts'
 import type { ProbeTracker } from '../loops/node/vm-probes/probe-tracker.ts'

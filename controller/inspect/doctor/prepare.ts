@@ -14,13 +14,13 @@ import { hasStatus } from '../../kubernetes/api-error.ts'
 import { createKubeClient, type KubeClient } from '../../kubernetes/client.ts'
 import type { CredentialLocation } from '../../kubernetes/credentials.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { readAll } from '../../kubernetes/list.ts'
-import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import {
   createLoginAttempts,
   createSharedAnnotations,
   shareLease,
-} from '../../kubernetes/vcenter-login-attempts.ts'
+} from '../../kubernetes/lease-login-attempts.ts'
+import { readAll } from '../../kubernetes/list.ts'
+import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { listed } from '../../lib/format.ts'
 import type { Basics } from '../../lib/tasks.ts'
 import type { NodeReport } from '../../types/node.ts'

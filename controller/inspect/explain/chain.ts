@@ -1,7 +1,7 @@
 import type { BoundVM, Condition, ConditionType } from '../../../agent/shared/node-report.ts'
-import { CLOCK_TROUBLE } from '../../kubernetes/leader-troubles.ts'
 import type { LeaseRecord } from '../../kubernetes/lease.ts'
 import { MAX_SKEW } from '../../kubernetes/lease-holder.ts'
+import { CLOCK_TROUBLE } from '../../kubernetes/lease-troubles.ts'
 import { age } from '../../lib/format.ts'
 import { describeBound } from '../../loops/node/decide/bound-vm.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'

@@ -4,14 +4,14 @@ import { type Config, settingsOf } from '../../config/config.ts'
 import { unread } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
-import { readAll } from '../../kubernetes/list.ts'
-import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
-import { readCSINodes } from '../../kubernetes/storage.ts'
 import {
   createLoginAttempts,
   createSharedAnnotations,
   shareLease,
-} from '../../kubernetes/vcenter-login-attempts.ts'
+} from '../../kubernetes/lease-login-attempts.ts'
+import { readAll } from '../../kubernetes/list.ts'
+import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
+import { readCSINodes } from '../../kubernetes/storage.ts'
 import { createEngine } from '../../leader/engine.ts'
 import { aborted, type Basics, runTogether } from '../../lib/tasks.ts'
 import { createApprovalRates, parseRequest, REQUESTS } from '../../loops/certificates/loop.ts'

@@ -3,7 +3,6 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import { attempt, messageOf } from '../../../agent/shared/result.ts'
 import { reviewSelf } from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
-import { type TroubleRecord, troublesIn } from '../../kubernetes/leader-troubles.ts'
 import {
   believedFor,
   createLeaseStore,
@@ -12,6 +11,7 @@ import {
   type LeaseRecord,
 } from '../../kubernetes/lease.ts'
 import { lookAtHolder, MAX_SKEW } from '../../kubernetes/lease-holder.ts'
+import { type TroubleRecord, troublesIn } from '../../kubernetes/lease-troubles.ts'
 import { age, duration } from '../../lib/format.ts'
 
 /** What the leader has written of its own troubles, or the last one before it stopped. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
-import { withTroubles } from '../../kubernetes/leader-troubles.ts'
+import { withTroubles } from '../../kubernetes/lease-troubles.ts'
 import { clockNote, compareWithOurs, leaderOf, leaderText, readLeader } from './leader.ts'
 import type { NodeStatus } from './node-status.ts'
 import { chosen, inOrder, type NodeFilter, printStatus, statusJSON } from './print-status.ts'

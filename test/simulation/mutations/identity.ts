@@ -3,7 +3,7 @@ import { type Edit, edit, type Mutation } from './mutation.ts'
 
 const IDENTITY = 'controller/loops/node/decide/identity'
 const MOVES = `${IDENTITY}/moves.ts`
-const VM = `${IDENTITY}/vm.ts`
+const VM = `${IDENTITY}/find-vm.ts`
 
 /** The table without a row: an ordinary operation needs a person then. */
 function withoutRow(name: string, ...about: readonly string[]): Mutation {

@@ -128,7 +128,7 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     name: 'machines: a template is none',
     edits: [
       edit(
-        'controller/loops/node/decide/identity/vm.ts',
+        'controller/loops/node/decide/identity/find-vm.ts',
         'if (vm.template) return',
         'if (vm.template && vm.moref === "") return',
       ),

@@ -2,7 +2,7 @@ import t from 'tap'
 import { facts, vm } from '../../../../test/fixtures/facts.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import { findVM } from '../decide/identity/vm.ts'
+import { findVM } from '../decide/identity/find-vm.ts'
 import { oneViewOfEach } from './across-vcenters.ts'
 
 const UUID = vm().biosUUID ?? ''

@@ -20,10 +20,11 @@ import { outOfScope } from '../topology/scope.ts'
 import { withUnobeyed } from './annotation.ts'
 import { commonMACs } from './candidates.ts'
 import { provesClaim } from './claim.ts'
-import { verifyIdentity } from './identity.ts'
+import { judgeUniqueness } from './copies.ts'
+import { type FoundVM, findVM } from './find-vm.ts'
 import { rebuiltAsOneOf } from './messages.ts'
 import { type BindingMove, formerVMsBeside } from './moves.ts'
-import { type FoundVM, findVM, judgeUniqueness } from './vm.ts'
+import { verifyIdentity } from './verify-identity.ts'
 
 /** Which VM a Node is, as far as that is known. */
 export type JudgedIdentity =

@@ -2,8 +2,8 @@ import t from 'tap'
 import { systemClock } from '../../agent/shared/clock.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import { createLeaseRenewer, createLeaseStore } from './lease.ts'
+import { createLoginAttempts } from './lease-login-attempts.ts'
 import { adminClient } from './testing/cluster-client.ts'
-import { createLoginAttempts } from './vcenter-login-attempts.ts'
 
 const { signal } = new AbortController()
 const AT = Date.parse('2026-01-01T12:00:00.123Z')

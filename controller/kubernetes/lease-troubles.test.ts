@@ -1,5 +1,5 @@
 import t from 'tap'
-import { troublesIn, withTroubles } from './leader-troubles.ts'
+import { troublesIn, withTroubles } from './lease-troubles.ts'
 
 const NAME = 'rollcall.dev/leader-troubles'
 const trouble = { key: 'interlock', message: 'stop the CPI', since: '2026-01-01T00:00:00Z', stops: '' }

@@ -14,7 +14,7 @@ import {
 } from '../../../../../test/fixtures/facts.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { findVM } from './vm.ts'
+import { findVM } from './find-vm.ts'
 
 const OTHER_MAC = '00:50:56:8e:00:02'
 const mine = vm({ claim: undefined })
