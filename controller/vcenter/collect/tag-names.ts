@@ -30,8 +30,9 @@ export function createTagNames({
   /** The names of those of interest. */
   readonly categories: ReadonlySet<string>
 }) {
-  /** Names of all categories seen, and the tags of those of interest, by ID. */
+  /** Names of all categories seen, by ID. */
   const categoryNames = new Map<string, string>()
+  /** The ID of its category by that of a tag, for those of interest: a category that is renamed takes its tags along. */
   const members = new Map<string, string>()
   const names = new Map<string, string>()
   let foreign = new Set<string>()
@@ -43,6 +44,8 @@ export function createTagNames({
   let hasLooked = false
   /** The categories of interest whose tags `members` has: see {@link known}. */
   let membersOf = '[]'
+  /** Categories that keep their names because these could not be read again. */
+  let kept: readonly string[] = []
   /** How many categories vCenter has shown. */
   let shown: number | undefined
   /** Why tags have no name, and why unknown tags may belong to a category of interest. */
@@ -77,6 +80,29 @@ export function createTagNames({
     return await askTwice(async () => parseTagAnswer(schema, await call(...about)))
   }
 
+  /**
+   * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one, and at what it has told
+   * before: then it fails as a whole, and is soon asked again.
+   */
+  async function refusals(
+    ids: readonly string[],
+    work: (id: string) => Promise<VCenterError | undefined>,
+    signal: AbortSignal,
+  ): Promise<readonly VCenterError[]> {
+    const errors: VCenterError[] = []
+    await sideBySide(ids, async (id) => {
+      const error = await work(id)
+      if (error !== undefined) errors.push(error)
+    })
+    const [error] = errors
+    if (error === undefined || errors.length < ids.length || !errors.every(isBadAnswer)) return errors
+    const asked = new Set(ids)
+    const told = [...names.keys()].filter((id) => !asked.has(id)).slice(0, AT_ONCE)
+    const again = await Promise.all(told.map((id) => nameTag(id, signal)))
+    if (again.includes(undefined)) return errors
+    throw error
+  }
+
   function idsOfInterest(): string[] {
     return [...categoryNames].flatMap(([id, name]) => (categories.has(name) ? id : []))
   }
@@ -86,9 +112,15 @@ export function createTagNames({
     return JSON.stringify([...categoryNames].filter(([, name]) => categories.has(name)))
   }
 
+  /** The name of a tag's category. Undefined where it is none of interest. */
+  function categoryOf(tag: string): string | undefined {
+    const name = categoryNames.get(members.get(tag) ?? '')
+    return name !== undefined && categories.has(name) ? name : undefined
+  }
+
   function hasEmptyCategory(): boolean {
     const used = new Set(members.values())
-    return idsOfInterest().some((id) => !used.has(categoryNames.get(id) ?? ''))
+    return idsOfInterest().some((id) => !used.has(id))
   }
 
   function missing(): string[] {
@@ -96,10 +128,15 @@ export function createTagNames({
     return [...categories].filter((name) => !present.has(name))
   }
 
-  /** Reads the name of a category. Returns why that is refused; a category that no longer exists is forgotten. */
+  /**
+   * Reads the name of a category. Returns why that is refused; a category that no longer exists is forgotten, and so is one that
+   * had this name, as names are unique in a vCenter.
+   */
   async function nameCategory(id: string, signal: AbortSignal): Promise<VCenterError | undefined> {
     try {
-      categoryNames.set(id, (await ask(Named, 'GET', 'tagging/category', id, signal)).name)
+      const { name } = await ask(Named, 'GET', 'tagging/category', id, signal)
+      for (const [other, its] of categoryNames) if (its === name) categoryNames.delete(other)
+      categoryNames.set(id, name)
     } catch (error) {
       if (!isOfOne(error)) throw error
       if (!isNotFound(error)) return error
@@ -108,21 +145,32 @@ export function createTagNames({
     return undefined
   }
 
-  /** Finds what was renamed or deleted. A category that may not be read any more keeps its name. */
+  /**
+   * Finds what was renamed or deleted. A category that may not be read any more keeps its name, unless another has it by now.
+   */
   async function refreshCategories(signal: AbortSignal): Promise<void> {
-    await sideBySide(idsOfInterest(), (id) => nameCategory(id, signal))
-    if (missing().length === 0) return
-    // Another one may have the missing name now.
+    const refused: string[] = []
+    await sideBySide(idsOfInterest(), async (id) => {
+      if ((await nameCategory(id, signal)) !== undefined) refused.push(id)
+    })
+    kept = refused
+    if (missing().length === 0 && kept.length === 0) return
+    // Another one may have the name now.
     for (const [id, name] of categoryNames) if (!categories.has(name)) categoryNames.delete(id)
   }
 
-  /** Reads the names of categories until none of interest is missing. Returns why one of them, or their list, is refused. */
-  async function nameCategories(signal: AbortSignal): Promise<VCenterError | undefined> {
+  /** Reads the names of categories while any is sought. Returns why one of them, or their list, is refused. */
+  async function nameCategories(
+    isSought: () => boolean,
+    signal: AbortSignal,
+  ): Promise<VCenterError | undefined> {
     try {
       const ids = parseTagAnswer(IDs, await call('GET', 'tagging/category', undefined, signal)) ?? []
       shown = ids.length
-      const [error] = await refusals(ids, async (id) =>
-        categoryNames.has(id) || missing().length === 0 ? undefined : await nameCategory(id, signal),
+      const [error] = await refusals(
+        ids,
+        async (id) => (categoryNames.has(id) || !isSought() ? undefined : await nameCategory(id, signal)),
+        signal,
       )
       return error
     } catch (error) {
@@ -131,32 +179,36 @@ export function createTagNames({
     }
   }
 
-  /** Looks for the categories of interest while one is missing. Category names are unique in a vCenter. */
+  /** Looks for the categories of interest while one is missing, or another may have its name by now. */
   async function findCategories(signal: AbortSignal): Promise<void> {
-    if (missing().length === 0) return
-    const error = await nameCategories(signal)
+    const sought = () => [...missing(), ...kept.flatMap((id) => categoryNames.get(id) ?? [])]
+    if (sought().length === 0) return
+    const error = await nameCategories(() => sought().length > 0, signal)
     if (error === undefined) return
-    for (const name of missing()) doubts.set(name, { why: `tag categories: ${error.message}`, error })
+    for (const name of sought()) doubts.set(name, { why: `tag categories: ${error.message}`, error })
   }
 
   async function listMembers(signal: AbortSignal): Promise<void> {
-    const absent = new Set(missing())
-    for (const [tag, category] of members) if (absent.has(category)) members.delete(tag)
-    await refusals(idsOfInterest(), async (id) => {
-      const name = categoryNames.get(id) ?? ''
-      try {
-        const tags = (await ask(IDs, 'POST', 'tagging/tag', id, signal)) ?? []
-        for (const [tag, category] of members) if (category === name) members.delete(tag)
-        for (const tag of tags) members.set(tag, name)
-      } catch (error) {
-        if (!isOfOne(error)) throw error
-        doubts.set(name, { why: `the tags of category "${name}": ${error.message}`, error })
-        // It was just deleted; another one may have its name.
-        if (isNotFound(error)) categoryNames.delete(id)
-        return error
-      }
-      return undefined
-    })
+    for (const tag of members.keys()) if (categoryOf(tag) === undefined) members.delete(tag)
+    await refusals(
+      idsOfInterest(),
+      async (id) => {
+        const name = categoryNames.get(id) ?? ''
+        try {
+          const tags = (await ask(IDs, 'POST', 'tagging/tag', id, signal)) ?? []
+          for (const [tag, category] of members) if (category === id) members.delete(tag)
+          for (const tag of tags) members.set(tag, id)
+        } catch (error) {
+          if (!isOfOne(error)) throw error
+          doubts.set(name, { why: `the tags of category "${name}": ${error.message}`, error })
+          // It was just deleted; another one may have its name.
+          if (isNotFound(error)) categoryNames.delete(id)
+          return error
+        }
+        return undefined
+      },
+      signal,
+    )
     membersOf = known()
   }
 
@@ -171,7 +223,7 @@ export function createTagNames({
       if (haveChanged) foreign = new Set()
       const unknown = ids.filter(isUnknown)
       if (haveChanged || unknown.length > 0 || hasEmptyCategory()) await listMembers(signal)
-      if (doubts.size === 0) for (const id of unknown) if (!members.has(id)) foreign.add(id)
+      if (doubts.size === 0) for (const id of unknown) if (isUnknown(id)) foreign.add(id)
       hasLooked = true
     } catch (error) {
       isDue ||= refreshes
@@ -180,12 +232,12 @@ export function createTagNames({
   }
 
   function isUnknown(id: string): boolean {
-    return !members.has(id) && !foreign.has(id)
+    return categoryOf(id) === undefined && !foreign.has(id)
   }
 
   /** Whether {@link look} may find more than is known: a new tag may be of interest, and its category may be new too. */
   function mayFindMore(ids: readonly string[]): boolean {
-    if (!hasLooked && (isDue || missing().length > 0)) return true
+    if (!hasLooked && (isDue || missing().length > 0 || known() !== membersOf)) return true
     return doubts.size === 0 && ids.some(isUnknown)
   }
 
@@ -205,9 +257,9 @@ export function createTagNames({
   }
 
   async function nameTags(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    const unread = ids.filter((id) => members.has(id) && !fresh.has(id))
+    const unread = ids.filter((id) => categoryOf(id) !== undefined && !fresh.has(id))
     if (unread.length > 0) alikes = new Map()
-    await refusals(unread, (id) => nameTag(id, signal))
+    await refusals(unread, (id) => nameTag(id, signal), signal)
     for (const id of unread) fresh.add(id)
   }
 
@@ -227,7 +279,7 @@ export function createTagNames({
 
   /** Why others of a category have no name, so that one may be alike; a tag that is gone is not. */
   const unnamed = (category: string): readonly string[] =>
-    [...problems].flatMap(([id, each]) => (members.get(id) === category && !each.isGone ? each.why : []))
+    [...problems].flatMap(([id, each]) => (categoryOf(id) === category && !each.isGone ? each.why : []))
 
   return {
     /** To be called before each read: forgets earlier failures. */
@@ -253,16 +305,16 @@ export function createTagNames({
       await nameTags(ids, signal)
       // The others of a category count where a name has to be changed to be a label's value: two may become one.
       const changed = ids.filter((id) => !isLabelValue(names.get(id) ?? ''))
-      const affected = new Set(changed.flatMap((id) => members.get(id) ?? []))
+      const affected = new Set(changed.flatMap((id) => categoryOf(id) ?? []))
       if (affected.size === 0) return
       await nameTags(
-        [...members].flatMap(([id, category]) => (affected.has(category) ? id : [])),
+        [...members.keys()].filter((id) => affected.has(categoryOf(id) ?? '')),
         signal,
       )
     },
     /** What is known of a tag: nothing where it is of another category. */
     tag(id: string): { readonly tag?: Tag; readonly unread: readonly UnreadTags[] } {
-      const category = members.get(id)
+      const category = categoryOf(id)
       if (category === undefined) {
         if (foreign.has(id)) return { unread: [] }
         return { unread: Array.from(doubts, ([category, { why }]) => ({ why, category })) }
@@ -277,7 +329,7 @@ export function createTagNames({
     },
     /** Why there is no tag of a category of interest. What could not be read is not told of. */
     lacking(): ReadonlyMap<string, TagLack> {
-      const [absent, used] = [missing(), new Set(members.values())]
+      const [absent, used] = [missing(), new Set([...members.keys()].map(categoryOf))]
       const without = (name: string): TagLack | undefined => {
         if (doubts.has(name) || (shown === undefined && absent.length > 0)) return undefined
         if (absent.includes(name)) return shown === 0 ? 'categories' : 'category'
@@ -295,28 +347,10 @@ export function createTagNames({
       await look([], signal)
       for (const { error } of doubts.values()) throw error
       const found = [...categoryNames.values()].filter((name) => categories.has(name))
-      const tags = [...members.values()]
+      const tags = [...members.keys()].map(categoryOf)
       return new Map(found.map((name) => [name, tags.filter((category) => category === name).length]))
     },
   }
-}
-
-/**
- * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one: then it fails as a
- * whole, and is soon asked again.
- */
-async function refusals(
-  ids: readonly string[],
-  work: (id: string) => Promise<VCenterError | undefined>,
-): Promise<readonly VCenterError[]> {
-  const errors: VCenterError[] = []
-  await sideBySide(ids, async (id) => {
-    const error = await work(id)
-    if (error !== undefined) errors.push(error)
-  })
-  const [error] = errors
-  if (error !== undefined && errors.length === ids.length && errors.every(isBadAnswer)) throw error
-  return errors
 }
 
 async function sideBySide(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<void> {

@@ -461,34 +461,58 @@ t.test('why a category has no tag', async (t) => {
   t.same(reader.lacking(), new Map(), 'before anything was read')
 })
 
-t.test('tags and categories that are renamed', async (t) => {
+/** A tag service whose categories, tags (with the IDs of their categories) and attachments can be changed. */
+function changing() {
   const categories = new Map([
     ['c1', 'zone'],
     ['c2', 'region'],
     ['c3', 'other'],
   ])
-  const names = new Map([
-    ['t1', 'z1'],
-    ['t3', 'z3'],
+  const tags = new Map([
+    ['t1', { of: 'c1', name: 'z1' }],
+    ['t3', { of: 'c3', name: 'z3' }],
   ])
-  const tagsOf: Readonly<Record<string, string[]>> = { c1: ['t1'], c3: ['t3'] }
+  const attached: Record<string, string[]> = { a: ['t1', 't3'] }
+  const service = { refuse: (_: RESTCall): number | undefined => undefined }
   const rest: RESTClient = {
-    async call({ resource, method, id = '' }) {
+    async call(call) {
+      const { resource, method, id = '' } = call
+      const status = service.refuse(call)
+      if (status !== undefined) throw new RESTError('vc', resource, status)
       if (resource === 'tagging/tag-association')
-        return [{ object_id: { type: 'Folder', id: 'a' }, tag_ids: ['t1', 't3'] }]
+        return Object.entries(attached).map(([id, tag_ids]) => ({
+          object_id: { type: 'Folder', id },
+          tag_ids,
+        }))
       if (resource === 'tagging/category')
         return id === '' ? [...categories.keys()] : { name: categories.get(id) }
-      return method === 'POST' ? tagsOf[id] : { name: names.get(id) }
+      if (method === 'GET') return { name: tags.get(id)?.name }
+      return [...tags].flatMap(([tag, { of }]) => (of === id ? tag : []))
     },
     logout: () => Promise.resolve(),
   }
   const { reader, read } = readerOf(rest)
-  const zones = async () => {
-    reader.refreshNames()
-    return (await read([object('a')])).get(keyOf(object('a')))?.tags.map(({ name }) => name)
+  const tagsOf = async (name: string) => (await read([object(name)])).get(keyOf(object(name)))
+  return {
+    service,
+    reader,
+    categories,
+    tags,
+    attached,
+    tagsOf,
+    /** The names of the zones on an object, all read anew. */
+    async zones(name = 'a') {
+      reader.refreshNames()
+      const read = await tagsOf(name)
+      return read?.tags.flatMap(({ category, name }) => (category === 'zone' ? name : []))
+    },
   }
+}
+
+t.test('tags and categories that are renamed', async (t) => {
+  const { reader, categories, tags, zones } = changing()
   t.same(await zones(), ['z1'])
-  names.set('t1', 'z2')
+  tags.set('t1', { of: 'c1', name: 'z2' })
   t.same(await zones(), ['z2'])
   categories.set('c1', 'former')
   categories.set('c3', 'zone')
@@ -497,6 +521,72 @@ t.test('tags and categories that are renamed', async (t) => {
   t.same(await zones(), [])
   t.equal(reader.lacking().get('zone'), 'category')
 })
+
+for (const status of [403, 500])
+  t.test(
+    `a category that is renamed while it answers ${status} loses its name to the one that has it now`,
+    async (t) => {
+      const { service, categories, attached, zones, tagsOf } = changing()
+      attached.far = ['t1']
+      t.same(await zones('far'), ['z1'])
+      service.refuse = ({ resource, id }) =>
+        resource === 'tagging/category' && id === 'c1' ? status : undefined
+      t.same(await zones('far'), ['z1'], 'the name stays while no other has it')
+      categories.set('c1', 'former')
+      categories.set('c3', 'zone')
+      t.same(await zones('far'), [])
+      t.same(await zones('a'), ['z3'])
+      categories.set('c4', 'unreadable')
+      categories.set('c3', 'other')
+      service.refuse = ({ resource, id }) =>
+        resource === 'tagging/category' && (id === 'c3' || id === 'c4') ? 403 : undefined
+      t.same(await zones('a'), ['z3'])
+      attached.near = ['t4']
+      t.match(await tagsOf('near'), { problems: [{ why: /403/, category: 'zone' }] }, 'it may be the other')
+    },
+  )
+
+for (const status of [403, 404])
+  t.test(
+    `the tags of a category do not stay with its name while those of the next answer ${status}`,
+    async (t) => {
+      const { service, categories, attached, zones, tagsOf } = changing()
+      attached.far = ['t1']
+      t.same(await zones('far'), ['z1'])
+      categories.set('c1', 'former')
+      categories.set('c3', 'zone')
+      service.refuse = ({ method, id }) => (method === 'POST' && id === 'c3' ? status : undefined)
+      t.same(await zones('far'), [])
+      t.match(await tagsOf('a'), { tags: [], problems: [{ why: /./, category: 'zone' }] })
+      service.refuse = () => undefined
+      t.same(await zones('far'), [])
+      t.same(await zones('a'), ['z3'])
+    },
+  )
+
+t.test('two categories that swap their names', async (t) => {
+  const { service, categories, tags, zones } = changing()
+  tags.set('t3', { of: 'c2', name: 'r1' })
+  t.same(await zones(), ['z1'])
+  categories.set('c1', 'region')
+  categories.set('c2', 'zone')
+  service.refuse = ({ method, id }) => (method === 'POST' && (id === 'c1' || id === 'c2') ? 403 : undefined)
+  t.same(await zones(), ['r1'])
+})
+
+t.test(
+  'one tag, or the tags of one category, at which vCenter fails for good hide none that come later',
+  async (t) => {
+    const { service, tags, attached, tagsOf } = changing()
+    tags.set('t5', { of: 'c1', name: 'z5' })
+    await tagsOf('a')
+    service.refuse = ({ method, id }) => (method === 'GET' && id === 't5' ? 500 : undefined)
+    attached.b = ['t5']
+    t.match(await tagsOf('b'), { tags: [], problems: [{ why: /tag t5: .*500/, category: 'zone' }] })
+    service.refuse = ({ resource, id }) => (resource === 'tagging/tag' && id !== undefined ? 500 : undefined)
+    await t.rejects(tagsOf('b'), { message: /500/ }, 'the service itself')
+  },
+)
 
 t.test('other tags of a category that give the same label', async (t) => {
   const attached = { a: ['zone/z 1'], b: ['zone/z-1', 'zone/z(1)', 'region/z 1', 'zone/z 2', 'zone/北京-1'] }
