@@ -4,7 +4,7 @@ import { isLabelValue, nearestLabelValue } from './labels.ts'
 t.test('the nearest value that a label may have', async (t) => {
   for (const [text, expected] of [
     ['zone-a', 'zone-a'],
-    ['', ''],
+    ['', undefined],
     ['zone 1 / left', 'zone-1-left'],
     ['Zürich (Süd)', 'Zurich-Sud'],
     ['-_.a.', 'a'],

@@ -42,10 +42,10 @@ const MAX_VALUE = 63
 
 /**
  * The nearest text that a label may have as its value: without accents, with "-" for each run of other characters. Undefined
- * where a letter or digit would be lost, since two names that differ in it would become one.
+ * where a letter or digit would be lost, since two names that differ in it would become one, and where none is left.
  */
 export function nearestLabelValue(text: string): string | undefined {
-  if (isLabelValue(text)) return text
+  if (text !== '' && isLabelValue(text)) return text
   const plain = text.normalize('NFKD').replace(/\p{M}/gu, '')
   if (/[\p{L}\p{N}]/u.test(plain.replace(/[A-Za-z0-9]/g, ''))) return undefined
   const value = trimmed(plain.replace(/[^A-Za-z0-9_.-]+/g, '-'))

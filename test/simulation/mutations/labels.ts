@@ -96,7 +96,7 @@ export const LABEL_MUTATIONS: readonly Mutation[] = [
   without(
     'what is no label value is not written',
     SOURCE,
-    'if (isLabelValue(name)) return found',
+    "if (name !== '' && isLabelValue(name)) return found",
     'if (name !== undefined) return found',
     'attribute-changed',
   ),

@@ -1,6 +1,6 @@
 import type { NodeAddress } from '../../../../agent/shared/node-report.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
-import { LABEL_REGION, LABEL_ZONE } from '../../../types/well-known.ts'
+import { BETA_LABELS, LABEL_REGION, LABEL_ZONE } from '../../../types/well-known.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { chooseAddresses } from './addresses/choose-addresses.ts'
 import { witnessOf } from './addresses/usable-addresses.ts'
@@ -57,9 +57,10 @@ export function judgeInstanceMetadata(
   const { node, previous, settings, interlock, addressHolder } = facts
   const isNew = needsInitialization(node)
   const insists = settings.topology.required && isNew && writes
-  const { [LABEL_ZONE]: zone, [LABEL_REGION]: region } = node.labels
+  // A label that is lacking is not given another value than its beta name has.
+  const labelOf = (label: string) => node.labels[label] ?? node.labels[BETA_LABELS[label] ?? label]
   // The labels of a new Node come from its kubelet alone.
-  const present = isNew ? undefined : { zone, region }
+  const present = isNew ? undefined : { zone: labelOf(LABEL_ZONE), region: labelOf(LABEL_REGION) }
   const topology = resolveTopology(ancestry, settings.labels, insists, present)
   const type = instanceType(vm)
   const { labels, condition: placed, events } = judgeLabels({ topology, instanceType: type, writes }, facts)

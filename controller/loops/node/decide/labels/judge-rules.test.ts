@@ -192,6 +192,7 @@ t.test('what cannot be read, or may be several, changes nothing, and the conditi
       tagged('北京-1'),
       /^False LabelInvalid .*"北京-1" is not a label value .*map/,
     ],
+    ['an empty name', tagged(''), /^False LabelInvalid .*"" is not a label value/],
     [
       'one that another is mapped to',
       tagged('r9'),

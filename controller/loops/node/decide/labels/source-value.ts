@@ -32,7 +32,7 @@ export function valueByRule(
       state: 'ambiguous',
       message: `"${name}" would give the same value as ${others.slice(0, 3).join(', ')} by the rule's map: give it an entry of its own there`,
     }
-  if (isLabelValue(name)) return found
+  if (name !== '' && isLabelValue(name)) return found
   return {
     state: 'invalid',
     message: `"${name}" is not a label value (at most 63 of A-Z, a-z, 0-9, "-", "_" and "."): give it one in the rule's map, or rename it`,

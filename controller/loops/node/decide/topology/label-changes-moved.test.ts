@@ -167,6 +167,22 @@ for (const [names, reason, above] of [
     }
   })
 
+t.test(
+  'of several tags on one object the one in the beta label counts where that stands alone',
+  async (t) => {
+    const above = tagged([...['zone-0', 'zone-a'].map((name) => ['k8s-zone', name] as const), IN_REGION])
+    for (const onChange of ['report', 'relabel'] as const) {
+      const facts = settled({ vms: [above] })
+      const { [ZONE]: _, ...labels } = facts.node.labels
+      t.equal(labels[BETA], 'zone-a')
+      const settings = { ...facts.settings, topology: { required: false, onChange } }
+      const decision = decide({ ...facts, settings, node: { ...facts.node, labels } })
+      t.same(decision.patch, { labels: { [ZONE]: 'zone-a' } })
+      t.equal(topology(decision)?.reason, 'TagsAmbiguous')
+    }
+  },
+)
+
 t.test('a move is told after another remark as well, and ignored where that is asked for', async (t) => {
   const above = tagged([['k8s-zone', 'zone-b']])
   for (const [onChange, isTold] of [

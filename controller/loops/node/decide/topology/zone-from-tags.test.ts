@@ -174,6 +174,7 @@ const NAMES: { name: string; alike?: readonly string[]; zone?: string; says?: Re
     says: /"北京-1" .* without losing letters or digits; a label may have at most 63 of A-Z, .*: rename it; /,
   },
   { name: 'z'.repeat(64), says: /without losing letters or digits/ },
+  { name: '', says: /"" on Datacenter "d" gives no label/ },
 ]
 
 for (const { name, alike = [], zone: expected, says } of NAMES)

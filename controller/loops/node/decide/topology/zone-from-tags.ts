@@ -1,5 +1,5 @@
 import type { DecisionConfig } from '../../../../config/config.ts'
-import { isLabelValue, nearestLabelValue } from '../../../../types/labels.ts'
+import { nearestLabelValue } from '../../../../types/labels.ts'
 import {
   type Ancestor,
   type Ancestry,
@@ -46,7 +46,7 @@ interface Remark {
  * (kubernetes/kubernetes#73002).
  *
  * @param insists whether the Node has to wait for what is missing
- * @param present the labels of an initialized Node: of several tags on one object, theirs counts
+ * @param present the labels of an initialized Node, under whichever name: of several tags on one object, theirs counts
  */
 export function resolveTopology(
   ancestry: Ancestry,
@@ -213,8 +213,8 @@ function labelOf({
   alike = [],
   unnamed = [],
 }: Tag): { readonly value: string } | { readonly problem: string } | { readonly unnamed: readonly string[] } {
-  if (isLabelValue(name)) return { value: name }
   const value = nearestLabelValue(name)
+  if (value === name) return { value }
   if (value === undefined)
     return { problem: 'no label value can be made from it without losing letters or digits' }
   if (alike.length > 0) {
