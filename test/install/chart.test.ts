@@ -325,13 +325,24 @@ t.test(
       nodes: { internalVmNetworkName: "'VM Network'" },
       secret: { name: "'vsphere-cloud-secret'" },
     }
-    t.strictSame(await written(quoted), {
+    const quotedValues = {
       user: 'a@b',
       password: '12"3',
       datacenters: ['My DC'],
       labels: { zone: 'k8s: zone', region: "it's" },
       network: 'VM Network',
+    }
+    t.strictSame(await written(quoted), quotedValues)
+    const spaced = Object.fromEntries(
+      Object.entries(quoted).map(([key, value]) => [key, typeof value === 'string' ? ` ${value} ` : value]),
+    )
+    t.strictSame(await written(spaced), quotedValues)
+    t.match(await written({ username: 'u ', password: ' pw\n', zone: 'k8s-zone ' }), {
+      user: 'u',
+      password: 'pw',
+      labels: { zone: 'k8s-zone' },
     })
+    t.match(await written({ username: 'u', password: "' pw '" }), { password: ' pw ' })
     const numbers = { datacenter: 1234567, zone: 7, region: 0.5, nodes: { internalVmNetworkName: 100 } }
     t.match(await written(numbers), {
       datacenters: ['1234567'],

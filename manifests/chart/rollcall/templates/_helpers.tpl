@@ -15,18 +15,18 @@
 {{- end }}
 
 {{/*
-A value as the text that the CPI's chart makes of it, by putting it into YAML as it is: without the quotes around it, and of a
-number its digits.
+A value as the text that the CPI's chart makes of it, by putting it into YAML as it is: without white space and quotes around it,
+and of a number its digits.
 */}}
 {{- define "rollcall.text" -}}
 {{- if kindIs "invalid" . }}
 {{- else if not (kindIs "string" .) }}
 {{- toJson . }}
-{{- else if regexMatch `^('[^']*(''[^']*)*'|"([^"\\]|\\.)*")$` . }}
-{{- $read := fromYaml (printf "text: %s" .) }}
-{{- if hasKey $read "text" }}{{ $read.text }}{{ else }}{{ . }}{{ end }}
 {{- else }}
-{{- . }}
+{{- $text := trim . }}
+{{- $read := dict }}
+{{- if regexMatch `^('[^']*(''[^']*)*'|"([^"\\]|\\.)*")$` $text }}{{ $read = fromYaml (printf "text: %s" $text) }}{{ end }}
+{{- if hasKey $read "text" }}{{ $read.text }}{{ else }}{{ $text }}{{ end }}
 {{- end }}
 {{- end }}
 
