@@ -66,6 +66,10 @@ t.test('answers', async (t) => {
       'VSockOut: Unable to send data for the RPCI command',
       'VSockOut: Unable to receive the result of the RPCI command',
       'VSockOut: Invalid format for the result of the RPCI command',
+      'rollcall-guestinfo: unable to send RPCI command',
+      'rollcall-guestinfo: unable to receive RPCI command result',
+      'rollcall-guestinfo: invalid format for RPCI command result',
+      'rollcall-guestinfo: could not close channel',
     ].map(
       (said) =>
         [

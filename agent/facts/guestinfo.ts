@@ -160,7 +160,7 @@ const DENIED = 'Denied'
  * Messages of the tools and the host, in the order in which they are checked, from open-vm-tools' sources: the tools' are in
  * `rpctool/rpctool.c` and `services/vmtoolsd/cmdLine.c`, those of its channels in `lib/rpcOut` and `lib/rpcChannel` ("NULL"
  * where there is no text), the host's in `lib/include/vmware/tools/guestrpc.h` (RPCCHANNEL_SEND_PERMISSION_DENIED) and `lib/include/vmware/guestrpc/tclodefs.h` (RPCI_UNKNOWN_COMMAND, its answer
- * to a command that it does not take), and those of `rollcall-guestinfo` in `message/message.go` of vmware/vmw-guestinfo. The
+ * to a command that it does not take), and those of `rollcall-guestinfo` in `message/message.go` and `rpcout/rpcout.go` of vmware/vmw-guestinfo. The
  * host's refusals go to stderr as they are, with exit code 1.
  */
 const ANSWERS: readonly [RegExp, AgentReason, string][] = [
@@ -176,7 +176,7 @@ const ANSWERS: readonly [RegExp, AgentReason, string][] = [
     "the hypervisor answers and opens no channel for guest RPC: all of this VM's are in use for now, or it only looks like VMware's",
   ],
   [
-    /(RpcOut|RpcChannel|VSockOut): (unable to (send|receive)|invalid format)/i,
+    /(unable to (send|receive)|invalid format) .*RPCI|could not close channel/i,
     'Failed',
     'the channel for guest RPC broke during the call: the agent tries again; if this lasts, restart open-vm-tools and look at the load of the ESXi host',
   ],
