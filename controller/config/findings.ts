@@ -61,6 +61,14 @@ export class Findings {
     if (!told) this.warnings.push(problemOf(path, at, message))
   }
 
+  /** Warns of white space at either end of a text, and of what nobody sees in it. */
+  warnOfSpaces(path: string, at: Place | undefined, text: string): void {
+    const [edge, inside] = [edgeOf(text), invisibleIn(text)]
+    const odd = edge === undefined ? inside && `contains ${inside}` : `begins or ends with ${edge}`
+    if (odd !== undefined)
+      this.warn(path, at, `${odd}, which is a part of it: remove it unless you want that`)
+  }
+
   /** Whether anything was refused. */
   get wrong(): boolean {
     return this.problems.length > 0
@@ -123,7 +131,7 @@ export function edgeOf(text: string): string | undefined {
 }
 
 /** The first character of a text that nobody sees, in words; undefined where there is none. */
-export function invisibleIn(text: string): string | undefined {
+function invisibleIn(text: string): string | undefined {
   const code = INVISIBLE.exec(text)?.[0].codePointAt(0)
   if (code === undefined) return undefined
   const name = code === 0xa0 ? 'a no-break space' : 'an invisible character'

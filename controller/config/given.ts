@@ -1,6 +1,6 @@
 /** What is given of the settings, each with its place. Whatever it was given by becomes a setting in the same way. */
 import type { Config, LabelRule } from './config.ts'
-import { edgeOf, type Findings, invisibleIn, type Place } from './findings.ts'
+import type { Findings, Place } from './findings.ts'
 import { namesOf, type Row, type SectionTable } from './settings/row.ts'
 import { type GlobalSettings, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
 
@@ -66,11 +66,8 @@ function readSetting<T, S>(
     findings.refuse(path, at, parsed.message)
     return undefined
   }
-  const edge = row.form === 'text' ? edgeOf(text) : undefined
-  const inside = row.form === 'flag' ? undefined : invisibleIn(text)
-  const odd = edge === undefined ? inside && `contains ${inside}` : `begins or ends with ${edge}`
-  if (odd !== undefined)
-    findings.warn(path, at, `${odd}, which is a part of it: remove it unless you want that`)
+  // The items of a list are trimmed.
+  if (row.form !== 'flag') findings.warnOfSpaces(path, at, row.form === 'list' ? text.trim() : text)
   return { path, at, value: parsed.value }
 }
 

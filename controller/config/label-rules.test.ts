@@ -47,6 +47,18 @@ t.test('rules are data: a label, what it is made from, names for values', async 
     t.same((await load(empty)).config.labelRules, [])
 })
 
+t.test('a space that nobody sees draws a warning, as in other names', async (t) => {
+  const { config, warnings } = await load(
+    rule(`label: ${PREFIX}/rack, from: {tagCategory: "rack "}, map: {"a\u00a01": a1, "b ": b1}`),
+  )
+  t.equal(config.labelRules[0]?.map.get('b '), 'b1')
+  t.match(warnings, [
+    /labelRules\[0\]\.from\.tagCategory: begins or ends with a space, which is a part of it: remove it/,
+    /labelRules\[0\]\.map: contains a no-break space \(U\+00A0\)/,
+    /labelRules\[0\]\.map: begins or ends with a space/,
+  ])
+})
+
 t.test('a label that a kubelet can write draws a warning with one that it cannot', async (t) => {
   const { warnings } = await load(rule('label: example.com/rack, from: {tagCategory: rack}'))
   t.match(warnings, [

@@ -48,7 +48,7 @@ export function readLabelRules(
   for (const [index, item] of tree.items.entries()) {
     const path = `${LABEL_RULES}[${index}]`
     try {
-      const rule = readRule(item, path)
+      const rule = readRule(item, path, findings)
       const { label } = rule.value
       if (rules.has(label)) findings.refuse(rule.path, rule.at, 'has a rule already: keep one for each label')
       else rules.set(label, rule)
@@ -72,7 +72,7 @@ function beyondPrefix(label: string): string {
   return `can be written by a kubelet on its own Node, and only Nodes that are initialized from now on get it: "${OWN_PREFIX}${name}" has neither limit`
 }
 
-function readRule(tree: ConfigTree, path: string): Given<LabelRule> {
+function readRule(tree: ConfigTree, path: string, findings: Findings): Given<LabelRule> {
   const settings = settingsOf(tree, path, RULE_KEYS)
   const named = settings.get('label')
   const label = textIn(
@@ -96,14 +96,14 @@ function readRule(tree: ConfigTree, path: string): Given<LabelRule> {
     )
   const value: LabelRule = {
     label,
-    from: readSource(from, `${path}.from`),
-    map: readMap(settings.get('map'), `${path}.map`),
+    from: readSource(from, `${path}.from`, findings),
+    map: readMap(settings.get('map'), `${path}.map`, findings),
     when,
   }
   return { path: `${path}.label`, at: (named ?? tree).at, value }
 }
 
-function readSource(tree: ConfigTree, path: string): LabelSource {
+function readSource(tree: ConfigTree, path: string, findings: Findings): LabelSource {
   const settings = settingsOf(tree, path, SOURCE_KEYS)
   const [first, ...more] = settings
   if (first === undefined || more.length > 0)
@@ -112,13 +112,19 @@ function readSource(tree: ConfigTree, path: string): LabelSource {
   const below = `${path}.${kind}`
   if (kind === 'tagCategory' || kind === 'attribute') {
     const what = kind === 'attribute' ? 'custom attribute' : 'tag category'
-    return { kind, name: textIn(value, below, tree, `write the name of a ${what}`) }
+    const name = textIn(value, below, tree, `write the name of a ${what}`)
+    findings.warnOfSpaces(below, value.at, name)
+    return { kind, name }
   }
   if (textOf(value) === PLACE_VALUE) return { kind }
   throw new RuleError(below, value, `expected "${PLACE_VALUE}", got ${shape(value)}`)
 }
 
-function readMap(tree: ConfigTree | undefined, path: string): ReadonlyMap<string, string> {
+function readMap(
+  tree: ConfigTree | undefined,
+  path: string,
+  findings: Findings,
+): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   if (tree === undefined || (tree.kind === 'text' && tree.text === '')) return values
   const expected = 'names in vCenter, and a label value for each'
@@ -132,6 +138,7 @@ function readMap(tree: ConfigTree | undefined, path: string): ReadonlyMap<string
         `expected a label value (1 to 63 of A-Z, a-z, 0-9, "-", "_" and ".", beginning and ending with a letter or digit), got ${shape(value)}`,
       )
     if (values.has(key)) throw new RuleError(path, { at }, 'names one value twice: keep one')
+    findings.warnOfSpaces(path, at, key)
     values.set(key, text)
   }
   return values
