@@ -183,6 +183,29 @@ t.test(
   },
 )
 
+t.test('relabel: what another provider does not write is told, not called resolved', async (t) => {
+  const facts = moved('relabel')
+  const interlock = { state: 'held', message: 'stop the CPI' } as const
+  const settings = { ...facts.settings, initialization: { ...facts.settings.initialization, on: false } }
+  const { [ZONE]: zone, ...others } = facts.node.labels
+  for (const other of [
+    { ...facts, interlock },
+    { ...facts, settings },
+  ])
+    for (const [value, labels] of [
+      [zone, facts.node.labels],
+      ['zone-x', { ...others, [BETA]: 'zone-x' }],
+    ] as const) {
+      const decision = decide({ ...other, node: { ...facts.node, labels } })
+      t.match(topology(decision), {
+        status: 'False',
+        reason: 'TopologyChanged',
+        message: new RegExp(`is ${value}, and vCenter says zone-b.* or end the other provider`),
+      })
+      t.equal(decision.patch?.labels, undefined)
+    }
+})
+
 t.test('a move is told after another remark as well, and ignored where that is asked for', async (t) => {
   const above = tagged([['k8s-zone', 'zone-b']])
   for (const [onChange, isTold] of [

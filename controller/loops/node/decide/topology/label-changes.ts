@@ -52,14 +52,14 @@ export function judgeLabels(
     ...(settings.labels.region === undefined ? [] : [[LABEL_REGION, topology.region] as const]),
   ]
   const isNew = needsInitialization(node)
-  const follows = isNew || settings.topology.onChange === 'relabel'
+  const follows = writes && (isNew || settings.topology.onChange === 'relabel')
   const kept = keptForCSI(facts, writes && !topology.awaitsTags ? places : [], follows)
   const labels = [
     ...places.filter(([label]) => !kept.has(label)),
     [LABEL_INSTANCE_TYPE, instanceType] as const,
   ]
   const changes = isNew ? [] : labelChanges(node, labels)
-  const { condition, events } = judgeChanges(changes, settings.topology, topology.condition)
+  const { condition, events } = judgeChanges(changes, settings.topology, topology.condition, writes)
   const written = follows ? Object.fromEntries(labels) : {}
   return {
     labels,
@@ -105,8 +105,9 @@ function judgeChanges(
   changes: readonly LabelChange[],
   { onChange }: TopologyConfig,
   resolved: ConditionValue,
+  writes: boolean,
 ): { readonly condition: ConditionValue; readonly events: readonly NodeEvent[] } {
-  if (changes.length > 0 && onChange === 'relabel') {
+  if (changes.length > 0 && onChange === 'relabel' && writes) {
     const how = changes.map(({ label, from, to }) => `${label} from ${from} to ${to}`).join(', ')
     const message = `the VM or a tag moved or was changed, so the labels were changed: ${how}`
     return {
@@ -115,18 +116,25 @@ function judgeChanges(
     }
   }
   const told = onChange === 'ignore' ? changes.filter(({ lacks }) => lacks !== undefined) : changes
-  return { condition: told.length === 0 ? resolved : tellChanges(told, resolved), events: [] }
+  return { condition: told.length === 0 ? resolved : tellChanges(told, resolved, writes), events: [] }
 }
 
-function tellChanges(changes: readonly LabelChange[], resolved: ConditionValue): ConditionValue {
+function tellChanges(
+  changes: readonly LabelChange[],
+  resolved: ConditionValue,
+  writes: boolean,
+): ConditionValue {
   const what = changes
     .map(({ label, from, to, lacks }) => {
       const unwritten = lacks === undefined ? '' : `, so label ${lacks} is not written`
       return `label ${label} is ${from}, and vCenter says ${to}${unwritten}`
     })
     .join('; ')
-  const settings = changes.some(({ lacks }) => lacks !== undefined) ? 'relabel' : 'relabel or ignore'
-  const message = `${what}: the VM or a tag moved or changed, but pods and volumes may depend on the old value; undo that, or drain and delete the Node so that it registers again, or set topology.onChange to ${settings}`
+  const values = changes.some(({ lacks }) => lacks !== undefined) ? 'relabel' : 'relabel or ignore'
+  const setting = writes
+    ? `or set topology.onChange to ${values}`
+    : 'or end the other provider that writes labels, so that topology.onChange counts'
+  const message = `${what}: the VM or a tag moved or changed, but pods and volumes may depend on the old value; undo that, or drain and delete the Node so that it registers again, ${setting}`
   if (resolved.status === 'True') return no('TopologyChanged', message)
   // A long list of what is not readable must not push the labels out.
   const room = Math.max(MAX_MESSAGE - message.length - 2, MAX_MESSAGE / 2)
