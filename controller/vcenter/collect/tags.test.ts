@@ -132,6 +132,37 @@ for (const [status, folder] of [
     },
   )
 
+for (const [status, every] of [
+  [403, 25],
+  [404, 25],
+  [500, 25],
+  [403, 2],
+] as const)
+  t.test(`one in ${every} that answers ${status}, all over the inventory, hides no other`, async (t) => {
+    const count = every === 2 ? 200 : 2_000
+    const isBad = (i: number) => i % every === every - 1
+    let bad = 'bad-'
+    const all = Array.from({ length: count }, (_, i) => object(`${isBad(i) ? 'bad' : 'good'}-${i}`))
+    const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))
+    const { read: readTags, calls } = setUp(attached, (call) =>
+      JSON.stringify(call.body ?? '').includes(bad) ? status : undefined,
+    )
+    const unread = async () => {
+      const read = await readTags(all)
+      return all.filter((each) => read.get(keyOf(each))?.tags.length !== 1)
+    }
+    const refused = all.filter(({ value }) => value.startsWith('bad'))
+    t.same(await unread(), refused)
+    t.ok(calls.length < 1_200, `${calls.length} calls`)
+    calls.length = 0
+    t.same(await unread(), refused)
+    t.ok(calls.length <= 201, `${calls.length} calls when they are known`)
+    bad = `bad-${every - 1}"`
+    t.same(await unread(), refused.slice(0, 1), 'and each is asked for again')
+    bad = 'none'
+    t.same(await unread(), [])
+  })
+
 t.test(
   'a login that is answered by 403 or 404 says nothing of objects, and is not sent for each',
   async (t) => {
@@ -152,7 +183,8 @@ t.test(
 
 t.test('a tag service that knows no object at all is not up yet', async (t) => {
   const { read: readTags } = setUp({}, () => 404)
-  await t.rejects(readTags(Array.from({ length: 100 }, (_, i) => object(`g-${i}`))), { message: /404/ })
+  for (const length of [100, 10, 10, 2])
+    await t.rejects(readTags(Array.from({ length }, (_, i) => object(`g-${i}`))), { message: /404/ })
   const read = await readTags([object('gone')])
   t.match(read.get(keyOf(object('gone'))), { problems: [{ why: /404/ }] }, 'but one may be gone')
 })

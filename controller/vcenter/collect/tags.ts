@@ -5,14 +5,20 @@ import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
 import { isBadAnswer, isNotFound, RESTError } from '../session/rest-interfaces.ts'
 import type { Timings } from '../timings.ts'
+import type { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { askTwice, isOfOne, parseTagAnswer } from './tag-answers.ts'
 import { createTagNames } from './tag-names.ts'
 
 /** Objects per call. */
 const BATCH = 2_000
-/** So many calls in a row may fail while objects that cannot be read are looked for among the others. */
+/** So many calls in a row may fail while objects that cannot be read are looked for among the others, unless some can be read. */
 const MAX_FAILED = 32
+/** So many calls may fail in all, and of the objects that could not be read before so many are asked for again in one read. */
+const MAX_FAILED_IN_ALL = 1_000
+const MAX_AGAIN = 100
+/** Most of them that are remembered; some may be gone. */
+const MAX_REFUSED = 10_000
 
 /** The tags of one object, and which could not be read. */
 export interface ObjectTags {
@@ -66,6 +72,10 @@ export function createTagReader({
   /** Calls in a row for attached tags that have failed, and whether any was answered, in this read. */
   let failed = 0
   let hasRead = false
+  /** The same of all calls in this read. */
+  let failedInAll = 0
+  /** Why objects could not be read: one of them would end the call for all others. The first were asked for longest ago. */
+  const refused = new Map<string, string>()
 
   /** Tag IDs of the objects of one call. */
   async function attachedTo(
@@ -95,6 +105,7 @@ export function createTagReader({
     signal: AbortSignal,
   ): Promise<Map<string, readonly string[] | string>> {
     const found = new Map<string, readonly string[] | string>()
+    const alone = new Map<string, string>()
     // All halves before their halves: when too many calls have failed, what is left is little more than what makes them fail.
     const parts = [objects]
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
@@ -106,8 +117,10 @@ export function createTagReader({
       } catch (error) {
         if (!isOfOne(error)) throw error
         failed += 1
+        failedInAll += 1
+        if (failed === MAX_FAILED && (await canReadAny(objects, signal))) failed = 0
         const isTooMany = failed >= MAX_FAILED
-        if (part.length > 1 && !isTooMany) {
+        if (part.length > 1 && !isTooMany && failedInAll < MAX_FAILED_IN_ALL) {
           parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
           continue
         }
@@ -116,8 +129,57 @@ export function createTagReader({
         const knowsNone = isNotFound(error) && !hasRead && objects.length > 1
         if ((isTooMany || parts.length === 0) && (fails || knowsNone)) throw error
         for (const object of part) found.set(keyOf(object), error.message)
+        // The others of a part may be readable.
+        if (part.length === 1) for (const object of part) alone.set(keyOf(object), error.message)
       }
     }
+    // Not where the service fails as a whole: then it says nothing of objects.
+    for (const [key, why] of alone) refused.set(key, why)
+    return found
+  }
+
+  /** Whether one of a few objects can be read by itself, so that it is others that make the calls fail. */
+  async function canReadAny(
+    objects: readonly ManagedObjectReference[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    for (const at of [0, objects.length >> 1, objects.length - 1]) {
+      try {
+        await attachedTo(objects.slice(at, at + 1), signal)
+        hasRead = true
+        return true
+      } catch (error) {
+        if (!isOfOne(error)) throw error
+      }
+    }
+    return false
+  }
+
+  /** Asks for objects that could not be read before, each by itself, and of many only for some. */
+  async function attachedAgain(
+    objects: readonly ManagedObjectReference[],
+    signal: AbortSignal,
+  ): Promise<Map<string, readonly string[] | string>> {
+    const wanted = new Map(objects.map((object) => [keyOf(object), object]))
+    const before = [...refused].filter(([key]) => wanted.has(key))
+    const found = new Map<string, readonly string[] | string>(before)
+    let failure: VCenterError | undefined
+    for (const [key] of before.slice(0, MAX_AGAIN)) {
+      const object = wanted.get(key)
+      if (object === undefined) continue
+      refused.delete(key)
+      try {
+        const answer = await askTwice(() => attachedTo([object], signal))
+        for (const [key, ids] of answer) found.set(key, ids)
+        hasRead = true
+      } catch (error) {
+        if (!isOfOne(error)) throw error
+        refused.set(key, error.message)
+        found.set(key, error.message)
+        failure = error
+      }
+    }
+    if (!hasRead && isBadAnswer(failure)) throw failure
     return found
   }
 
@@ -140,10 +202,16 @@ export function createTagReader({
     async read(objects, take, signal) {
       names.begin()
       failed = 0
+      failedInAll = 0
       hasRead = false
-      for (let i = 0; i < objects.length; i += BATCH) {
-        const batch = objects.slice(i, i + BATCH)
-        const found = await attached(batch, signal)
+      if (refused.size > MAX_REFUSED) refused.clear()
+      const again = objects.filter((each) => refused.has(keyOf(each)))
+      const others = again.length === 0 ? objects : objects.filter((each) => !refused.has(keyOf(each)))
+      const batches = Array.from({ length: Math.ceil(others.length / BATCH) }, (_, i) =>
+        others.slice(i * BATCH, (i + 1) * BATCH),
+      )
+      for (const batch of again.length === 0 ? batches : [...batches, again]) {
+        const found = await (batch === again ? attachedAgain : attached)(batch, signal)
         const ids = new Set([...found.values()].flatMap((each) => (typeof each === 'string' ? [] : each)))
         await names.learn([...ids], signal)
         take(new Map(batch.map(keyOf).map((key) => [key, tagsOf(found.get(key) ?? [])])))
