@@ -152,23 +152,37 @@ const REFUSALS: {
     reason: 'ProviderIDOfAnotherVM',
     words: /kubectl delete node worker-1, then restart the kubelet/,
   },
-  {
-    name: 'the provider ID is another provider’s',
-    facts: facts({ node: node({ providerID: 'rke2://worker-1' }) }),
-    condition: 'IdentityVerified',
+  ...[
+    'rke2://worker-1',
+    `openstack:///${BIOS_UUID}`,
+    `nutanix://${BIOS_UUID}`,
+    'ocid1.instance.oc1.phx.abyhqljt',
+    'worker-1',
+  ].map((providerID) => ({
+    name: `the provider ID is another provider’s: ${providerID}`,
+    facts: facts({ node: node({ providerID }) }),
+    condition: 'IdentityVerified' as const,
     reason: 'ForeignProviderID',
-    words: /rke2/,
-  },
-  ...['vsphere://', `vsphere://${BIOS_UUID.replaceAll('-', '')}`, 'vsphere://$UUID', BIOS_UUID].map(
-    (providerID) => ({
-      name: `the provider ID is ${providerID}`,
-      facts: facts({ node: node({ providerID }) }),
-      condition: 'IdentityVerified' as const,
-      reason: 'ProviderIDMalformed',
-      words:
-        /correct the kubelet's --provider-id or leave it out, and only then: kubectl delete node worker-1/,
-    }),
-  ),
+    words: new RegExp(providerID),
+  })),
+  ...[
+    'vsphere://',
+    `vsphere://${BIOS_UUID.replaceAll('-', '')}`,
+    'vsphere://$UUID',
+    BIOS_UUID,
+    `vspehre://${BIOS_UUID}`,
+    `sphere://${BIOS_UUID}`,
+    BIOS_UUID.replaceAll('-', '_'),
+    '<uuid>',
+    '%UUID%',
+    'None',
+  ].map((providerID) => ({
+    name: `the provider ID is ${providerID}`,
+    facts: facts({ node: node({ providerID }) }),
+    condition: 'IdentityVerified' as const,
+    reason: 'ProviderIDMalformed',
+    words: /correct the kubelet's --provider-id or leave it out, and only then: kubectl delete node worker-1/,
+  })),
   {
     name: 'the report is about a former Node of this name',
     facts: facts({ report: reported({ nodeUID: BIOS_UUID }) }),

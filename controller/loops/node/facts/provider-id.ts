@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../../agent/shared/did-you-mean.ts'
 import type { Node } from '../../../types/node.ts'
 import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { PROVIDER_SCHEME } from '../../../types/well-known.ts'
@@ -14,11 +15,11 @@ export function providerUUIDs({ providerID }: Pick<Node, 'providerID'>): readonl
   return uuid === undefined ? [] : [uuid, swapUUID(uuid)]
 }
 
-/** The scheme misspelled, or with what stood around it in a script or a unit file. */
+/** The scheme with what stood around it in a script or a unit file. */
 const MEANT_FOR_VSPHERE = /^[\s"'`{[(<]*vsphere/i
-const HAS_SCHEME = /^\s*[a-z][a-z0-9+.-]*:\/\//i
-/** A UUID in any spelling, or a variable in its place that nobody expanded. */
-const UUID_OR_VARIABLE = /([0-9a-f][ -]?){32}|[${]\w*/i
+const SCHEME = /^\s*([a-z][a-z0-9+.-]*):\/\//i
+/** A UUID in any spelling, or in its place a variable that nobody expanded, or what a program writes for nothing. */
+const UUID_OR_VARIABLE = /([0-9a-f][ :_-]?){32}|[${]\w*|^([<%@].*[>%@]|null|nil|none|undefined)$/i
 
 /**
  * How a Node's provider ID, which nobody can change once it is set, relates to a VM. Upper case and the swapped byte
@@ -34,8 +35,10 @@ export function judgeProviderID(
   if (existing === undefined || existing === '') return 'absent'
   const uuids = providerUUIDs({ providerID: existing })
   if (uuids.length === 0) {
+    const [, scheme] = SCHEME.exec(existing) ?? []
     const isMeant =
-      MEANT_FOR_VSPHERE.test(existing) || (!HAS_SCHEME.test(existing) && UUID_OR_VARIABLE.test(existing))
+      MEANT_FOR_VSPHERE.test(existing) ||
+      (scheme === undefined ? UUID_OR_VARIABLE.test(existing) : didYouMean(scheme, ['vsphere']) !== undefined)
     return isMeant ? 'malformed' : 'foreign'
   }
   return biosUUID === undefined || uuids.includes(biosUUID) ? 'ours' : 'other-vm'
