@@ -137,6 +137,13 @@ t.test('of a Node that nobody has verified one address of each kind is known', a
   t.same(index.addressHolders('10.0.0.3'), [], 'nor does one that is called like an address')
 })
 
+t.test('an address is held in whatever spelling another provider has written it', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  const addresses = ['::ffff:10.0.0.5', 'FD00:0::0005'].map((address) => ({ type: 'InternalIP', address }))
+  index.node('other', node({ name: 'other', taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses }))
+  for (const address of ['10.0.0.5', 'fd00::5']) t.same(index.addressHolders(address), ['other'])
+})
+
 t.test('the brake is engaged for a Node as long as it is to stay', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   const status = { nodeUID: NODE_UID, vm: boundVM(), brakeEngagedAt: '2026-03-01T10:00:00Z' }

@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
+import { parseAddress } from '../decide/addresses/candidate-addresses.ts'
 import { disruptionGroup, type KnownNode, machineUUID } from '../facts/machines.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'
@@ -101,8 +102,13 @@ export function addressesOf(node: Node, { previous }: Pick<KnownNode, 'previous'
   const held = new Set(isIPv4(node.name) ? [] : [node.name])
   for (const { type, address } of counted)
     if (type === 'Hostname' && !isIPv4(address)) held.add(address.toLowerCase())
-  for (const { type, address } of counted) if (type !== 'Hostname') held.add(address.toLowerCase())
+  for (const { type, address } of counted) if (type !== 'Hostname') held.add(canonical(address))
   return [...held]
+}
+
+/** As addresses are compared: another provider may write one in another spelling. */
+function canonical(address: string): string {
+  return parseAddress(address)?.address ?? address.toLowerCase()
 }
 
 /** A provider writes one of each kind. A kubelet may write any number, and could block a whole subnet for others. */
@@ -111,7 +117,7 @@ function firstOfEachKind(addresses: Node['addresses']): Node['addresses'] {
   for (const each of addresses) {
     const { type, address } = each
     if (!PROVIDED.has(type)) continue
-    const kind = `${type} ${type !== 'Hostname' && address.includes(':')}`
+    const kind = `${type} ${type !== 'Hostname' && canonical(address).includes(':')}`
     if (!kinds.has(kind)) kinds.set(kind, each)
   }
   return [...kinds.values()]

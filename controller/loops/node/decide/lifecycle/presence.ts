@@ -36,12 +36,12 @@ export function presenceOf({ machines, bound }: NodeMachines, lookups: readonly 
   const rest = found.filter(({ vm }) => !its.includes(vm))
   const machinesHere = machinesAmong(rest.map(({ vm }) => vm))
   const isMachine = ({ vm }: { readonly vm: VirtualMachine }) => machinesHere.includes(vm)
+  // The machine, rather than an entry that it has left behind.
+  const likelyFirst = [...rest.filter(isMachine), ...rest]
   const named =
-    rest.find(({ vm }) => machines.some((each) => mayBeBoundTo(each, vm))) ??
-    // A VM found by the UUID of a machine that was never seen is that machine, rather than an entry that is out of date.
-    [...rest.filter(isMachine), ...rest].find(({ uuid }) =>
-      machines.some((each) => isUnseen(each) && each.biosUUID === uuid),
-    )
+    likelyFirst.find(({ vm }) => machines.some((each) => mayBeBoundTo(each, vm))) ??
+    // A VM found by the UUID of a machine that was never seen is that machine.
+    likelyFirst.find(({ uuid }) => machines.some((each) => isUnseen(each) && each.biosUUID === uuid))
   if (named !== undefined) return { kind: 'named', vm: named.vm }
   const [secondary] = its
   const [other] = rest

@@ -97,6 +97,27 @@ for (const by of ['agent', 'nobody'] as const) {
     }
   })
 
+  t.test(
+    `nor does the entry that it was known by and has left behind; with the report of ${by}`,
+    async (t) => {
+      for (const connectionState of ['orphaned', 'invalid'] as const) {
+        const left = vm({ ...OFF, connectionState })
+        const again = vm({ ...OFF, moref: 'vm-43' })
+        for (const vms of [
+          [left, again],
+          [again, left],
+        ]) {
+          const before = initialized(by, OFF)
+          const { report } = before
+          if (report === undefined) throw new Error('it has one')
+          const seen = { ...report, status: { nodeUID: NODE_UID, namedVM: boundVM() } }
+          const lookups = [looked(BIOS_UUID, vms), looked(SWAPPED_UUID, [])]
+          t.match(decide(known({ ...before, report: seen, lookups })).patch?.taints, [SHUTDOWN])
+        }
+      }
+    },
+  )
+
   t.test(`not where it is not certain, or not wanted; with the report of ${by}`, async (t) => {
     const copy = vm({ ...OFF, moref: 'vm-43' })
     const failure = { vCenter: 'vc2', reason: 'Unreachable', message: 'no route' } as const
