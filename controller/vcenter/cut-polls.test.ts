@@ -6,7 +6,7 @@ import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 /** Polls that are cut in a row; one more would be a failure. */
 const TIMES = 3
 
-for (const status of [504, 502, undefined]) {
+for (const status of [504, 408, 502, undefined]) {
   const how = status === undefined ? 'a closed connection' : `HTTP status ${status}`
   t.test(`after a silent poll was cut off with ${how}, the next continues where it began`, async (t) => {
     const lab = await openLab(t, { timings: { ...QUICK, pollWait: 60_000, resync: NEVER } })

@@ -1,6 +1,6 @@
 /** Objects that live in our session: collectors, filters, views. */
 import type { Timings } from '../timings.ts'
-import { HTTPStatusError, malformed, SoapFault } from '../wire/errors.ts'
+import { malformed, SoapFault, wasTurnedAway } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child } from '../wire/xml.ts'
@@ -45,12 +45,9 @@ export function createNotingSoap(soap: SoapClient, note: () => void): SoapClient
   }
 }
 
-/** With these the call is turned away. With 502, or 500, a proxy had passed it on. */
-const TURNED_AWAY: ReadonlySet<number> = new Set([404, 429, 503])
-
 /** Whether it is known that nothing was made. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof SoapFault || (error instanceof HTTPStatusError && TURNED_AWAY.has(error.status))
+  return error instanceof SoapFault || wasTurnedAway(error)
 }
 
 /** Destroys an object, if it still exists. Throws a VCenterError. */

@@ -3,8 +3,9 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { WrongClock } from '../../types/vcenter-login-attempts.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
-import { LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
+import { HTTPStatusError, LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
 import type { LoginInterface } from './login-accounts.ts'
+import { RESTError } from './rest-interfaces.ts'
 
 const MINUTE = 60_000
 const { signal } = new AbortController()
@@ -16,8 +17,8 @@ function setUp() {
   const sent: string[] = []
   const vCenter = {
     password: 'right',
-    /** The reason with which the next attempts fail otherwise. */
-    fails: undefined as ConstructorParameters<typeof VCenterError>[0] | undefined,
+    /** The reason with which the next attempts fail otherwise, or the error. */
+    fails: undefined as ConstructorParameters<typeof VCenterError>[0] | VCenterError | undefined,
     refusesREST: false,
   }
   function start(options: { readonly once?: boolean } = {}) {
@@ -33,6 +34,7 @@ function setUp() {
           signal,
           async send(password) {
             sent.push(`${by} ${password.reveal()}`)
+            if (vCenter.fails instanceof VCenterError) throw vCenter.fails
             if (vCenter.fails !== undefined) throw new VCenterError(vCenter.fails, 'fails')
             if (password.reveal() !== vCenter.password || (by === 'REST' && vCenter.refusesREST))
               throw new VCenterError('InvalidLogin', 'refused')
@@ -160,16 +162,40 @@ t.test('a crash between attempt and answer does not lose the attempt', async (t)
   })
 })
 
-t.test('vCenter answers, and says nothing of the password: not counted', async (t) => {
-  const { attempts, clock, sent, start, vCenter } = setUp()
-  const { login } = start()
-  vCenter.fails = 'Unavailable'
-  for (let i = 0; i < 20; i++) {
-    await t.rejects(login(), { reason: 'Unavailable', message: 'fails' })
-    await clock.turn(1_000)
+t.test('vCenter turns the call away, and says nothing of the password: not counted', async (t) => {
+  for (const by of ['SOAP', 'REST'] as const) {
+    const { attempts, clock, sent, start, vCenter } = setUp()
+    const { login } = start()
+    for (let i = 0; i < 20; i++) {
+      const status = [404, 429, 503][i % 3] ?? 503
+      vCenter.fails =
+        by === 'SOAP' ? new HTTPStatusError(status, 'fails') : new RESTError('vc', 'session', status)
+      await t.rejects(login(by), { reason: 'Unavailable', message: /^fails$|with HTTP status/ })
+      await clock.turn(1_000)
+    }
+    t.equal(sent.length, 20)
+    t.same([...attempts.accounts.values()].flat(), [])
   }
-  t.equal(sent.length, 20)
-  t.same([...attempts.accounts.values()].flat(), [])
+})
+
+t.test('a proxy answers in the place of vCenter, which may have refused it: counted', async (t) => {
+  for (const error of [
+    new HTTPStatusError(500, 'fails'),
+    new HTTPStatusError(502, 'fails'),
+    new VCenterError('NotVCenter', 'its page'),
+    new RESTError('vc', 'session', 500),
+    new RESTError('vc', 'session', 408),
+  ]) {
+    const { clock, sent, start, vCenter } = setUp()
+    const { login } = start()
+    vCenter.fails = error
+    const by = error instanceof RESTError ? 'REST' : 'SOAP'
+    for (let second = 0; second < 290; second += 10) {
+      await login(by).catch(() => undefined)
+      await clock.turn(10_000)
+    }
+    t.equal(sent.length, 4, error.message)
+  }
 })
 
 t.test('what cannot be remembered is not tried', async (t) => {

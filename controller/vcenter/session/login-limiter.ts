@@ -7,7 +7,7 @@ import type { Logger } from '../../lib/log.ts'
 import { createTurns } from '../../lib/turns.ts'
 import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
-import { LoginRefused, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
+import { LoginRefused, SessionManagerError, SoapFault, VCenterError, wasTurnedAway } from '../wire/errors.ts'
 import {
   type Account,
   createKnownAccounts,
@@ -186,7 +186,7 @@ export function createLoginLimiter(options: {
         throw hold(request, password, error)
       }
       if (error instanceof SessionManagerError && error.asked) throw hold(request, password, error)
-      if (!UNANSWERED.has(error.reason) || isRight(request, password))
+      if (!mayBeRefused(error) || isRight(request, password))
         await note((before) => before.map((list) => list.filter((each) => each.at !== at)))
       throw error
     }
@@ -219,5 +219,15 @@ const NOT_ANSWERED = "check the state of vCenter's services and of its identity 
 const OTHERS_COUNT =
   ', with those in other forms of this name or with other users from the same source counted'
 
-/** After these, vCenter may have refused the login all the same. */
-const UNANSWERED: ReadonlySet<string> = new Set(['TimedOut', 'Unreachable', 'MalformedAnswer'])
+const UNANSWERED: ReadonlySet<string> = new Set([
+  'TimedOut',
+  'Unreachable',
+  'MalformedAnswer',
+  'Unavailable',
+  'NotVCenter',
+])
+
+/** Whether vCenter may have refused the login all the same: a proxy may put a page of its own in the place of any refusal. */
+function mayBeRefused(error: VCenterError): boolean {
+  return UNANSWERED.has(error.reason) && !wasTurnedAway(error)
+}

@@ -2,7 +2,7 @@
 
 import type { FailureReason } from '../../types/reasons.ts'
 import type { HTTPAnswer } from '../wire/connection.ts'
-import { VCenterError } from '../wire/errors.ts'
+import { HTTPStatusError, VCenterError } from '../wire/errors.ts'
 
 /** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
 export interface RestInterface {
@@ -46,19 +46,18 @@ export function sessionIn({ status, cookies }: Pick<HTTPAnswer, 'status' | 'cook
 const REASON_OF: Readonly<Record<number, FailureReason>> = {
   401: 'SessionLost',
   403: 'NoPermission',
+  408: 'TimedOut',
   504: 'TimedOut',
 }
 
 /** An answer with a status other than 2xx. */
-export class RESTError extends VCenterError {
+export class RESTError extends HTTPStatusError {
   readonly resource: string
-  readonly status: number
 
   constructor(server: string, resource: string, status: number) {
-    super(REASON_OF[status] ?? 'Unavailable', `${server} answers to ${resource} with HTTP status ${status}`)
+    super(status, `${server} answers to ${resource} with HTTP status ${status}`, REASON_OF[status])
     this.name = 'RESTError'
     this.resource = resource
-    this.status = status
   }
 }
 
@@ -95,7 +94,7 @@ export function isBadAnswer(error: unknown): error is RESTError | RESTAnswerErro
 
 /** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */
 export function isAnswerLost(error: unknown): boolean {
-  if (error instanceof RESTError) return error.status === 502 || error.status === 504
+  if (error instanceof RESTError) return [408, 502, 504].includes(error.status)
   return (
     error instanceof VCenterError && ['TimedOut', 'Unreachable', 'MalformedAnswer'].includes(error.reason)
   )

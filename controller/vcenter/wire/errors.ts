@@ -97,15 +97,23 @@ export function fewerThan(asked: number, { records }: TooLongError): number | un
   return asked <= 1 ? undefined : Math.max(1, Math.min(asked, records) >> 1)
 }
 
-/** An answer that is not of the SOAP service: services that start, or a proxy in front of them. */
+/** An answer by its HTTP status alone: of services that start, or of a proxy in front of them. */
 export class HTTPStatusError extends VCenterError {
   readonly status: number
 
-  constructor(status: number, message: string) {
-    super('Unavailable', message)
+  constructor(status: number, message: string, reason: FailureReason = 'Unavailable') {
+    super(reason, message)
     this.name = 'HTTPStatusError'
     this.status = status
   }
+}
+
+/** With 502, 500, or a status of its own, a proxy may have passed the call on. */
+const TURNED_AWAY: ReadonlySet<number> = new Set([404, 429, 503])
+
+/** Whether it is known that nobody has carried out the call, nor refused what was asked. */
+export function wasTurnedAway(error: unknown): boolean {
+  return error instanceof HTTPStatusError && TURNED_AWAY.has(error.status)
 }
 
 /** A fault that vCenter answered with. */

@@ -115,10 +115,11 @@ async function readAnswer(
   records: RecordReader | undefined,
 ): Promise<XMLElement> {
   const { status, contentType } = answer
-  if (status === 504) {
+  // Envoy answers 408 where others answer 504.
+  if (status === 408 || status === 504) {
     throw new VCenterError(
       'TimedOut',
-      `a proxy in front of ${server} answers that it got no answer in time (HTTP status 504); check the state of its services`,
+      `a proxy in front of ${server} answers that it got no answer in time (HTTP status ${status}); check the state of its services`,
     )
   }
   if (status === 429 || status >= 501 || (status === 500 && contentType !== 'text/xml')) {
