@@ -161,13 +161,26 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       heardAt = clock.monotonic()
     }
 
-    async function connect(): Promise<void> {
-      // They would pile up: each attempt would leave a view or a collector.
+    /** A session with nothing in it of the last connection: each attempt would leave views and collectors there. */
+    async function enter(): Promise<ServiceContent> {
       if (lostObjects) await session.logout(signal)
       lostObjects = false
       const content = await session.ensure(signal)
-      // The session outlived the last connection: objects created in it would pile up.
-      if (openedIn === content) for (const each of opened) await each.destroy(signal)
+      if (openedIn !== content) return content
+      try {
+        for (const each of opened) await each.destroy(signal)
+        return content
+      } catch (error) {
+        if (!(error instanceof VCenterError)) throw error
+        await session.keepAlive(signal)
+        // What is not destroyed though vCenter answers ends with the session.
+        await session.logout(signal)
+        return await session.ensure(signal)
+      }
+    }
+
+    async function connect(): Promise<void> {
+      const content = await enter()
       openedIn = undefined
       const { instanceUUID } = content
       const isAnother = identity.instanceUUID !== '' && instanceUUID !== identity.instanceUUID

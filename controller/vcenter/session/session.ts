@@ -54,7 +54,7 @@ export interface Session {
   pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
   /**
-   * Ends the sessions that unanswered logins may have left in vCenter, if the account may do so; makes no call if there were none.
+   * Ends the sessions that unanswered logins and failed logouts may have left in vCenter, if the account may do so; makes no call if there were none.
    * To be called in a session, now and then: vCenter may still be working on such a login. Throws if the session has ended, or
    * vCenter does not answer.
    */
@@ -95,8 +95,8 @@ export function createSession(options: {
   let latest: Login | undefined
   /** The cookie of the last login: there may be one before it, too. */
   let loggedIn: string | undefined
-  /** When a login last went unanswered; undefined where it cannot have left a session behind. Monotonic. */
-  let unanswered: number | undefined
+  /** When a session may last have been left behind: a login went unanswered, or a logout failed. Monotonic. */
+  let leftBehind: number | undefined
   const { callDeadline: deadline, readDeadline, loginDeadline } = timings
   /** A directory may be slow, while vCenter itself is well. */
   const patient = createWatchedSoap({ soap, ask: answers, timings, clock })
@@ -183,7 +183,7 @@ export function createSession(options: {
     } catch (error) {
       // A proxy in front of vCenter may repeat the password or the ticket in its message.
       if (error instanceof SoapFault) throw new SoapFault(error.fault, '', error.object)
-      unanswered = clock.monotonic()
+      leftBehind = clock.monotonic()
       throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
     }
   }
@@ -205,10 +205,18 @@ export function createSession(options: {
     }
   }
 
+  /** What vCenter does not end though it answers must not keep us from the next session. */
   async function end({ sessionManager: target }: ServiceContent, signal: AbortSignal): Promise<void> {
-    await soap.call({ operation: 'Logout', target, deadline, signal }).catch((error: unknown) => {
-      if (!isSessionLost(error)) throw error
-    })
+    try {
+      await soap.call({ operation: 'Logout', target, deadline, signal })
+    } catch (error) {
+      if (!(error instanceof VCenterError)) throw error
+      if (!isSessionLost(error)) {
+        await answers(signal)
+        leftBehind = clock.monotonic()
+        logger.warn({ error: error.message }, 'a session could not be ended and will run out by itself')
+      }
+    }
     soap.forgetSession()
   }
 
@@ -240,23 +248,29 @@ export function createSession(options: {
     keepAlive,
     async endLost(reader, signal) {
       const own = latest?.key
-      if (unanswered === undefined || content === undefined || own === undefined) return
+      if (leftBehind === undefined || content === undefined || own === undefined) return
       // vCenter does not work on a login for longer than this, so this is the last look.
-      if (clock.monotonic() - unanswered > loginDeadline) unanswered = undefined
+      if (clock.monotonic() - leftBehind > loginDeadline) leftBehind = undefined
       const { sessionManager } = content
       try {
         const ended = await endSessionsOf({ soap, reader, sessionManager, userAgent, own, timings, signal })
         if (ended > 0) logger.info({ ended }, 'sessions of unanswered logins ended')
       } catch (error) {
-        if (!(error instanceof SoapFault) || isSessionLost(error)) throw error
-        unanswered = undefined
-        logger.info(
-          { error: error.message },
-          'sessions of unanswered logins are left to expire: the account lacks the privilege to end them',
-        )
+        if (!(error instanceof VCenterError) || isSessionLost(error)) throw error
+        if (error instanceof SoapFault && error.reason === 'NoPermission') {
+          leftBehind = undefined
+          logger.info(
+            { error: error.message },
+            'sessions of unanswered logins are left to expire: the account lacks the privilege to end them',
+          )
+          return
+        }
+        // It is no reason to do without the session that works.
+        await keepAlive(signal)
+        logger.info({ error: error.message }, 'sessions of unanswered logins could not be ended this time')
       }
     },
-    mayHaveLost: () => unanswered !== undefined,
+    mayHaveLost: () => leftBehind !== undefined,
     async logout(signal) {
       if (content === undefined || soap.sessionID() === undefined) return
       await end(content, signal)
