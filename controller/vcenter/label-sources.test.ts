@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { VirtualMachine } from '../types/virtual-machine.ts'
-import { answered, type LabOptions, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
+import { answered, type LabOptions, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const OWNER = { kind: 'attribute', name: 'Owner' } as const
 /** Only push tells of what is seen sooner. */
@@ -123,3 +123,27 @@ t.test('reads of all are counted: of VMs, and of tags where there are any', asyn
   await until('and again', () => tags.corrections.length > length + 2)
   t.equal(tags.inventory.fullReads(), failed)
 })
+
+for (const failing of [{ kind: 'hang' }, { kind: 'status', status: 500 }] as const)
+  t.test(
+    `what is read for labels and messages alone fails (${failing.kind}): nothing else does`,
+    async (t) => {
+      const lab = await openLab(t, {
+        sources: [{ kind: 'attribute', name: 'owner' }],
+        timings: { ...QUICK, callDeadline: 2_000, readDeadline: 2_500, keepAlive: NEVER },
+        async before(vCenter) {
+          for (const object of ['CustomFieldsManager', 'group-d1'])
+            await vCenter.fault({ operation: 'RetrievePropertiesEx', object, ...failing, times: 2 })
+        },
+      })
+      const { uuid } = await vmAt(lab, 0)
+      lab.inventory.follow(uuid)
+      const [vm] = await answered(lab, uuid)
+      t.match(vm?.attributes?.get('owner'), { unread: /^the names of custom attributes cannot be read: / })
+      await until('both were met', async () => (await lab.vCenter.faults()).every(({ hits }) => hits > 0))
+      await until('that is told', () => lab.log.some((line) => line.includes('datacenters cannot be read')))
+      t.equal(lab.inventory.failure(), undefined)
+      t.notMatch(lab.log.join(''), /vCenter failed/)
+      t.equal((await lab.vCenter.calls()).operations.CreateListView, 1, 'nothing was made anew')
+    },
+  )

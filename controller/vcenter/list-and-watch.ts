@@ -1,5 +1,6 @@
 /** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
 import type { Clock } from '../../agent/shared/clock.ts'
+import { failed } from '../../agent/shared/result.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
@@ -13,6 +14,7 @@ import { createMembers } from './collect/list-view.ts'
 import { createAllVMs, createLocator } from './collect/locate.ts'
 import type { Debounce, PollWait, RunOutcome } from './collect/pace.ts'
 import { createSuspects } from './collect/read-machines.ts'
+import { aloneOrThrow } from './collect/refusals.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
 import { type Collectors, createCollectors } from './collect/session-objects.ts'
 import type { TagReader } from './collect/tags.ts'
@@ -25,7 +27,7 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, resync, resyncApart, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { isRefusal, SoapFault } from './wire/errors.ts'
+import { isRefusal, type SoapFault } from './wire/errors.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
@@ -276,10 +278,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       options.onDatacenters(await readDatacenters(reader, content.rootFolder, signal))
     } catch (error) {
       // An account that may not read the root folder may still read its VMs.
-      if (!(error instanceof SoapFault) || error.reason === 'SessionLost') throw error
+      const { message } = await aloneOrThrow(error, alive, signal)
       options.onDatacenters(undefined)
       logger.info(
-        { error: error.message },
+        { error: message },
         'datacenters cannot be read, so a misspelled one in the configuration shows only in the conditions of its Nodes',
       )
     }
@@ -292,7 +294,12 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     )
 
   const defining = (known: VMAttributes) => async (signal: AbortSignal) => {
-    known.define(await readAttributeNames(reader, content.customFieldsManager, signal))
+    try {
+      known.define(await readAttributeNames(reader, content.customFieldsManager, signal))
+    } catch (error) {
+      const { message } = await aloneOrThrow(error, alive, signal)
+      known.define(failed(`the names of custom attributes cannot be read: ${message}`))
+    }
     store.refresh()
   }
 

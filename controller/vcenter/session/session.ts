@@ -3,6 +3,7 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
+import { aloneOrThrow } from '../collect/refusals.ts'
 import type { PropertyReader } from '../collect/retrieve-properties.ts'
 import type { Timings } from '../timings.ts'
 import { DeadlineError, isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
@@ -256,18 +257,16 @@ export function createSession(options: {
         const ended = await endSessionsOf({ soap, reader, sessionManager, userAgent, own, timings, signal })
         if (ended > 0) logger.info({ ended }, 'sessions of unanswered logins ended')
       } catch (error) {
-        if (!(error instanceof VCenterError) || isSessionLost(error)) throw error
-        if (error instanceof SoapFault && error.reason === 'NoPermission') {
-          leftBehind = undefined
-          logger.info(
-            { error: error.message },
-            'sessions of unanswered logins are left to expire: the account lacks the privilege to end them',
-          )
-          return
-        }
         // It is no reason to do without the session that works.
-        await keepAlive(signal)
-        logger.info({ error: error.message }, 'sessions of unanswered logins could not be ended this time')
+        const { reason, message } = await aloneOrThrow(error, keepAlive, signal)
+        const mayNot = reason === 'NoPermission'
+        if (mayNot) leftBehind = undefined
+        logger.info(
+          { error: message },
+          mayNot
+            ? 'sessions of unanswered logins are left to expire: the account lacks the privilege to end them'
+            : 'sessions of unanswered logins could not be ended this time',
+        )
       }
     },
     mayHaveLost: () => leftBehind !== undefined,
