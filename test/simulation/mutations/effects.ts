@@ -163,7 +163,7 @@ export const EFFECT_MUTATIONS: readonly Mutation[] = [
       edit('controller/vcenter/timings.ts', 'loginDeadline: 300_000', 'loginDeadline: 15_000'),
       edit(
         'controller/vcenter/session/session.ts',
-        'if (unanswered === undefined ||',
+        'if (leftBehind === undefined ||',
         'if (latest !== null ||',
       ),
     ],
