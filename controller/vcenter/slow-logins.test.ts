@@ -97,6 +97,7 @@ const LOST: readonly [string, Omit<VcsimFault, 'operation'>, LabOptions['timings
     { ...QUICK, loginDeadline: 1_500 },
   ],
   ['by a proxy with a limit', { kind: 'lost', status: 504 }, QUICK],
+  ['by Envoy with a limit', { kind: 'lost', status: 408 }, QUICK],
   ['by a proxy that closes the connection', { kind: 'lost' }, QUICK],
   ['in its middle', { kind: 'truncate' }, QUICK],
 ]
@@ -176,7 +177,7 @@ t.test('a login outlasts the end of a term: the next leader ends its session', a
   t.same(await vCenter.sessions(), { soap: 0, rest: 0 })
 })
 
-for (const [how, fault, timings = QUICK] of LOST.slice(0, 3)) {
+for (const [how, fault, timings = QUICK] of LOST.slice(0, 4)) {
   t.test(
     `the answer to a REST login is lost ${how}: one session is left, however long that lasts`,
     async (t) => {

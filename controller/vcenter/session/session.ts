@@ -55,7 +55,8 @@ export interface Session {
   pause(): Pause | undefined
   keepAlive(signal: AbortSignal): Promise<void>
   /**
-   * Ends the sessions that unanswered logins and failed logouts may have left in vCenter, if the account may do so; makes no call if there were none.
+   * Ends the sessions that unanswered logins and failed logouts may have left in vCenter, if the account may do so; makes no call
+   * if there were none.
    * To be called in a session, now and then: vCenter may still be working on such a login. Throws if the session has ended, or
    * vCenter does not answer.
    */
@@ -139,7 +140,7 @@ export function createSession(options: {
       },
     })
     loggedIn = soap.sessionID()
-    if (hasPredecessors && isAfterUnanswered) unanswered = clock.monotonic()
+    if (hasPredecessors && isAfterUnanswered) leftBehind = clock.monotonic()
     logger.info({ user }, 'logged in')
   }
 
