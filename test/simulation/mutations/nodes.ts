@@ -15,6 +15,17 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'clones: what one shows of a VM that the other has lost is not believed',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/loops/node/gather/twin-vcenters.ts',
+        'isItself(boundTo, vm) && boundTo?.vCenter === other.vCenter',
+        'boundTo === null',
+      ),
+    ],
+  },
+  {
     name: 'departing: nothing is written to a Node that is being deleted',
     edits: [edit('controller/loops/node/decide/decide.ts', 'if (facts.node.deleting)', 'if (false)')],
   },

@@ -84,6 +84,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'a NIC is replaced while the VM moves to another vCenter': [
       'inventory: what is never pushed is read again where the configuration has changed',
     ],
+    'a NIC is replaced, its VM is unregistered, and a clone of its vCenter still shows it': [
+      'clones: what one shows of a VM that the other has lost is not believed',
+    ],
     'its entry is orphaned, and the VM runs by another one': [
       'identity: a Node whose entry is dead moves to the one that lives',
     ],

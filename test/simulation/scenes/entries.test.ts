@@ -90,6 +90,35 @@ for (const [what, tenant, level] of [
     },
   )
 
+// The clone shows the NIC before, for good.
+scenario(
+  'a NIC is replaced, its VM is unregistered, and a clone of its vCenter still shows it',
+  { nodes: ['worker', 'canary'] },
+  async (scene, t) => {
+    const { world, vCenter } = scene
+    const { worker } = scene.cast
+    const clone = world.cloneVCenter(vCenter, world.random)
+    for (const vm of vCenter.vms.values())
+      clone.register({ ...vm, shownPower: 'poweredOn', machine: undefined }, vm.moref)
+    world.configFile.add(clone.name, vCenter.name)
+    await scene.pass(2 * NOTICED)
+    const mac = '00:50:56:cc:00:01'
+    vmOf(scene, 'worker').mac = mac
+    worker.mac = mac
+    world.machines.report(worker)
+    await scene.pass(NOTICED)
+    scene.hide(worker)
+    const lost = new RegExp(`${clone.name} and vc-1 report the same instance UUID, but vc-1 does not show VM`)
+    await scene.said('worker', { reason: 'VCenterNotUnique', message: lost }, 'VMFound')
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+    t.same(scene.events('worker', 'MACsContradict'), [])
+    scene.show(worker)
+    const bound = () => scene.status('worker')?.vm?.moref === vmOf(scene, 'worker').moref
+    await scene.until('it is bound to the new entry', bound)
+    t.equal(scene.status('worker')?.identityLevel, 'proven')
+  },
+)
+
 for (const state of ['orphaned', 'invalid'] as const)
   scenario(
     `its entry is ${state}, and the VM runs by another one`,

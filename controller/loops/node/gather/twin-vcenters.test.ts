@@ -59,6 +59,16 @@ const cases: Readonly<Record<string, Case>> = {
     clone: answer(),
     believed: [true, true],
   },
+  'running in the clone, while the one by which the Node is bound does not show it any more': {
+    real: answer(),
+    clone: answer(seen('clone')),
+    believed: [true, false],
+  },
+  'another VM that runs in the clone alone': {
+    real: answer(),
+    clone: answer(seen('clone', { moref: 'vm-9' })),
+    believed: [true, true],
+  },
   'the real one, by which the Node is bound, has not said yet who it is': {
     real: AWAY,
     realIs: '',
@@ -139,7 +149,7 @@ t.test('a copy on which they do not agree leaves the word of the VM that the Nod
     {
       state: 'answered',
       vms: [seen('real')],
-      incomplete: { reason: 'VCenterNotUnique', message: /they do not agree/ },
+      incomplete: { reason: 'VCenterNotUnique', message: /clone does not show VM/ },
     },
     { state: 'answered', vms: [seen('clone')] },
   ])

@@ -23,9 +23,9 @@ export function twinsOf(
 
 /**
  * Takes the word of a twin for unknown where the other one does not answer, shows a VM in another power state, or does not
- * show one that is said to be off. Where they agree on the VM that the Node was verified to be, only the others are left out:
- * whoever makes copies must not have its state doubted. A VM that only one of them shows as running is left: that moves
- * nothing, and with two DNS names an account may not read it by the other.
+ * show one that is said to be off, or by which it has verified the Node. Where they agree on the VM that the Node was verified
+ * to be, only the others are left out: whoever makes copies must not have its state doubted. Another VM that only one of them
+ * shows as running is left: that moves nothing, and with two DNS names an account may not read it by the other.
  */
 export function doubtTwins(
   lookups: readonly NodeLookup[],
@@ -71,16 +71,23 @@ function doubtedBy(
       state: 'unknown',
       failure: doubt(one, other, `${other.vCenter} does not answer: ${lookup.failure.message}`),
     }
+  const sameAs = (vm: VirtualMachine) => lookup.vms.find(({ moref }) => moref === vm.moref)
   const agreed = answer.vms.filter((vm) => {
-    const same = lookup.vms.find(({ moref }) => moref === vm.moref)
-    return same === undefined ? vm.powerState === 'poweredOn' : same.powerState === vm.powerState
+    const same = sameAs(vm)
+    if (same !== undefined) return same.powerState === vm.powerState
+    // What a clone shows of it is no newer than what the other one has shown before.
+    const isLost = isItself(boundTo, vm) && boundTo?.vCenter === other.vCenter
+    return vm.powerState === 'poweredOn' && !isLost
   })
   const differs = answer.vms.find((vm) => !agreed.includes(vm))
   if (differs === undefined) return undefined
+  const name = `VM "${printable(differs.name, 80)}"`
   const failure = doubt(
     one,
     other,
-    `they do not agree on the power state of VM "${printable(differs.name, 80)}"`,
+    sameAs(differs) === undefined
+      ? `${other.vCenter} does not show ${name}`
+      : `they do not agree on the power state of ${name}`,
   )
   return agreed.some((vm) => isItself(boundTo, vm))
     ? { ...answer, vms: agreed, incomplete: failure }
