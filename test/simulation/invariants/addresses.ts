@@ -90,7 +90,11 @@ function waitsInVain(world: World): readonly string[] {
     const address = reportedAddress(world, machine)
     if (isHeldForGood(world, node, { address })) return []
     if (node.spec.taints.every(({ key }) => key !== TAINT_UNINITIALIZED) || isDeparting(node)) return []
-    const holders = machines.all.filter((each) => each !== machine && each.address === address)
+    const holders = machines.all.filter(
+      // Who only says that it is his is taken at his word while vCenter shows him nowhere else, as with an older backup.
+      (each) =>
+        each !== machine && (each.address === address || (each.squats === address && !isToldOf(each))),
+    )
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]
       : []
