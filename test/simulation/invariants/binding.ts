@@ -2,7 +2,7 @@
 
 import type { Machine, VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredReport, type StoredStatus } from '../model/objects.ts'
-import { FORGED_MAC } from '../model/report-spec.ts'
+import { claimOf, FORGED_MAC } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isAccepted, LATELY } from './accepted-copies.ts'
 import { type Bound, entryOf, isListed } from './entries.ts'
@@ -150,12 +150,13 @@ export function judgeBound(
   const says = (what: string): void =>
     judge.violate('a machine that runs has its Node', `${metadata.name}, by ${vm.moref}, ${what}`)
   if (status?.identityLevel === undefined) {
-    // Who waits for the first time may wait as long as another VM passes for his.
+    // Who waits for the first time may wait as long as another VM passes for his, unless his own alone shows the claim.
     // One whose report was contradicted while it failed over waits for a person.
     const left = status?.vm !== undefined && entryOf(world, status.vm)?.leftAt !== undefined
     // So does one that shows no claim and was registered anew as another VM.
     const anew = machine.claims !== 'with-nonce' && status?.vm !== undefined && !isListed(world, status.vm)
-    if (!left && !anew && (copies.length === 0 || status?.vm !== undefined)) says('is not verified')
+    const first = status?.vm === undefined && !claimDecides(machine, copies)
+    if (!left && !anew && (copies.length === 0 || !first)) says('is not verified')
     return
   }
   const right = status.vm?.moref === vm.moref && status.vm.vCenter === vm.vCenter.name
@@ -172,6 +173,13 @@ export function judgeBound(
   if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
   if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
     says(`is ${status.identityLevel}`)
+}
+
+/** Whether its VM alone shows the claim of a machine, so that it is known whatever else has its UUID. */
+export function claimDecides(machine: Machine, copies: readonly VM[]): boolean {
+  const claim = claimOf(machine)
+  const { vm, claims } = machine
+  return claims === 'with-nonce' && vm?.claim === claim && copies.every((copy) => copy.claim !== claim)
 }
 
 /** Whether an entry has the instance UUID of the VM that a Node is bound to, in its vCenter. */

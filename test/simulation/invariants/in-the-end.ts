@@ -5,7 +5,7 @@ import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../mod
 import type { VCenterModel } from '../model/vcenter.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isHeldForGood, isSearchUntried } from './addresses.ts'
-import { isLeftBehind, judgeBound } from './binding.ts'
+import { claimDecides, isLeftBehind, judgeBound } from './binding.ts'
 import { isMeant } from './brake.ts'
 import { judgeServing } from './certificates.ts'
 import { isAwaited, uuidsOf } from './deletion.ts'
@@ -116,7 +116,10 @@ function judgeInitialized(world: World, node: StoredNode, machine: Machine): voi
   const copies = vCenters.flatMap(({ vms }) =>
     [...vms.values()].filter(({ biosUUID }) => biosUUID === vm.biosUUID),
   )
-  if (vm.biosUUID !== machine.biosUUID || copies.length > 1 || machine.providerID !== undefined) return
+  if (vm.biosUUID !== machine.biosUUID || machine.providerID !== undefined) return
+  // Who shows no claim, or shares it, waits as long as another VM passes for his.
+  const others = copies.filter((each) => each !== vm)
+  if (others.length > 0 && !claimDecides(machine, others)) return
   judgeToldTopology(world, node, vm, world.api.reports.get(node.metadata.name)?.status)
   if (isHeldForGood(world, node, machine)) return
   // A machine without a nonce that was restored as another VM takes a person's word.

@@ -39,6 +39,17 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     edit(VM, 'bound === undefined ? findFirst(shown)', 'bound !== undefined ? findFirst(shown)'),
     edit(VM, ': findBound(bound, shown)', ': findFirst(shown)'),
   ),
+  {
+    name: 'identity: the first time the claim decides, whatever else has the UUID',
+    about: ['tenant-awaits-machine'],
+    edits: [
+      edit(
+        VM,
+        'if (proven !== undefined && showing.length === 1) return',
+        'if (proven !== undefined && vms.length === 1) return',
+      ),
+    ],
+  },
   weakened(
     'RegisteredAgain: the claim says so, or nothing can',
     edit(
