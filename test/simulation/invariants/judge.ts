@@ -22,7 +22,7 @@ import { judgeByPolicy } from './policy.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
 import { createTagJudge } from './tags.ts'
-import { judgeTopology } from './topology.ts'
+import { createTopologyJudge } from './topology.ts'
 
 /** In four minutes: each of two leaders may try once, and once more when it forgot. */
 const MOST_REFUSALS = 3
@@ -56,6 +56,7 @@ export function createJudge(world: () => World): Judge {
   const service = createServiceJudge()
   const labels = createLabelJudge()
   const tags = createTagJudge()
+  const topology = createTopologyJudge()
   const certificates = createCertificateJudge()
   const violate = (promise: string, what: string): void => {
     violations.push({ promise, what })
@@ -199,6 +200,7 @@ export function createJudge(world: () => World): Judge {
       service.look(world())
       labels.look(world())
       tags.look(world())
+      topology.look(world())
       certificates.look(world())
     },
     asked(process, nodeName) {
@@ -269,7 +271,7 @@ export function createJudge(world: () => World): Judge {
       else if (write.after !== undefined) {
         if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
         judgeByPolicy(world(), by, write.before, write.after)
-        judgeTopology(world(), by, write.before, write.after)
+        topology.judge(world(), by, write.before, write.after)
         labels.judge(world(), by, write.before, write.after)
         tags.judge(world(), by, write.before, write.after)
       }

@@ -5,27 +5,70 @@ import {
   LABEL_ZONE,
   TAINT_UNINITIALIZED,
 } from '../../../controller/types/well-known.ts'
-import type { VM } from '../model/machine.ts'
+import type { Machine, VM } from '../model/machine.ts'
 import type { StoredNode, StoredStatus } from '../model/objects.ts'
 import { labelsOf, placesAt, tagsAt } from '../model/tagging.ts'
 import { machinesOf, type World } from '../world.ts'
 import { isOfAcceptedCopy } from './accepted-copies.ts'
+import { areLabelsRead } from './labels.ts'
+import { isCalm } from './stopwatch.ts'
 
-/** A zone or region that is written is one in which a VM of the Node stands, or has stood. */
-export function judgeTopology(world: World, by: string, before: StoredNode, after: StoredNode): void {
-  const { name, uid } = before.metadata
-  const machines = machinesOf(world, uid)
-  judgeNames(world, by, before, after)
-  for (const label of [LABEL_ZONE, LABEL_REGION]) {
-    const [had, value] = [before.metadata.labels[label], after.metadata.labels[label]]
-    if (value === undefined && had !== undefined)
-      world.judge.violate('zone and region stay where tags say nothing', `${by} removes ${label} of ${name}`)
-    if (value === undefined || value === had) continue
-    if (machines.some(({ places }) => places.has(value))) continue
-    const stands = (vm: VM): boolean => placesAt(vm.vCenter.tagging, vm).includes(value)
-    if (isOfAcceptedCopy(world, by, before, stands)) continue
-    world.judge.violate('zone and region are those of the VM', `${by} labels ${name} with ${label}=${value}`)
+/** How long after a VM has left a place that may still be written while all is well, milliseconds: where it is, is pushed. */
+const MOVED = 60_000
+/** All that was wrong is got over after so long, milliseconds. */
+const QUIET = 400_000
+
+/** A zone or region that is written is one in which a VM of the Node stands; where something was wrong, or has stood. */
+export function createTopologyJudge() {
+  /** When a machine was last where it has a zone or region, by that. */
+  const stoodAt = new WeakMap<Machine, Map<string, number>>()
+  /** When something was last wrong by which a leader may not know where VMs are. */
+  let wrongAt = Number.NEGATIVE_INFINITY
+
+  function lookAt({ timeline, vCenters }: World, machine: Machine): void {
+    const stood = stoodAt.get(machine) ?? new Map<string, number>()
+    stoodAt.set(machine, stood)
+    for (const { vms, tagging } of vCenters)
+      for (const vm of vms.values())
+        if (vm.machine === machine) for (const place of placesAt(tagging, vm)) stood.set(place, timeline.now)
   }
+
+  return {
+    look(world: World): void {
+      const { zone, region } = world.settings.labels
+      if (zone === undefined && region === undefined) return
+      for (const machine of world.machines.all) lookAt(world, machine)
+      if (!isCalm(world) || !world.vCenters.every(areLabelsRead)) wrongAt = world.timeline.now
+    },
+    judge(world: World, by: string, before: StoredNode, after: StoredNode): void {
+      const { timeline, api, judge } = world
+      const { name, uid } = before.metadata
+      const machines = machinesOf(world, uid)
+      judgeNames(world, by, before, after)
+      const isWell = timeline.now - wrongAt > QUIET && !api.burdens.has(name)
+      for (const label of [LABEL_ZONE, LABEL_REGION]) {
+        const [had, value] = [before.metadata.labels[label], after.metadata.labels[label]]
+        if (value === undefined && had !== undefined)
+          judge.violate('zone and region stay where tags say nothing', `${by} removes ${label} of ${name}`)
+        if (value === undefined || value === had) continue
+        for (const machine of machines) lookAt(world, machine)
+        const stands = (vm: VM): boolean => placesAt(vm.vCenter.tagging, vm).includes(value)
+        const isThere = (machine: Machine): boolean => {
+          const stood = stoodAt.get(machine)?.get(value) ?? Number.NEGATIVE_INFINITY
+          if (!isWell || timeline.now - stood < MOVED) return machine.places.has(value)
+          return isShownByClone(world, machine, stands)
+        }
+        if (machines.some(isThere)) continue
+        if (isOfAcceptedCopy(world, by, before, stands)) continue
+        judge.violate('zone and region are those of the VM', `${by} labels ${name} with ${label}=${value}`)
+      }
+    },
+  }
+}
+
+/** Whether a copy of its vCenter shows the VM of a machine so. */
+function isShownByClone({ clones }: World, { biosUUID }: Machine, isSo: (vm: VM) => boolean): boolean {
+  return clones.some(({ vms }) => [...vms.values()].some((vm) => vm.biosUUID === biosUUID && isSo(vm)))
 }
 
 /** A label and its beta name are never made to differ, and those of a running Node stay, unless they are to follow. */

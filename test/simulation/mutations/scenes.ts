@@ -228,6 +228,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'addresses: vCenter decides for whom it shows there',
     ],
     'who came first is woken by the proof': ['addresses: who waits for one is woken when its holder goes'],
+    'who has waited is in the zone to which its VM has moved meanwhile': [
+      'inventory: a VM is on the host that was pushed',
+    ],
     'whose VM is proven gone: the new Node is initialized, though the old one stays': [
       'addresses: a machine that is proven gone holds none',
     ],

@@ -104,6 +104,13 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     edits: [edit('controller/vcenter/inventory.ts', 'if (isAnother) {', 'if (isAnother === undefined) {')],
   },
   {
+    name: 'inventory: a VM is on the host that was pushed',
+    inSceneAlone: true,
+    edits: [
+      edit('controller/vcenter/properties/pushed-properties.ts', "host: newer('host'),", 'host: one.host,'),
+    ],
+  },
+  {
     name: 'inventory: what is never pushed is read again where the configuration has changed',
     inSceneAlone: true,
     edits: [

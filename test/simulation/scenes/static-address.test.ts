@@ -1,7 +1,9 @@
 // A new VM takes the static address of one that was just destroyed, under another name. No Node is deleted here, so a Node
 // that is initialized did not wait for a deletion.
+import { LABEL_ZONE } from '../../../controller/types/well-known.ts'
 import { installAnew } from '../faults/moves.ts'
 import { judgeTheEnd } from '../invariants/in-the-end.ts'
+import { CATEGORIES, zoneOf } from '../model/tagging.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 import { NO_BRAKE } from './common.ts'
@@ -10,6 +12,10 @@ import { NO_BRAKE } from './common.ts'
 const PROVEN = /kept for now: lifecycle.deletion is off; delete the Node by hand, or set it to on$/
 /** Sooner than anybody looks again who is not woken, milliseconds. */
 const SOON = 5_000
+/** After the first time that all is read anew, milliseconds. */
+const ALL_READ = 400_000
+/** Longer than a place counts which a VM has left. */
+const MOVED = 70_000
 const lifecycle = { ...NO_BRAKE, deletion: 'off' } as const
 
 /** The address that a Node has for others. */
@@ -48,6 +54,27 @@ scenario('two new machines have one address', { nodes: ['canary'], lifecycle }, 
   })
   t.notOk(shared, 'at no time both have it')
 })
+
+scenario(
+  'who has waited is in the zone to which its VM has moved meanwhile',
+  { nodes: ['off', 'canary'], lifecycle, labels: CATEGORIES },
+  async (scene, t) => {
+    const { off } = scene.cast
+    scene.world.machines.halt(off, 'poweredOff')
+    // All is read every five minutes: it moves after that.
+    await scene.at(ALL_READ)
+    const { vm } = scene.joins('next', { address: off.address })
+    if (vm === undefined) throw new Error('it has a VM')
+    await refused(scene, 'next', 'off')
+    vm.host = vm.host === 'host-1' ? 'host-2' : 'host-1'
+    scene.vCenter.changed(vm)
+    await scene.pass(MOVED)
+    t.notOk(scene.isInitialized('next'))
+    scene.world.api.putNode('off', undefined)
+    await scene.settled('next')
+    t.equal(scene.node('next')?.metadata.labels[LABEL_ZONE], zoneOf(vm.host))
+  },
+)
 
 scenario(
   'who came first is woken by the proof',
