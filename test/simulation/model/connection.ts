@@ -213,12 +213,17 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
   }
 }
 
-/** The VMs of which an answer says something, but for their UUIDs, which it says of those too that nobody asks for. */
+/**
+ * The VMs of which an answer says whether they run, or what has changed. Of some it says no more than that there are VMs of
+ * these UUIDs or names: for those that nobody asks for, and those that a search is to find.
+ */
 function shownIn(content: string, vCenter: VCenterModel): readonly ShownVM[] {
   const [, ...objects] = content.split('<obj type="VirtualMachine">')
   return objects.flatMap((object) => {
     const vm = vCenter.vms.get(object.slice(0, object.indexOf('<')))
-    if (vm === undefined || !/<name>(?!config\.uuid)/.test(object)) return []
+    const isRead = object.includes('<propSet>')
+    const says = isRead ? object.includes('<name>runtime.powerState') : /<name>(?!config\.uuid)/.test(object)
+    if (vm === undefined || !says) return []
     return [{ vm, state: stateOf(vm), claim: vCenter.reticent.has(vm.moref) ? undefined : vm.claim }]
   })
 }
