@@ -8,7 +8,8 @@ import { count, listed } from '../../lib/format.ts'
 import type { Basics } from '../../lib/tasks.ts'
 import { readAttributeNames } from '../../vcenter/cache/vm-attributes.ts'
 import { readDatacenters } from '../../vcenter/collect/datacenters.ts'
-import { createTagNames } from '../../vcenter/collect/tag-names.ts'
+import { createTagCalls } from '../../vcenter/collect/tag-calls.ts'
+import { createTagCategories } from '../../vcenter/collect/tag-categories.ts'
 import type { InventoryMetrics } from '../../vcenter/running-inventory.ts'
 import { serverOf } from '../../vcenter/session/login-accounts.ts'
 import type { LoginLimiter } from '../../vcenter/session/login-limiter.ts'
@@ -174,9 +175,11 @@ const VCENTER = {
     async look({ enter, wanted }, signal) {
       if (wanted.length === 0) return { wanted, found: new Map<string, number>() }
       const { rest } = await enter()
-      const names = createTagNames({ rest, categories: new Set(wanted) })
-      const found = await names.categories(signal)
-      return { wanted, found, lacking: names.lacking() }
+      // Nothing was told before.
+      const calls = createTagCalls({ rest, stillTells: async () => false })
+      const categories = createTagCategories({ calls, categories: new Set(wanted) })
+      const found = await categories.counts(signal)
+      return { wanted, found, lacking: categories.lacking() }
     },
     forbidden: (message) =>
       fail(

@@ -3,6 +3,7 @@ import { edit, type Mutation } from './mutation.ts'
 
 const ZONES = 'controller/loops/node/decide/topology/zone-from-tags.ts'
 const NAMES = 'controller/vcenter/collect/tag-names.ts'
+const CATEGORIES = 'controller/vcenter/collect/tag-categories.ts'
 
 function without(name: string, file: string, text: string, becomes: string, ...about: string[]): Mutation {
   return { name: `tags: ${name}`, about, edits: [edit(file, text, becomes)] }
@@ -26,13 +27,13 @@ export const TAG_MUTATIONS: readonly Mutation[] = [
   without(
     'names are read again',
     NAMES,
-    'isDue = true\n      fresh = new Set()',
-    'isDue = true',
+    'categories.refresh()\n      fresh = new Set()',
+    'categories.refresh()',
     'zone-tag-renamed',
   ),
   without(
     'names of categories are read again',
-    NAMES,
+    CATEGORIES,
     'if (refreshes) await refreshCategories(signal)',
     '',
     'zone-category-renamed',
@@ -68,7 +69,7 @@ export const TAG_MUTATIONS: readonly Mutation[] = [
   },
   without(
     'a category that is listed and gone hides no other',
-    NAMES,
+    CATEGORIES,
     'if (!isNotFound(error)) return error',
     'if (isNotFound(error)) throw error\n      return error',
     'foreign-categories-deleted',
@@ -82,7 +83,11 @@ export const TAG_MUTATIONS: readonly Mutation[] = [
     name: 'tags: a category that is gone when its tags are read hides no other',
     inSceneAlone: true,
     edits: [
-      edit(NAMES, 'if (isNotFound(error)) categoryNames.delete(id)', 'if (isNotFound(error)) throw error'),
+      edit(
+        CATEGORIES,
+        'if (isNotFound(error)) categoryNames.delete(id)',
+        'if (isNotFound(error)) throw error',
+      ),
     ],
   },
 ]

@@ -84,7 +84,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
   {
     name: 'tags: a category that nobody needs may be unreadable',
     about: ['foreign-categories-denied'],
-    edits: [edit(`${COLLECT}/tag-names.ts`, 'if (!isNotFound(error)) return error', 'throw error')],
+    edits: [edit(`${COLLECT}/tag-categories.ts`, 'if (!isNotFound(error)) return error', 'throw error')],
   },
   {
     name: 'tags: one whose name may not be read may be the nearest',

@@ -1,0 +1,85 @@
+/** The calls about categories and tags: what they ask, how many there may be, and when vCenter fails as a whole. */
+import * as v from 'valibot'
+import { eachOf } from '../../lib/tasks.ts'
+import type { RESTCall, RESTClient } from '../session/rest.ts'
+import { isBadAnswer } from '../session/rest-interfaces.ts'
+import { VCenterError } from '../wire/errors.ts'
+import { askTwice, parseTagAnswer } from './tag-answers.ts'
+
+/**
+ * Most calls in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time, not by this.
+ */
+const MAX_CALLS = 2_000
+/** Calls that are made side by side: at a site that is far away, each takes seconds. */
+export const AT_ONCE = 4
+
+const Named = v.object({ name: v.string() })
+/** Some servers write null for an empty list. */
+const IDs = v.nullish(v.array(v.string()))
+
+export type TagCalls = ReturnType<typeof createTagCalls>
+
+export function createTagCalls({
+  rest,
+  stillTells,
+}: {
+  readonly rest: RESTClient
+  /** Whether vCenter tells again any of what it has told before, other than these. */
+  readonly stillTells: (ids: readonly string[], signal: AbortSignal) => Promise<boolean>
+}) {
+  let calls = 0
+
+  async function ask<const S extends v.GenericSchema>(schema: S, about: RESTCall): Promise<v.InferOutput<S>> {
+    if (++calls > MAX_CALLS) {
+      throw new VCenterError(
+        'Unavailable',
+        `the names of tags take more than ${MAX_CALLS} calls; the rest is read later`,
+      )
+    }
+    return parseTagAnswer(schema, await rest.call(about))
+  }
+
+  return {
+    /** To be called before each read. */
+    begin(): void {
+      calls = 0
+    },
+    /** The IDs of all categories. */
+    async listCategories(signal: AbortSignal): Promise<readonly string[]> {
+      return (await ask(IDs, { method: 'GET', resource: 'tagging/category', signal })) ?? []
+    },
+    /** The IDs of the tags of a category. */
+    async listTags(category: string, signal: AbortSignal): Promise<readonly string[]> {
+      const [action, body] = ['list-tags-for-category', { category_id: category }]
+      const about = { method: 'POST', resource: 'tagging/tag', id: category, action, body, signal } as const
+      return (await askTwice(() => ask(IDs, about))) ?? []
+    },
+    async nameOf(kind: 'category' | 'tag', id: string, signal: AbortSignal): Promise<string> {
+      const about = { method: 'GET', resource: `tagging/${kind}`, id, signal } as const
+      return (await askTwice(() => ask(Named, about))).name
+    },
+    /**
+     * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one, and at what it has told
+     * before: then it fails as a whole, and is soon asked again.
+     */
+    async refusals(
+      ids: readonly string[],
+      work: (id: string) => Promise<VCenterError | undefined>,
+      signal: AbortSignal,
+    ): Promise<readonly VCenterError[]> {
+      const errors: VCenterError[] = []
+      await eachOf(
+        ids,
+        async (id) => {
+          const error = await work(id)
+          if (error !== undefined) errors.push(error)
+        },
+        { atOnce: AT_ONCE },
+      )
+      const [error] = errors
+      if (error === undefined || errors.length < ids.length || !errors.every(isBadAnswer)) return errors
+      if (await stillTells(ids, signal)) return errors
+      throw error
+    },
+  }
+}
