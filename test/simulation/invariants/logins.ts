@@ -15,7 +15,8 @@ export interface LoginJudge extends Omit<LoginWatch, 'showed'> {
 }
 
 /**
- * A refused credential is tried again seldom, an account is never locked, nobody has two sessions, and lost answers leave few.
+ * A refused credential is tried again seldom, an account is never locked, nobody opens a second session beside one that he has
+ * not left, and lost answers leave few.
  */
 export function createLoginJudge(
   violate: (promise: string, what: string) => void,
@@ -39,6 +40,7 @@ export function createLoginJudge(
         violate('one session', `${owner} has ${before.key} still, and ${session.key}`)
       sessions.set(owner, session)
     },
+    left: (owner) => void sessions.delete(owner),
     lost(owner) {
       const lately = (lost.get(owner) ?? []).filter((at) => now() - at < LOST.within)
       lost.set(owner, [...lately, now()])

@@ -17,6 +17,8 @@ export interface LoginWatch {
   tried(owner: string, by: LoginInterface): void
   refused(owner: string, by: LoginInterface): void
   accepted(owner: string, session: SessionModel): void
+  /** It asks vCenter to end its session, which a vCenter that fails may not do. */
+  left(owner: string): void
   /** The answer to a login by REST is lost, though there is a session. */
   lost(owner: string): void
   /** An answer has come that shows these VMs, as they were when it was made. */
@@ -139,6 +141,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     const asked = parseRequest(request.body ?? '')
     const cookie = request.headers.cookie?.slice(`${COOKIE}=`.length)
     if (asked.operation === 'Login') logins.tried(owner, 'SOAP')
+    if (asked.operation === 'Logout') logins.left(owner)
 
     return exchange(request, asked.operation, (vCenter, reply) => {
       let made: SessionModel | undefined
