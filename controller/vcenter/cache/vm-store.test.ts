@@ -312,3 +312,15 @@ t.test('when another vCenter answers, nothing of the one before is shown as its 
   t.same(store.lookup('u1'), { state: 'answered', vms: [] }, 'not as one that it has lost')
   t.match(store.lookup('u3'), { vms: [{ moref: 'vm-3', vCenter: { instanceUUID: 'j' } }] })
 })
+
+t.test('a template that runs is a VM again, which vCenter does not push', (t) => {
+  const { store } = setUp()
+  const templates = (powerState: VMProperties['powerState']) => {
+    store.answer(new Map([['u1', { vms: [machine('vm-1', 'u1', { template: true, powerState })] }]]))
+    const answer = store.lookup('u1')
+    return answer.state === 'answered' && answer.vms.map(({ template }) => template)
+  }
+  t.same(templates('poweredOff'), [true])
+  t.same(templates('poweredOn'), [false])
+  t.end()
+})

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Lookup } from '../../types/inventory.ts'
 import type { VCenterIdentity, VirtualMachine } from '../../types/virtual-machine.ts'
 import { unreadableFacts } from '../collect/refusals.ts'
-import type { VMProperties } from '../properties/resync-properties.ts'
+import { isTemplateStill, type VMProperties } from '../properties/resync-properties.ts'
 import { VCenterError } from '../wire/errors.ts'
 import type { VMLocations } from './vm-locations.ts'
 import { UUIDEntry, type VMAnswer } from './vms-of-uuid.ts'
@@ -324,7 +324,14 @@ export class VMStore {
       ...facts
     } = machine
     const unreadable = unreadableFacts(machine.unreadable)
-    return { vCenter: this.#options.vCenter(), ...facts, unreadable, ...this.#options.place(machine) }
+    const template = isTemplateStill(machine)
+    return {
+      vCenter: this.#options.vCenter(),
+      ...facts,
+      template,
+      unreadable,
+      ...this.#options.place(machine),
+    }
   }
 
   /** Whether a VM other than this one has the UUID, as last told. */

@@ -1,6 +1,6 @@
 /** The properties of one VM, before its ancestors and tags are joined. */
 import { compact } from '../../lib/memory.ts'
-import type { VirtualMachine } from '../../types/virtual-machine.ts'
+import { machineState, type VirtualMachine } from '../../types/virtual-machine.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { toReference } from '../wire/soap.ts'
 import {
@@ -129,6 +129,14 @@ export function refreshMachine(
     resourcePool: toReference(values.get('resourcePool')),
     unreadable: [...unreadable, ...before.unreadable.filter((path) => !asked.includes(path))],
   })
+}
+
+/**
+ * vCenter starts no template, so one that runs is a VM again: that is pushed, while `config.template` waits for the resync. As
+ * long as it passed for a template, a copy would pass for the Node's VM.
+ */
+export function isTemplateStill(machine: VMProperties): boolean {
+  return machine.template && machineState(machine) !== 'runs'
 }
 
 /**
