@@ -84,12 +84,14 @@ export function addressesByInterface(root: string, addresses: AddressTable, name
   const longestFirst = [...names].filter((name) => name !== 'lo').toSorted((a, b) => b.length - a.length)
   for (const [label, list] of Object.entries(addresses)) {
     const [before = ''] = label.split(':')
-    const name =
-      [label, before].find((each) => names.has(each)) ?? longestFirst.find((each) => label.startsWith(each))
+    const named = [label, before].find((each) => names.has(each))
+    const begun = longestFirst.find(
+      (each) => label.startsWith(each) && !/^[.\d]/.test(label.slice(each.length)),
+    )
     for (const raw of list ?? []) {
-      const owner = name ?? ownerByRoute(root, raw)
+      // An IPv6 address has no label. Without an interface of that name, as of eth10 beside eth1, that has gone just now.
+      const owner = named ?? (isIPv4(raw.address) ? (begun ?? ownerByRoute(root, raw)) : undefined)
       if (owner === undefined) {
-        // An IPv6 address has no label: its interface has gone just now.
         if (isIPv4(raw.address) && isReachable(raw.address)) strays.push({ label, address: raw.address })
         continue
       }

@@ -166,6 +166,15 @@ t.test('addresses with a label are those of their interface', (t) => {
       ['eth0', 'eth1'],
     ],
     ['but of that network', { one: on('10.10.0.5/16') }, ['eth1 10.10.0.5/16', 'eth0']],
+    [
+      'not of an interface with a number that has gone just now',
+      {
+        eth12: on('10.1.0.5/32', '2001:db8::6/64'),
+        'eth0.7': on('10.1.0.6/32'),
+        eth1vip: on('2001:db8::5/64'),
+      },
+      ['eth0', 'eth1'],
+    ],
     ['nor where it is nowhere', { vip: on('10.7.0.5/32'), v6: on('2001:db8::5/64') }, ['eth0', 'eth1']],
     [
       'of a container interface or loopback',

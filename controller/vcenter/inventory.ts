@@ -26,7 +26,7 @@ import { isMoving } from './sync-vms.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { createProber } from './vm-probe/prober.ts'
 import type { Connection, ConnectionOptions } from './wire/connection.ts'
-import { isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
+import { aloneOrThrow, isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
 
 export interface InventoryOptions {
   /**
@@ -171,8 +171,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         for (const each of opened) await each.destroy(signal)
         return content
       } catch (error) {
-        if (!(error instanceof VCenterError)) throw error
-        await session.keepAlive(signal)
+        await aloneOrThrow(error, session.keepAlive, signal)
         // What is not destroyed though vCenter answers ends with the session.
         await session.logout(signal)
         return await session.ensure(signal)

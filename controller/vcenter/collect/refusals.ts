@@ -6,7 +6,7 @@ import { compact } from '../../lib/memory.ts'
 import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import { isGone, isRefusal, isSessionLost, namesObject, SoapFault, VCenterError } from '../wire/errors.ts'
+import { isGone, isRefusal, namesObject, type SoapFault, VCenterError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './retrieve-properties.ts'
 
@@ -158,18 +158,4 @@ export async function callTwice<T>(call: () => Promise<T>): Promise<T> {
     if (!isRefusal(error) || LASTING.has(error.fault)) throw error
     return await call()
   }
-}
-
-/**
- * The error of a call, where it is about what was asked alone: vCenter answers a small call, and the session lives. Throws it
- * otherwise.
- */
-export async function aloneOrThrow(
-  error: unknown,
-  alive: (signal: AbortSignal) => Promise<void>,
-  signal: AbortSignal,
-): Promise<VCenterError> {
-  if (!(error instanceof VCenterError) || isSessionLost(error)) throw error
-  if (!(error instanceof SoapFault)) await alive(signal)
-  return error
 }

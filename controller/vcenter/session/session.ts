@@ -3,10 +3,17 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Logger } from '../../lib/log.ts'
-import { aloneOrThrow } from '../collect/refusals.ts'
 import type { PropertyReader } from '../collect/retrieve-properties.ts'
 import type { Timings } from '../timings.ts'
-import { DeadlineError, isSessionLost, SessionManagerError, SoapFault, VCenterError } from '../wire/errors.ts'
+import {
+  aloneOrThrow,
+  DeadlineError,
+  isSessionLost,
+  SessionManagerError,
+  SoapFault,
+  VCenterError,
+  wasTurnedAway,
+} from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
@@ -185,7 +192,7 @@ export function createSession(options: {
     } catch (error) {
       // A proxy in front of vCenter may repeat the password or the ticket in its message.
       if (error instanceof SoapFault) throw new SoapFault(error.fault, '', error.object)
-      leftBehind = clock.monotonic()
+      if (!wasTurnedAway(error)) leftBehind = clock.monotonic()
       throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
     }
   }
@@ -207,19 +214,24 @@ export function createSession(options: {
     }
   }
 
-  /** What vCenter does not end though it answers must not keep us from the next session. */
-  async function end({ sessionManager: target }: ServiceContent, signal: AbortSignal): Promise<void> {
-    try {
-      await soap.call({ operation: 'Logout', target, deadline, signal })
-    } catch (error) {
+  /** Returns whether it has ended: what vCenter does not end though it answers must not keep us from the next session. */
+  async function end({ sessionManager: target }: ServiceContent, signal: AbortSignal): Promise<boolean> {
+    const error = await soap.call({ operation: 'Logout', target, deadline, signal }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    const hasEnded = error === undefined || isSessionLost(error)
+    if (!hasEnded) {
       if (!(error instanceof VCenterError)) throw error
-      if (!isSessionLost(error)) {
-        await answers(signal)
-        leftBehind = clock.monotonic()
-        logger.warn({ error: error.message }, 'a session could not be ended and will run out by itself')
-      }
+      await answers(signal)
+      leftBehind = clock.monotonic()
+      logger.warn(
+        { error: error.message },
+        'a session could not be ended: it is ended from the next one, or runs out by itself',
+      )
     }
     soap.forgetSession()
+    return hasEnded
   }
 
   return {
@@ -256,7 +268,7 @@ export function createSession(options: {
       const { sessionManager } = content
       try {
         const ended = await endSessionsOf({ soap, reader, sessionManager, userAgent, own, timings, signal })
-        if (ended > 0) logger.info({ ended }, 'sessions of unanswered logins ended')
+        if (ended > 0) logger.info({ ended }, 'sessions that were left behind ended')
       } catch (error) {
         // It is no reason to do without the session that works.
         const { reason, message } = await aloneOrThrow(error, keepAlive, signal)
@@ -265,16 +277,15 @@ export function createSession(options: {
         logger.info(
           { error: message },
           mayNot
-            ? 'sessions of unanswered logins are left to expire: the account lacks the privilege to end them'
-            : 'sessions of unanswered logins could not be ended this time',
+            ? 'sessions that were left behind are left to expire: the account lacks the privilege to end them'
+            : 'sessions that were left behind could not be ended',
         )
       }
     },
     mayHaveLost: () => leftBehind !== undefined,
     async logout(signal) {
       if (content === undefined || soap.sessionID() === undefined) return
-      await end(content, signal)
-      logger.info('logged out')
+      if (await end(content, signal)) logger.info('logged out')
     },
   }
 }

@@ -221,3 +221,17 @@ export function toFailure(vCenter: string, error: unknown): VCenterFailure {
   const { reason, message } = error
   return { vCenter, reason, message, ...(error instanceof LoginRefused ? { retryAt: error.retryAt } : {}) }
 }
+
+/**
+ * The error of a call, where it is about what was asked alone: vCenter answers a small call, and the session lives. Throws it
+ * otherwise.
+ */
+export async function aloneOrThrow(
+  error: unknown,
+  alive: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<VCenterError> {
+  if (!(error instanceof VCenterError) || isSessionLost(error)) throw error
+  if (!(error instanceof SoapFault)) await alive(signal)
+  return error
+}
