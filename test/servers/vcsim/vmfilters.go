@@ -150,6 +150,10 @@ func (f *vmFilter) take(ctx *simulator.Context, atMost int) (updates []types.Obj
 		f.mu.Unlock()
 		update, fault := f.update(ctx, ref, d)
 		if fault != nil {
+			for _, each := range updates {
+				f.lost(each.Obj)
+			}
+			f.enqueue(ref, func(again *due) { *again = *d })
 			return nil, false, fault
 		}
 		if update != nil {
@@ -173,6 +177,10 @@ func (f *vmFilter) update(ctx *simulator.Context, ref types.ManagedObjectReferen
 			return nil, nil
 		}
 		return &types.ObjectUpdate{Obj: ref, Kind: types.ObjectUpdateKindLeave}, nil
+	}
+	if told && !d.again && len(d.paths) == 0 {
+		f.mu.Unlock()
+		return nil, nil
 	}
 	// Before it is read: what changes meanwhile is told next.
 	f.told[ref] = before

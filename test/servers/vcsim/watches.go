@@ -131,6 +131,9 @@ func (w *watch) gather(ctx *simulator.Context, waiting context.Context, version 
 		}
 		updates, more, fault := filter.take(ctx, room)
 		if fault != nil {
+			for _, each := range told {
+				each.filter.lost(each.vm)
+			}
 			return nil, fault
 		}
 		room -= len(updates)
@@ -172,6 +175,10 @@ func (w *watch) poll(ctx *simulator.Context, req *types.WaitForUpdatesEx, option
 		}
 		select {
 		case <-w.wake:
+			if waiting.Err() != nil {
+				// The token is that of the poll after this one.
+				w.signal()
+			}
 			time.Sleep(accumulation)
 		case <-waiting.Done():
 		case <-late:
@@ -182,13 +189,21 @@ func (w *watch) poll(ctx *simulator.Context, req *types.WaitForUpdatesEx, option
 
 func (c *pagingCollector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter) soap.HasFault {
 	c.watch.open()
-	filter := newVMFilter(ctx, &c.watch, req)
-	if filter == nil {
+	c.watch.mu.Lock()
+	defer c.watch.mu.Unlock()
+	var filter *vmFilter
+	if len(c.Filter) == 0 {
+		filter = newVMFilter(ctx, &c.watch, req)
+	}
+	if filter == nil && len(c.watch.filters) == 0 {
 		return c.propertyCollector.CreateFilter(ctx, req)
 	}
-	c.watch.mu.Lock()
+	if filter == nil {
+		return &methods.CreateFilterBody{
+			Fault_: simulator.Fault("here a collector that watches machines watches nothing else", &types.NotSupported{}),
+		}
+	}
 	c.watch.filters = append(c.watch.filters, filter)
-	c.watch.mu.Unlock()
 	return &methods.CreateFilterBody{Res: &types.CreateFilterResponse{Returnval: filter.Self}}
 }
 
