@@ -84,7 +84,7 @@ t.test('ends green by itself, a forger refused, in plain lines, and leaves nothi
     /^\$ kubectl get nodereports\nNAME +VM.*\nforger .*\n(worker-\d .* proven +True .*\n){4}/m,
     /^Nodes +all 4 proven, .*; 1 forger refused/m,
     /^initialized +the first \d.* s after its registration, the last \d/m,
-    /^vCenter calls +\d+ until .*\n +\d+ \w+, .*REST GET tagging\/tag\/\*/m,
+    /^vCenter calls +\d+ until .*(\n {15}.*)*\d REST GET tagging\/tag\/\*/m,
     /1 Node deleted \d.* s after its VM, 1 tainted \d.* s after power-off/,
     /sessions +1 SOAP, 1 REST/,
     /^time +(\d+ min )?\d+ s in all, \d.* s of it/m,
