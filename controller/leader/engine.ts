@@ -164,6 +164,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
       return {
         name: inventory.vCenter,
         up: inventory.connected(),
+        unsteady: inventory.unsteady() !== undefined,
         // Undefined while nobody knows.
         absenceProvable: proof && proof.state === 'proven',
         certificateExpiry: inventory.certificateExpiry(),

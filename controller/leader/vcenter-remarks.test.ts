@@ -215,6 +215,11 @@ t.test('a vCenter that fails again and again is told once, although it answers',
       message: /seen late: vCenter answers with the fault SystemError$/,
     },
   ])
+  const [{ key } = { key: '' }] = remarks.troubles()
+  failure = { vCenter: 'main', reason: 'Unreachable', message: 'the connection was reset' }
+  await clock.turn(4_000)
+  t.match(remarks.troubles(), [{ key, text: /\(Unreachable\)/ }], 'another failure is the same trouble')
+  t.equal(lines.length, 1)
   ending.abort()
   await running
 })

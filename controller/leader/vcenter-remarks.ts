@@ -24,7 +24,10 @@ interface Finding extends Trouble {
 
 const INTERVAL = 2_000
 
-/** What the vCenters' answers say about the configuration, and how long they last. It does not make the leader unready; `run` logs each once. */
+/**
+ * What the vCenters' answers say about the configuration, and whether their connections last. It does not make the leader
+ * unready; `run` logs each once.
+ */
 export function createVCenterRemarks(options: VCenterRemarksOptions) {
   const { clock, random, logger } = options
   const look = () => [
@@ -111,7 +114,7 @@ function unsteadyConnections({ inventories }: VCenterRemarksOptions): readonly F
     const { vCenter, reason, message } = failure
     const what = `vCenter ${vCenter} answers, but its connection fails again and again (${reason}), so changes are seen late`
     return {
-      key: JSON.stringify([vCenter, 'unsteady', reason]),
+      key: JSON.stringify([vCenter, 'unsteady']),
       text: `${what}; see the log`,
       facts: { vCenter, reason, error: message },
       message: `${what}: ${message}`,

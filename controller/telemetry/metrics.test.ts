@@ -72,15 +72,20 @@ await t.test('nodes by state, reason and level', async (t) => {
   metrics.leading(true)
   t.same(await samples(metrics, 'rollcall_leader'), ['rollcall_leader 1'])
   metrics.vCentersUp(() => [
-    { name: 'vc1', up: true, absenceProvable: true, certificateExpiry: 1_800_000_000_500 },
-    { name: 'vc2', up: true, absenceProvable: false, certificateExpiry: undefined },
-    { name: 'vc3', up: false, absenceProvable: undefined, certificateExpiry: undefined },
+    { name: 'vc1', up: true, unsteady: false, absenceProvable: true, certificateExpiry: 1_800_000_000_500 },
+    { name: 'vc2', up: true, unsteady: true, absenceProvable: false, certificateExpiry: undefined },
+    { name: 'vc3', up: false, unsteady: false, absenceProvable: undefined, certificateExpiry: undefined },
   ])
   metrics.queueDepth(() => 5)
   t.same(await samples(metrics, 'rollcall_vcenter_up'), [
     'rollcall_vcenter_up{vcenter="vc1"} 1',
     'rollcall_vcenter_up{vcenter="vc2"} 1',
     'rollcall_vcenter_up{vcenter="vc3"} 0',
+  ])
+  t.same(await samples(metrics, 'rollcall_vcenter_unsteady'), [
+    'rollcall_vcenter_unsteady{vcenter="vc1"} 0',
+    'rollcall_vcenter_unsteady{vcenter="vc2"} 1',
+    'rollcall_vcenter_unsteady{vcenter="vc3"} 0',
   ])
   t.same(await samples(metrics, 'rollcall_vcenter_absence_provable'), [
     'rollcall_vcenter_absence_provable{vcenter="vc1"} 1',
@@ -93,6 +98,7 @@ await t.test('nodes by state, reason and level', async (t) => {
   metrics.leading(false)
   t.match(await samples(metrics, 'rollcall_nodes{'), [/ 0$/, / 0$/, / 0$/, / 0$/, / 0$/])
   t.same(await samples(metrics, 'rollcall_vcenter_up'), [])
+  t.same(await samples(metrics, 'rollcall_vcenter_unsteady'), [])
   t.same(await samples(metrics, 'rollcall_queue_depth'), ['rollcall_queue_depth 0'])
 })
 
@@ -104,7 +110,13 @@ await t.test('what an inventory has said goes with its vCenter', async (t) => {
   ]
   const up = (...names: string[]) =>
     metrics.vCentersUp(() =>
-      names.map((name) => ({ name, up: true, absenceProvable: true, certificateExpiry: undefined })),
+      names.map((name) => ({
+        name,
+        up: true,
+        unsteady: false,
+        absenceProvable: true,
+        certificateExpiry: undefined,
+      })),
     )
   for (const name of ['vc1', 'vc2']) {
     const vCenter = metrics.vCenter(name)

@@ -14,6 +14,8 @@ interface VCenterState {
   readonly name: string
   /** Whether it answers. */
   readonly up: boolean
+  /** Whether it fails again and again, although it answers in between. */
+  readonly unsteady: boolean
   /** Whether the absence of each of its VMs could be proven; undefined where that is not known. */
   readonly absenceProvable: boolean | undefined
   /** When its last seen certificate expires, milliseconds since the epoch; undefined where none was seen. */
@@ -85,6 +87,16 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     collect() {
       this.reset()
       for (const { name, up } of readUp()) this.set({ vcenter: name }, up ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'rollcall_vcenter_unsteady',
+    help: '1 while the connection to vCenter fails again and again although vCenter answers in between, else 0; only on the leader',
+    labelNames: ['vcenter'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { name, unsteady } of readUp()) this.set({ vcenter: name }, unsteady ? 1 : 0)
     },
   })
   new Gauge({

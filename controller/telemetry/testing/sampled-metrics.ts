@@ -29,7 +29,9 @@ export async function sampledMetrics(): Promise<string> {
   vCenter.reconnect('Unreachable')
   vCenter.resynced(1, 1)
   vCenter.unwatched(1)
-  metrics.vCentersUp(() => [{ name: 'main', up: true, absenceProvable: true, certificateExpiry: 1 }])
+  metrics.vCentersUp(() => [
+    { name: 'main', up: true, unsteady: true, absenceProvable: true, certificateExpiry: 1 },
+  ])
   metrics.agentVersions(() => ['0.1.0'])
   metrics.credentials(() => new Map([['main', true]]))
   metrics.configTaken(1)
