@@ -1,4 +1,4 @@
-/** Whether the vCenter answers. Short failures are not shown, because they resolve themselves, unless they go on and on. */
+/** Whether the vCenter answers. Short failures are not shown, because they resolve themselves; `unsteady` tells of those that recur. */
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { VCenterFailure } from '../types/inventory.ts'
 import type { Timings } from './timings.ts'

@@ -120,8 +120,8 @@ export interface PollWait {
   answered(): void
   /**
    * Whether a poll that failed like this, after `took` milliseconds, was cut off by something in between, so that the next one
-   * may continue from the same version. Later polls stay within a limit that shows: by HTTP status 504, or when the next poll
-   * is cut off as well.
+   * may continue from the same version. Later polls stay within a limit that shows: by HTTP status 408 or 504, or when the
+   * next poll is cut off as well.
    */
   isCut(error: unknown, took: number): boolean
 }

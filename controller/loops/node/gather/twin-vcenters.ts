@@ -22,10 +22,10 @@ export function twinsOf(
 }
 
 /**
- * Takes the word of a twin for unknown where the other one does not answer, shows a VM in another power state, or does not
- * show one that is said to be off, or by which it has verified the Node. Where they agree on the VM that the Node was verified
- * to be, only the others are left out: whoever makes copies must not have its state doubted. Another VM that only one of them
- * shows as running is left: that moves nothing, and with two DNS names an account may not read it by the other.
+ * Takes the word of a twin for unknown where the other one does not answer, shows a VM in another power state, or does not show
+ * a VM that is said to be off, or the one that the Node was last verified by, through it. Where they agree on the VM that the Node
+ * was verified to be, only the others are left out: whoever makes copies must not have its state doubted. Another VM that only one
+ * of them shows as running is left: that moves nothing, and with two DNS names an account may not read it by the other.
  */
 export function doubtTwins(
   lookups: readonly NodeLookup[],

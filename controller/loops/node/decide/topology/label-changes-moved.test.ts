@@ -200,7 +200,9 @@ t.test('relabel: what another provider does not write is told, not called resolv
       t.match(topology(decision), {
         status: 'False',
         reason: 'TopologyChanged',
-        message: new RegExp(`is ${value}, and vCenter says zone-b.* or end the other provider`),
+        message: new RegExp(
+          `is ${value}, and vCenter says zone-b.* or end the other provider that writes labels and set topology.onChange to relabel$`,
+        ),
       })
       t.equal(decision.patch?.labels, undefined)
     }

@@ -133,7 +133,7 @@ function tellChanges(
   const values = changes.some(({ lacks }) => lacks !== undefined) ? 'relabel' : 'relabel or ignore'
   const setting = writes
     ? `or set topology.onChange to ${values}`
-    : 'or end the other provider that writes labels, so that topology.onChange counts'
+    : 'or end the other provider that writes labels and set topology.onChange to relabel'
   const message = `${what}: the VM or a tag moved or changed, but pods and volumes may depend on the old value; undo that, or drain and delete the Node so that it registers again, ${setting}`
   if (resolved.status === 'True') return no('TopologyChanged', message)
   // A long list of what is not readable must not push the labels out.
