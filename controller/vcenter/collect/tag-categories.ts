@@ -39,9 +39,13 @@ export function createTagCategories({
     return [...categoryNames].flatMap(([id, name]) => (categories.has(name) ? id : []))
   }
 
-  /** The categories of interest as far as they are known, as text that can be compared. */
+  /** The categories of interest as far as they are known, as text that can be compared, whichever was answered first. */
   function known(): string {
-    return JSON.stringify([...categoryNames].filter(([, name]) => categories.has(name)))
+    return JSON.stringify(
+      idsOfInterest()
+        .sort()
+        .map((id) => [id, categoryNames.get(id)]),
+    )
   }
 
   /** The name of a tag's category. Undefined where it is none of interest. */
@@ -67,7 +71,7 @@ export function createTagCategories({
   async function nameCategory(id: string, signal: AbortSignal): Promise<VCenterError | undefined> {
     try {
       const name = await calls.nameOf('category', id, signal)
-      for (const [other, its] of categoryNames) if (its === name) categoryNames.delete(other)
+      for (const [other, its] of categoryNames) if (its === name && other !== id) categoryNames.delete(other)
       categoryNames.set(id, name)
     } catch (error) {
       if (!isOfOne(error)) throw error

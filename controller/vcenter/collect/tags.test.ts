@@ -596,6 +596,35 @@ for (const status of [403, 404])
     },
   )
 
+for (const [name, answer] of [
+  ['answers later than others', undefined],
+  ['is gone for one call', 404],
+] as const)
+  t.test(`a category that ${name} has its tags not listed again`, async (t) => {
+    const { rest, calls } = setUp({ a: ['owner/me', 'zone/z1', 'region/r1'] })
+    let isOdd = false
+    const { read, reader } = readerOf({
+      ...rest,
+      async call(call) {
+        if (!isOdd || call.id !== 'id of zone') return await rest.call(call)
+        isOdd = false
+        for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+        if (answer !== undefined) throw new RESTError('vc', call.resource, answer)
+        return await rest.call(call)
+      },
+    })
+    const first = await read([object('a')])
+    calls.length = 0
+    isOdd = true
+    reader.refreshNames()
+    t.same(await read([object('a')]), first)
+    t.notOk(isOdd)
+    t.same(
+      calls.filter((call) => call.includes('list-tags-for-category')),
+      [],
+    )
+  })
+
 t.test('two categories that swap their names', async (t) => {
   const { service, categories, tags, zones } = changing()
   tags.set('t3', { of: 'c2', name: 'r1' })
