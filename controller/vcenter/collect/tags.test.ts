@@ -163,6 +163,62 @@ for (const [status, every] of [
     t.same(await unread(), [])
   })
 
+for (const status of [403, 500])
+  t.test(
+    `hundreds that answered ${status} are all read with the read after the reason has gone`,
+    async (t) => {
+      let [isBad, open, most] = [true, 0, 0]
+      const all = Array.from({ length: 400 }, (_, i) => object(`${i % 2 === 1 ? 'bad' : 'good'}-${i}`))
+      const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))
+      const { rest, calls } = setUp(attached, (call) =>
+        isBad && JSON.stringify(call.body ?? '').includes('bad-') ? status : undefined,
+      )
+      const { read: readTags } = readerOf({
+        ...rest,
+        async call(call) {
+          most = Math.max(most, ++open)
+          await new Promise((resolve) => setImmediate(resolve))
+          open--
+          return await rest.call(call)
+        },
+      })
+      const unread = async () => {
+        const read = await readTags(all)
+        return all.filter((each) => read.get(keyOf(each))?.tags.length !== 1)
+      }
+      const bad = all.filter(({ value }) => value.startsWith('bad'))
+      t.same(await unread(), bad)
+      most = 0
+      t.same(await unread(), bad)
+      t.equal(most, 4, 'side by side')
+      isBad = false
+      calls.length = 0
+      t.same(await unread(), [])
+      t.ok(calls.length < 20, `${calls.length} calls`)
+    },
+  )
+
+/** Whether an object at this place is bad: every other one is, and these are. */
+const orEven = (places: readonly number[]) => (i: number) => i % 2 === 0 || places.includes(i)
+for (const [name, before, isBad] of [
+  ['the first, the middle and the last', 0, orEven([199])],
+  ['all that are tried', 2_000, orEven([57, 85, 171, 199])],
+] as const)
+  t.test(`half of the objects at which vCenter fails hide no other, ${name} among them`, async (t) => {
+    const good = Array.from({ length: before }, (_, i) => object(`good-before-${i}`))
+    const mixed = Array.from({ length: 200 }, (_, i) => object(`${isBad(i) ? 'bad' : 'good'}-${i}`))
+    const all = [...good, ...mixed]
+    const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))
+    const { read: readTags } = setUp(attached, (call) =>
+      JSON.stringify(call.body ?? '').includes('bad-') ? 500 : undefined,
+    )
+    const read = await readTags(all)
+    t.same(
+      all.filter((each) => read.get(keyOf(each))?.tags.length !== 1),
+      mixed.filter(({ value }) => value.startsWith('bad')),
+    )
+  })
+
 t.test(
   'a login that is answered by 403 or 404 says nothing of objects, and is not sent for each',
   async (t) => {
@@ -216,7 +272,7 @@ t.test(
 t.test('without any privilege the calls stay few', async (t) => {
   const { read: readTags, calls } = setUp({}, () => 403)
   const read = await readTags(Array.from({ length: 1_000 }, (_, i) => object(`g-${i}`)))
-  t.ok(calls.length < 70, `${calls.length} calls`)
+  t.ok(calls.length < 75, `${calls.length} calls`)
   t.ok([...read.values()].every((each) => each.problems.length === 1))
 })
 

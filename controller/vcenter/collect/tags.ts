@@ -1,6 +1,7 @@
 /** Reads the tags of many objects in few calls, for the categories of interest. */
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { eachOf } from '../../lib/tasks.ts'
 import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
 import { isBadAnswer, isNotFound, RESTError } from '../session/rest-interfaces.ts'
@@ -8,15 +9,20 @@ import type { Timings } from '../timings.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { askTwice, isOfOne, parseTagAnswer } from './tag-answers.ts'
+import { AT_ONCE } from './tag-calls.ts'
 import { createTagNames } from './tag-names.ts'
 
 /** Objects per call. */
 const BATCH = 2_000
 /** So many calls in a row may fail while objects that cannot be read are looked for among the others, unless some can be read. */
 const MAX_FAILED = 32
+/** So many objects, evenly spread, are asked for by themselves to find out whether any can be read. */
+const PROBES = 8
 /** So many calls may fail in all, and of the objects that could not be read before so many are asked for again in one read. */
 const MAX_FAILED_IN_ALL = 1_000
 const MAX_AGAIN = 100
+/** When the first of these can all be read, the reason has gone, and the others are asked for as any object is. */
+const RECOVERED = 8
 /** Most of them that are remembered; some may be gone. */
 const MAX_REFUSED = 10_000
 
@@ -69,9 +75,9 @@ export function createTagReader({
     lastAnswer = clock.monotonic()
   })
   const names = createTagNames({ rest, categories })
-  /** Calls in a row for attached tags that have failed, and whether any was answered, in this read. */
+  /** Calls in a row for attached tags that have failed, and an object whose tags were told, in this read. */
   let failed = 0
-  let hasRead = false
+  let told: ManagedObjectReference | undefined
   /** The same of all calls in this read. */
   let failedInAll = 0
   /** Why objects could not be read: one of them would end the call for all others. The first were asked for longest ago. */
@@ -112,7 +118,7 @@ export function createTagReader({
       const ask = () => attachedTo(part, signal)
       try {
         for (const [key, ids] of await (part.length === 1 ? askTwice(ask) : ask())) found.set(key, ids)
-        hasRead = true
+        told = part[0]
         failed = 0
       } catch (error) {
         if (!isOfOne(error)) throw error
@@ -124,9 +130,9 @@ export function createTagReader({
           parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
           continue
         }
-        const fails = isBadAnswer(error) && (isTooMany || !hasRead)
+        const fails = isBadAnswer(error) && (isTooMany || told === undefined)
         // A service that is not up yet answers that it knows none.
-        const knowsNone = isNotFound(error) && !hasRead && objects.length > 1
+        const knowsNone = isNotFound(error) && told === undefined && objects.length > 1
         if ((isTooMany || parts.length === 0) && (fails || knowsNone)) throw error
         for (const object of part) found.set(keyOf(object), error.message)
         // The others of a part may be readable.
@@ -138,15 +144,21 @@ export function createTagReader({
     return found
   }
 
-  /** Whether one of a few objects can be read by itself, so that it is others that make the calls fail. */
+  /**
+   * Whether one of a few objects can be read by itself, so that it is others that make the calls fail. First one whose tags this
+   * read was told: all that are tried besides may be bad.
+   */
   async function canReadAny(
     objects: readonly ManagedObjectReference[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    for (const at of [0, objects.length >> 1, objects.length - 1]) {
+    const step = (objects.length - 1) / (PROBES - 1)
+    const spread = Array.from({ length: PROBES }, (_, i) => objects[Math.round(i * step)])
+    for (const object of new Set([told, ...spread])) {
+      if (object === undefined) continue
       try {
-        await attachedTo(objects.slice(at, at + 1), signal)
-        hasRead = true
+        await attachedTo([object], signal)
+        told = object
         return true
       } catch (error) {
         if (!isOfOne(error)) throw error
@@ -155,7 +167,10 @@ export function createTagReader({
     return false
   }
 
-  /** Asks for objects that could not be read before, each by itself, and of many only for some. */
+  /**
+   * Asks for objects that could not be read before, each by itself, and of many only for some: for all where the first of these
+   * can be read.
+   */
   async function attachedAgain(
     objects: readonly ManagedObjectReference[],
     signal: AbortSignal,
@@ -164,22 +179,36 @@ export function createTagReader({
     const before = [...refused].filter(([key]) => wanted.has(key))
     const found = new Map<string, readonly string[] | string>(before)
     let failure: VCenterError | undefined
-    for (const [key] of before.slice(0, MAX_AGAIN)) {
+    let answered = 0
+    const haveRecovered = () => failure === undefined && answered >= RECOVERED
+    async function askAgain(key: string): Promise<void> {
       const object = wanted.get(key)
-      if (object === undefined) continue
-      refused.delete(key)
+      if (object === undefined || haveRecovered()) return
       try {
         const answer = await askTwice(() => attachedTo([object], signal))
         for (const [key, ids] of answer) found.set(key, ids)
-        hasRead = true
+        refused.delete(key)
+        told = object
+        failed = 0
+        answered += 1
       } catch (error) {
         if (!isOfOne(error)) throw error
+        refused.delete(key)
         refused.set(key, error.message)
         found.set(key, error.message)
         failure = error
       }
     }
-    if (!hasRead && isBadAnswer(failure)) throw failure
+    await eachOf(
+      before.slice(0, MAX_AGAIN).map(([key]) => key),
+      askAgain,
+      { atOnce: AT_ONCE },
+    )
+    if (told === undefined && isBadAnswer(failure)) throw failure
+    if (!haveRecovered()) return found
+    const others = objects.filter((each) => refused.delete(keyOf(each)))
+    for (const batch of batchesOf(others))
+      for (const [key, ids] of await attached(batch, signal)) found.set(key, ids)
     return found
   }
 
@@ -203,13 +232,11 @@ export function createTagReader({
       names.begin()
       failed = 0
       failedInAll = 0
-      hasRead = false
+      told = undefined
       if (refused.size > MAX_REFUSED) refused.clear()
       const again = objects.filter((each) => refused.has(keyOf(each)))
       const others = again.length === 0 ? objects : objects.filter((each) => !refused.has(keyOf(each)))
-      const batches = Array.from({ length: Math.ceil(others.length / BATCH) }, (_, i) =>
-        others.slice(i * BATCH, (i + 1) * BATCH),
-      )
+      const batches = batchesOf(others)
       for (const batch of again.length === 0 ? batches : [...batches, again]) {
         const found = await (batch === again ? attachedAgain : attached)(batch, signal)
         const ids = new Set([...found.values()].flatMap((each) => (typeof each === 'string' ? [] : each)))
@@ -221,6 +248,14 @@ export function createTagReader({
     lastAnswer: () => lastAnswer,
     lacking: names.lacking,
   }
+}
+
+function batchesOf(
+  objects: readonly ManagedObjectReference[],
+): readonly (readonly ManagedObjectReference[])[] {
+  return Array.from({ length: Math.ceil(objects.length / BATCH) }, (_, i) =>
+    objects.slice(i * BATCH, (i + 1) * BATCH),
+  )
 }
 
 /** The same client; tells of each answer, also of one that refuses. */
