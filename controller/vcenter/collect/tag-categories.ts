@@ -71,7 +71,7 @@ export function createTagCategories({
   async function nameCategory(id: string, signal: AbortSignal): Promise<VCenterError | undefined> {
     try {
       const name = await calls.nameOf('category', id, signal)
-      for (const [other, its] of categoryNames) if (its === name && other !== id) categoryNames.delete(other)
+      for (const [other, its] of categoryNames) if (its === name) categoryNames.delete(other)
       categoryNames.set(id, name)
     } catch (error) {
       if (!isOfOne(error)) throw error

@@ -221,6 +221,17 @@ t.test('other failures of a login are not refusals', async (t) => {
   t.equal(counts.Login, 2)
 })
 
+t.test('a login that is turned away leaves no session, and one that a proxy answers may', async (t) => {
+  for (const [status, mayHaveLost] of [
+    [503, false],
+    [502, true],
+  ] as const) {
+    const { session, signal } = setUp({ Login: () => ({ status, body: '' }) })
+    await t.rejects(session.ensure(signal), { reason: 'Unavailable', message: new RegExp(`${status}`) })
+    t.equal(session.mayHaveLost(), mayHaveLost, `${status}`)
+  }
+})
+
 t.test('the words of a refused login are not repeated: they may hold the password', async (t) => {
   const { session, signal } = setUp({ Login: () => fault('SystemError', '', 'no such user or p&lt;w') })
   await t.rejects(session.ensure(signal), { message: /the fault SystemError$/ })

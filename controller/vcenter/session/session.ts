@@ -63,9 +63,8 @@ export interface Session {
   keepAlive(signal: AbortSignal): Promise<void>
   /**
    * Ends the sessions that unanswered logins and failed logouts may have left in vCenter, if the account may do so; makes no call
-   * if there were none.
-   * To be called in a session, now and then: vCenter may still be working on such a login. Throws if the session has ended, or
-   * vCenter does not answer.
+   * if there were none. To be called in a session, now and then: vCenter may still be working on such a login. Throws if the
+   * session has ended, or vCenter does not answer.
    */
   endLost(reader: PropertyReader, signal: AbortSignal): Promise<void>
   /** Whether an unanswered login may have left a session that {@link endLost} ends. */
@@ -277,7 +276,7 @@ export function createSession(options: {
         logger.info(
           { error: message },
           mayNot
-            ? 'sessions that were left behind are left to expire: the account lacks the privilege to end them'
+            ? 'sessions that were left behind expire by themselves: the account lacks the privilege to end them'
             : 'sessions that were left behind could not be ended',
         )
       }
