@@ -1,16 +1,44 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { createLogLines } from '../kubernetes/testing/log-lines.ts'
 import type { VCenterFailure } from '../types/inventory.ts'
 import type { TagLack } from '../types/virtual-machine.ts'
-import { createVCenterRemarks } from './vcenter-remarks.ts'
+import { createVCenterRemarks, type VCenterRemarksOptions } from './vcenter-remarks.ts'
+
+/** Remarks that run, and what they log. Without more there is no vCenter, and nothing to say. */
+function setUp(t: Test, options: Partial<VCenterRemarksOptions>) {
+  const clock = createHandClock()
+  const { logger, lines } = createLogLines()
+  const basics = { clock, random: () => 0.5, logger }
+  const none = { vCenters: [], servers: {}, labels: { zone: undefined, region: undefined }, inventories: [] }
+  const remarks = createVCenterRemarks({ ...none, ...basics, ...options })
+  const ending = new AbortController()
+  const running = remarks.run(ending.signal)
+  t.teardown(async () => {
+    ending.abort()
+    await running
+  })
+  return { clock, lines, remarks }
+}
+
+type Seen = VCenterRemarksOptions['inventories'][number]
+
+/** A vCenter of which nothing is known but this. */
+function inventory(vCenter: string, known: Partial<Seen> = {}): Seen {
+  return {
+    vCenter,
+    instanceUUID: () => '',
+    datacenters: () => undefined,
+    lackingCategories: () => new Map(),
+    unsteady: () => undefined,
+    ...known,
+  }
+}
 
 t.test(
   'names, globs and references that mean no datacenter are told once, and again when others do',
   async (t) => {
-    const clock = createHandClock()
-    const { logger, lines } = createLogLines()
     const datacenters = [
       'DC1',
       'prod-*',
@@ -22,38 +50,19 @@ t.test(
       'Datacenter:datacenter-9',
     ]
     let seen: readonly DatacenterPath[] | undefined
-    const scope = createVCenterRemarks({
+    const { clock, lines, remarks } = setUp(t, {
       vCenters: [
         { name: 'main', datacenters },
         { name: 'all', datacenters: [] },
       ],
-      servers: {},
-      labels: { zone: undefined, region: undefined },
       inventories: [
-        {
-          vCenter: 'main',
-          instanceUUID: () => '',
-          datacenters: () => seen,
-          lackingCategories: () => new Map(),
-          unsteady: () => undefined,
-        },
-        {
-          vCenter: 'all',
-          instanceUUID: () => '',
-          datacenters: () => [],
-          lackingCategories: () => new Map(),
-          unsteady: () => undefined,
-        },
+        inventory('main', { datacenters: () => seen }),
+        inventory('all', { datacenters: () => [] }),
       ],
-      clock,
-      random: () => 0.5,
-      logger,
     })
-    const ending = new AbortController()
-    const running = scope.run(ending.signal)
     await clock.turn(2_000)
     t.same(lines, [], 'nothing is known before vCenter has answered')
-    t.same(scope.troubles(), [])
+    t.same(remarks.troubles(), [])
     seen = [
       { moref: 'datacenter-1', path: ['DC1'] },
       { moref: 'datacenter-2', path: ['prod-1'] },
@@ -65,7 +74,7 @@ t.test(
       { level: 40, vCenter: 'main', datacenters: ['typo', 'test-*', '/asia/*', 'Datacenter:datacenter-9'] },
     ])
     t.equal(lines.length, 1)
-    t.match(scope.troubles(), [
+    t.match(remarks.troubles(), [
       {
         text: /^vCenter main: 4 of 8 datacenters .* the log names them$/,
         message:
@@ -75,32 +84,17 @@ t.test(
     seen = [...seen, { moref: 'datacenter-9', path: ['test-1'] }]
     await clock.turn(2_000)
     t.match(lines.at(-1)?.datacenters, ['typo', '/asia/*'])
-    ending.abort()
-    await running
   },
 )
 
 t.test('servers that say they are one vCenter are told once, both by name', async (t) => {
-  const clock = createHandClock()
-  const { logger, lines } = createLogLines()
   const ids = new Map<string, string>()
-  const twins = createVCenterRemarks({
-    vCenters: [],
-    labels: { zone: undefined, region: undefined },
+  const { clock, lines, remarks } = setUp(t, {
     servers: { main: 'a 443', tenant: 'a 443', other: 'b 443', third: 'c 443' },
-    inventories: ['main', 'tenant', 'other', 'third'].map((vCenter) => ({
-      vCenter,
-      instanceUUID: () => ids.get(vCenter) ?? '',
-      datacenters: () => undefined,
-      lackingCategories: () => new Map(),
-      unsteady: () => undefined,
-    })),
-    clock,
-    random: () => 0.5,
-    logger,
+    inventories: ['main', 'tenant', 'other', 'third'].map((vCenter) =>
+      inventory(vCenter, { instanceUUID: () => ids.get(vCenter) ?? '' }),
+    ),
   })
-  const ending = new AbortController()
-  const running = twins.run(ending.signal)
   await clock.turn(2_000)
   t.same(lines, [], 'nothing is known yet')
   for (const name of ['main', 'tenant']) ids.set(name, 'one')
@@ -112,39 +106,20 @@ t.test('servers that say they are one vCenter are told once, both by name', asyn
   await clock.turn(2_000)
   t.match(lines, [{ level: 40, vCenters: ['main', 'tenant', 'other'] }])
   t.equal(lines.length, 1)
-  t.match(twins.troubles(), [
+  t.match(remarks.troubles(), [
     {
       text: /^vCenters main, tenant, other report the same instance UUID/,
       message: /^vCenters main, tenant, other on several servers .*; remove the clone from the configuration/,
     },
   ])
-  ending.abort()
-  await running
 })
 
 t.test('a category without tags is reported by its setting', async (t) => {
-  const clock = createHandClock()
-  const { logger, lines } = createLogLines()
   let lacking: ReadonlyMap<string, TagLack> = new Map()
-  const remarks = createVCenterRemarks({
-    vCenters: [],
-    servers: {},
+  const { clock, lines, remarks } = setUp(t, {
     labels: { zone: 'k8s-zonk', region: 'k8s-region' },
-    inventories: [
-      {
-        vCenter: 'main',
-        instanceUUID: () => '',
-        datacenters: () => undefined,
-        lackingCategories: () => lacking,
-        unsteady: () => undefined,
-      },
-    ],
-    clock,
-    random: () => 0.5,
-    logger,
+    inventories: [inventory('main', { lackingCategories: () => lacking })],
   })
-  const ending = new AbortController()
-  const running = remarks.run(ending.signal)
   await clock.turn(2_000)
   t.same(remarks.troubles(), [])
   lacking = new Map([['k8s-zonk', 'category']])
@@ -172,33 +147,13 @@ t.test('a category without tags is reported by its setting', async (t) => {
     { text: /labels.zone .* none at all/ },
     { text: /labels.region .* none at all/ },
   ])
-  ending.abort()
-  await running
 })
 
 t.test('a vCenter that fails again and again is told once, although it answers', async (t) => {
-  const clock = createHandClock()
-  const { logger, lines } = createLogLines()
   let failure: VCenterFailure | undefined
-  const remarks = createVCenterRemarks({
-    vCenters: [],
-    servers: {},
-    labels: { zone: undefined, region: undefined },
-    inventories: [
-      {
-        vCenter: 'main',
-        instanceUUID: () => '',
-        datacenters: () => undefined,
-        lackingCategories: () => new Map(),
-        unsteady: () => failure,
-      },
-    ],
-    clock,
-    random: () => 0.5,
-    logger,
+  const { clock, lines, remarks } = setUp(t, {
+    inventories: [inventory('main', { unsteady: () => failure })],
   })
-  const ending = new AbortController()
-  const running = remarks.run(ending.signal)
   await clock.turn(2_000)
   t.same(remarks.troubles(), [])
   failure = {
@@ -220,6 +175,4 @@ t.test('a vCenter that fails again and again is told once, although it answers',
   await clock.turn(4_000)
   t.match(remarks.troubles(), [{ key, text: /\(Unreachable\)/ }], 'another failure is the same trouble')
   t.equal(lines.length, 1)
-  ending.abort()
-  await running
 })
