@@ -49,9 +49,11 @@ export async function bundle(
     platform: 'node',
     target: 'node24',
     format: 'cjs',
-    minify: true,
-    // Logs and stacks have the names of errors and functions.
-    keepNames: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // Logs and stacks have the names of errors and functions. Shorter ones, with `keepNames`, would be 0.5 MB less text, and name
+    // each closure again whenever it is made: a twenty-fifth of the controller's processor time.
+    minifyIdentifiers: false,
     legalComments: 'none',
     metafile: true,
     logLevel: 'error',
