@@ -13,6 +13,7 @@ import { readDatacenters } from './collect/datacenters.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createAllVMs, createLocator } from './collect/locate.ts'
 import type { Debounce, PollWait, RunOutcome } from './collect/pace.ts'
+import { createQuarantine } from './collect/quarantine.ts'
 import { createSuspects } from './collect/read-machines.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
 import { type Collectors, createCollectors } from './collect/session-objects.ts'
@@ -23,14 +24,25 @@ import { CUSTOM_VALUES_PATH } from './properties/property-values.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
 import type { InventoryMetrics } from './running-inventory.ts'
 import type { ServiceContent, Session } from './session/session.ts'
-import { hasMoved, locateWanted, readAgain, resync, resyncApart, type SyncVMsOptions } from './sync-vms.ts'
+import {
+  hasMoved,
+  locateWanted,
+  membersSpecs,
+  readAgain,
+  resync,
+  resyncApart,
+  type SyncVMsOptions,
+} from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { aloneOrThrow, isRefusal, type SoapFault } from './wire/errors.ts'
+import { aloneOrThrow, isOfObjects, type SoapFault, UnansweredError } from './wire/errors.ts'
+import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
 const MAX_NAMES = 20
+/** The key in quarantine of a read of all that are watched. */
+const MEMBERS = 'members of the list'
 
 export interface ListAndWatchOptions {
   readonly soap: SoapClient
@@ -74,7 +86,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const alive = session.keepAlive
   const collectors = createCollectors({ soap, propertyCollector, timings })
   const vmPaths = attributes === undefined ? [] : [CUSTOM_VALUES_PATH]
-  const reader = createPropertyReader({ soap, collectors, alive, vmPaths, timings, clock })
+  const quarantine = createQuarantine({ onNews: askAgainFor, timings, clock, random })
+  const reader = createPropertyReader({ soap, collectors, alive, vmPaths, quarantine, timings, clock })
   const allVMs = createAllVMs({ soap, content, timings })
   const locator = createLocator({ soap, reader, allVMs, content, timings, clock })
   const watched = {
@@ -88,7 +101,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   // Before anything is created: a call that fails in between leaves what was created before it.
   options.onOpen([updates, allVMs, collectors])
   const { listView, run: followUpdates } = await updates.open(signal)
-  const members = createMembers({ soap, listView, timings })
+  const members = createMembers({ soap, listView, quarantine, timings })
   const sightings = new Sightings()
   const suspects = createSuspects(reader)
   const onAnswered = triggers.tags.trigger
@@ -100,6 +113,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   /** The last read of all VMs that was begun, or is to begin. */
   let reading: Promise<unknown> = Promise.resolve()
   let unwatched: ReadonlySet<string> = new Set()
+  let isReady = false
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
     sightings.settle((uuid, vm) => store.lacks(uuid, vm))
@@ -153,8 +167,25 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     if (doubted.length > 0) triggers.locate.trigger()
   }
 
+  /** An object may be read again, or is now known to be one that cannot be: all that waits for it is done now. */
+  function askAgainFor(keys: readonly string[]): void {
+    tellReady()
+    tellUnwatched()
+    for (const key of keys) {
+      const vm = vmOfKey(key)
+      if (vm === undefined) triggers.lost.trigger()
+      else if (store.machine(vm) !== undefined) stale.add(vm)
+    }
+    store.wantFailed()
+    triggers.locate.trigger()
+    triggers.members.trigger()
+  }
+
+  /** What cannot be read is not watched: it would keep all others from being read in one call. */
+  const isReadable = (vm: string) => quarantine.held(keyOf(vmReference(vm)))?.alone !== true
+
   async function syncMembers(signal: AbortSignal): Promise<RunOutcome> {
-    const synced = await members.set(store.vms(), signal)
+    const synced = await members.set(new Set([...store.vms()].filter(isReadable)), signal)
     if (synced === undefined) return 'idle'
     tellUnwatched()
     askAgain(store.leave(synced.unknown))
@@ -172,7 +203,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     logger.warn(
       { vms, count: refused.size, error: news[0]?.[1].message },
       'vCenter pushes no changes of some VMs, which are seen only when all VMs are read again' +
-        (news.some(([, fault]) => fault.fault === 'NoPermission')
+        (news.some(([, { reason }]) => reason === 'NoPermission')
           ? '; give the account the role Read-only on them'
           : ''),
     )
@@ -210,12 +241,17 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** In one go; or one by one where a single VM, or what is above it, makes that fail. */
   async function readMembers(signal: AbortSignal): Promise<Changes> {
+    const apart = () => resyncApart(sync, [...store.vms()].filter(members.has), signal)
+    if (quarantine.held(MEMBERS) !== undefined) return await apart()
     try {
       return await resync(sync, listView, members.has, signal)
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isOfObjects(error)) throw error
       logger.info({ error: error.message }, 'the VMs cannot be read in one call, so each is read by itself')
-      return await resyncApart(sync, [...store.vms()].filter(members.has), signal)
+      const ask = (_: readonly string[], __: number, signal: AbortSignal) =>
+        reader.read(membersSpecs(reader, listView), () => undefined, signal)
+      if (error instanceof UnansweredError) quarantine.hold({ objects: [MEMBERS], keyOf: String, error, ask })
+      return await apart()
     }
   }
 
@@ -311,6 +347,13 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     endReads()
     // At once: until vCenter watches them, changes are seen late. VMs that are new now can wait.
     if (watchedBefore) await syncMembers(signal)
+    // Where nothing was answered, vCenter may not answer anything.
+    if (!quarantine.isSearching()) tellReady()
+  }
+
+  function tellReady(): void {
+    if (isReady) return
+    isReady = true
     options.onReady()
   }
 
@@ -322,6 +365,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     await runTogether(
       [
         (signal) => followUpdates(take, signal),
+        quarantine.run,
         (signal) => triggers.locate.run(locate, signal),
         (signal) => triggers.members.run(syncMembers, signal),
         (signal) => triggers.provability.run(look, signal),

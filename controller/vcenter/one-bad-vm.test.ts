@@ -5,11 +5,21 @@ import type { VcsimVM } from '../../test/servers/control.ts'
 import type { Vcsim } from '../../test/servers/vcsim.ts'
 import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
-const TIMINGS = { ...QUICK, failed: 400, resync: 700, sweep: 900, keepAlive: 500 }
+const TIMINGS = {
+  ...QUICK,
+  // Enough for a busy machine.
+  callDeadline: 5_000,
+  readDeadline: 6_000,
+  unanswered: { base: 500, max: 1_000 },
+  failed: 400,
+  resync: 700,
+  sweep: 900,
+  keepAlive: 500,
+}
 const READ = 'RetrievePropertiesEx'
 
 type Trouble = (vCenter: Vcsim, vm: VcsimVM) => Promise<unknown>
-const TROUBLES: readonly [string, Trouble, RegExp][] = [
+const TROUBLES: readonly (readonly [string, Trouble, RegExp])[] = [
   [
     'reading it fails',
     (vCenter, { ref }) =>
@@ -45,6 +55,26 @@ const TROUBLES: readonly [string, Trouble, RegExp][] = [
     (vCenter, { ref }) => vCenter.denyStray(ref, 'runtime.powerState'),
     /NotAuthenticated although the session is alive/,
   ],
+  [
+    'reading it hangs',
+    (vCenter, { ref }) => vCenter.fault({ operation: READ, object: ref, kind: 'hang' }),
+    /none about the VM/,
+  ],
+  [
+    'whatever reads it hangs, with all others',
+    (vCenter, { ref }) => vCenter.fault({ operation: READ, object: ref, kind: 'spoiled' }),
+    /none about the VM/,
+  ],
+  ...[500, 503].map((status): (typeof TROUBLES)[number] => [
+    `reading it is answered with HTTP status ${status}`,
+    (vCenter, { ref }) => vCenter.fault({ operation: READ, object: ref, kind: 'status', status }),
+    /none about the VM/,
+  ]),
+  [
+    'searching for it hangs',
+    (vCenter, { uuid }) => vCenter.fault({ operation: 'FindAllByUuid', object: uuid, kind: 'hang' }),
+    /none about VMs with the UUID/,
+  ],
 ]
 
 for (const [what, trouble, message] of TROUBLES) {
@@ -60,7 +90,10 @@ for (const [what, trouble, message] of TROUBLES) {
       const lookup = inventory.lookup(bad.uuid)
       return lookup.state === 'unknown' && lookup
     })
-    t.match(refusal, { alone: true, failure: { reason: 'UnexpectedFault', message } })
+    t.match(refusal, {
+      alone: true,
+      failure: { reason: /^(UnexpectedFault|TimedOut|Unavailable)$/, message },
+    })
     await until('all are read again', () => lab.corrections.length > 1)
     for (const { ref, uuid } of others) {
       await vCenter.setState({ vm: ref, powerState: 'poweredOff' })
@@ -76,14 +109,15 @@ for (const [what, trouble, message] of TROUBLES) {
   })
 }
 
-for (const [what, find, kind] of [
+for (const [what, find, kind, how = 'fails'] of [
   // Each read of a VM names its host, so the call fails that is about the host.
   ['host', ({ host }: VcsimVM) => ['-type=h', `-name=${host}`], 'fault'],
   ['cluster', () => ['-type=c'], 'spoiled'],
   ['datacenter', () => ['-type=d'], 'spoiled'],
   ['root folder', () => ['-type=f'], 'spoiled'],
+  ['cluster', () => ['-type=c'], 'spoiled', 'hangs'],
 ] as const) {
-  t.test(`whatever reads the ${what} above a VM fails: every VM is answered`, async (t) => {
+  t.test(`whatever reads the ${what} above a VM ${how}: every VM is answered`, async (t) => {
     // A read of all VMs names no host: then it may be readable again, before anybody has looked.
     const unreadable: string[] = []
     const lab = await openLab(t, {
@@ -98,7 +132,8 @@ for (const [what, find, kind] of [
     if (first === undefined) throw new Error('the simulator has no VM')
     const [found = ''] = (await vCenter.govc('find', '-i', ...find(first), '/')).trim().split('\n')
     const object = found.split(':')[1] ?? ''
-    await vCenter.fault({ operation: READ, object, kind, fault: 'SystemError' })
+    const fault = how === 'hangs' ? {} : { fault: 'SystemError' }
+    await vCenter.fault({ operation: READ, object, kind, ...fault })
     for (const { uuid } of [first, ...others]) inventory.follow(uuid)
     for (const { uuid } of [first, ...others]) await answered(lab, uuid)
     const ancestryOf = ({ uuid }: VcsimVM) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry
@@ -112,6 +147,54 @@ for (const [what, find, kind] of [
     t.equal(inventory.failure(), undefined)
     t.notMatch(lab.log.join(''), /vCenter failed/)
     t.equal((await vCenter.calls()).operations.CreateListView, 1, 'nothing was made anew')
+  })
+}
+
+t.test('a VM begins to hang: the others stay known, and a new one is answered and watched', async (t) => {
+  const lapses = new Set<string>()
+  const watched: string[] = []
+  const lab = await openLab(t, {
+    simulator: { vms: 12 },
+    timings: TIMINGS,
+    onChange() {
+      for (const uuid of watched) if (lab.inventory.lookup(uuid).state !== 'answered') lapses.add(uuid)
+    },
+  })
+  const { vCenter, inventory } = lab
+  const [bad, late, ...others] = await vCenter.vms()
+  if (bad === undefined || late === undefined) throw new Error('the simulator has too few VMs')
+  for (const { uuid } of [bad, ...others]) inventory.follow(uuid)
+  for (const { uuid } of [bad, ...others]) await answered(lab, uuid)
+  watched.push(...others.map(({ uuid }) => uuid))
+  await vCenter.fault({ operation: READ, object: bad.ref, kind: 'spoiled' })
+  await until('it is unknown', () => inventory.lookup(bad.uuid).state === 'unknown')
+  inventory.follow(late.uuid)
+  await answered(lab, late.uuid)
+  await vCenter.setState({ vm: late.ref, powerState: 'poweredOff' })
+  await until('it is followed', () => vmsOf(inventory.lookup(late.uuid))?.[0]?.powerState === 'poweredOff')
+  const known = lab.corrections.length
+  await until('all are read again', () => lab.corrections.length > known + 1)
+  t.same([...lapses], [])
+  t.notMatch(lab.log.join(''), /vCenter failed/)
+})
+
+for (const fault of [{ kind: 'hang' }, { kind: 'status', status: 500 }] as const) {
+  t.test(`adding a VM to the list ends in ${fault.kind}: the others are watched`, async (t) => {
+    const lab = await openLab(t, { simulator: { vms: 6 }, timings: TIMINGS })
+    const { vCenter, inventory } = lab
+    const [bad, ...others] = await vCenter.vms()
+    if (bad === undefined) throw new Error('the simulator has no VM')
+    await vCenter.fault({ operation: 'ModifyListView', object: bad.ref, ...fault })
+    for (const { uuid } of [bad, ...others]) inventory.follow(uuid)
+    for (const { uuid } of [bad, ...others]) await answered(lab, uuid)
+    for (const { ref, uuid } of [bad, ...others]) {
+      await vCenter.setState({ vm: ref, powerState: 'poweredOff' })
+      await until('it is seen', () => vmsOf(inventory.lookup(uuid))?.[0]?.powerState === 'poweredOff')
+    }
+    await until('it is told', () => lab.unwatched.at(-1) === 1)
+    await vCenter.clearFaults()
+    await until('it is watched', () => lab.unwatched.at(-1) === 0)
+    t.notMatch(lab.log.join(''), /vCenter failed/)
   })
 }
 

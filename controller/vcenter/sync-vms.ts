@@ -115,12 +115,14 @@ async function answerSearched(
 
   const answers = new Map<string, VMAnswer | VCenterError>()
   const postponed: string[] = []
+  const parked: string[] = []
+  const isParked = (vm: string) => reader.quarantine?.held(keyOf(vmReference(vm)))?.alone === false
   for (const { uuid, error, seen, candidates } of group) {
     const verdict = error ?? judgeCandidates(uuid, candidates, results, earlier)
     if (verdict === 'stale') {
       locator.forget([uuid])
       for (const vm of seen) sightings.add(uuid, vm)
-    } else if (verdict === 'unread') postponed.push(uuid)
+    } else if (verdict === 'unread') (candidates.read.some(isParked) ? parked : postponed).push(uuid)
     else answers.set(uuid, verdict)
     for (const vm of [...candidates.before, ...candidates.found, ...seen]) {
       const has = results.machines.get(vm)?.biosUUID
@@ -129,6 +131,7 @@ async function answerSearched(
   }
   store.answer(answers, asOf)
   store.postpone(postponed)
+  store.park(parked)
   onAnswered()
 }
 
@@ -185,7 +188,9 @@ export async function readAgain(
   if (areNew) store.refresh()
   const refused = vms.filter((vm) => !machines.has(vm))
   const why = new Map(refused.map((vm) => [vm, denied.get(keyOf(vmReference(vm)))] as const))
-  return { ...together(updated, store.leave(refused)), refused: why }
+  // Those that were read together with a bad one are read again soon, and stay what they were until then.
+  const left = refused.filter((vm) => reader.quarantine?.held(keyOf(vmReference(vm)))?.alone !== false)
+  return { ...together(updated, store.leave(left)), refused: why }
 }
 
 /**
@@ -220,6 +225,13 @@ function withPushed(
   )
 }
 
+/** What selects all members of the list, and all objects above them. */
+export function membersSpecs({ vmPaths = [] }: PropertyReader, listView: ManagedObjectReference) {
+  const properties = propertySpec('VirtualMachine', [...RESYNC_PATHS, ...vmPaths]) + ANCESTOR_PROPERTIES
+  const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
+  return [filterSpec(properties, members)]
+}
+
 /**
  * Reads all members of the list and all objects above them in one go, and corrects what push has missed. Some changes are
  * never pushed: CPUs, memory, names, moves between folders, disconnected hosts. Properties of the configuration are read
@@ -231,16 +243,13 @@ export async function resync(
   isMember: (vm: string) => boolean,
   signal: AbortSignal,
 ): Promise<Changes> {
-  const paths = [...RESYNC_PATHS, ...(reader.vmPaths ?? [])]
-  const properties = propertySpec('VirtualMachine', paths) + ANCESTOR_PROPERTIES
-  const members = objectSpec(listView, true, traversal('members', 'ListView', 'view', ABOVE_MACHINE))
   const before = new Map(store.machines().map((machine) => [machine.moref, machine]))
   const expected = [...before.keys()].filter(isMember)
   const tree = createAncestorTree()
   const machines = new Map<string, VMProperties>()
   const reconfigured = new Set<string>()
   await reader.read(
-    [filterSpec(properties, members)],
+    membersSpecs(reader, listView),
     (object) => {
       const { type, value } = object.reference
       const known = store.machine(value)

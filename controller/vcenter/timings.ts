@@ -55,6 +55,8 @@ export interface Timings {
   readonly unsteady: { readonly lasting: number; readonly within: number }
   /** For logging out. */
   readonly logout: number
+  /** Between two calls about an object that keeps calls from being answered. */
+  readonly unanswered: { readonly base: number; readonly max: number }
   readonly backoff: { readonly base: number; readonly max: number }
   /** Between attempts with a credential that vCenter refuses. Each wait is between half of its ceiling and all of it. */
   readonly refusedLogin: { readonly base: number; readonly max: number }
@@ -87,6 +89,7 @@ export const TIMINGS: Timings = {
   failureGrace: 10_000,
   unsteady: { lasting: 300_000, within: 180_000 },
   logout: 2_500,
+  unanswered: { base: 60_000, max: 1_800_000 },
   backoff: { base: 500, max: 60_000 },
   refusedLogin: { base: 1_800_000, max: 1_800_000 },
   refusedREST: { base: 60_000, max: 1_800_000 },

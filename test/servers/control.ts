@@ -73,7 +73,7 @@ export interface VcsimFault {
    * - late: the same, but what was asked is done at once, also where the client gives up
    * - lost: what was asked is done, and answered with `status`, or a closed connection
    * - cut: the right answer within `milliseconds`, then `status`, or a closed connection; what was asked goes on
-   * - spoiled: the vim25 `fault` in place of an answer that shows `object`
+   * - spoiled: the vim25 `fault` in place of an answer that shows `object`, or nothing where no fault is given
    * - reset: a TCP reset
    * - truncate: half a document in a whole HTTP response
    * - abort: a connection that closes half-way

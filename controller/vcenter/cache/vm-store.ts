@@ -107,12 +107,18 @@ export class VMStore {
     this.#notify(pending)
   }
 
+  /** To be called for UUIDs whose VMs may not be read at present. What is known stays until {@link wantFailed}. */
+  park(uuids: readonly string[]): void {
+    for (const uuid of uuids) this.#wanted.delete(uuid)
+  }
+
   /**
-   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches. Returns whether any UUID is marked.
+   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches, and those that are not answered.
+   * Returns whether any UUID is marked.
    */
   wantFailed(): boolean {
     for (const [uuid, { state, incomplete }] of this.#entries)
-      if (typeof state === 'object' || incomplete !== undefined) this.#want(uuid)
+      if (state !== 'answered' || incomplete !== undefined) this.#want(uuid)
     return this.#wanted.size > 0
   }
 

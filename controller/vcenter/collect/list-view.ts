@@ -1,9 +1,10 @@
 /** Keeps the list view that vCenter watches equal to the followed VMs. */
 import type { Timings } from '../timings.ts'
-import type { SoapFault } from '../wire/errors.ts'
+import type { SoapFault, UnansweredError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
+import type { Quarantine } from './quarantine.ts'
 import { callWithoutRefused } from './refusals.ts'
 
 /** Where more members than these are not reported, vCenter is still busy reporting: so many are not destroyed at once. */
@@ -14,22 +15,31 @@ interface Change {
   readonly vm: string
 }
 
+/** The key of a change in quarantine. */
+const keyOf = ({ vm }: Change): string => `watch ${vm}`
+
 /** The members of an empty list view. */
 export function createMembers(options: {
   readonly soap: SoapClient
   readonly listView: ManagedObjectReference
+  /** By default what is not answered is thrown. */
+  readonly quarantine?: Quarantine
   readonly timings: Timings
 }) {
-  const { soap, listView, timings } = options
+  const { soap, listView, quarantine, timings } = options
   const members = new Set<string>()
   /** In order of the last attempt, so that those left over by one attempt come first in the next. */
-  const refused = new Map<string, SoapFault>()
+  const refused = new Map<string, SoapFault | UnansweredError>()
   let retrying = false
   /** Members that vCenter has not reported yet, and those that it had not reported at the last call of `overdue`. */
   const entering = new Set<string>()
   let enteringBefore: ReadonlySet<string> = new Set()
 
-  async function modify(changes: readonly Change[], signal: AbortSignal): Promise<string[]> {
+  async function modify(
+    changes: readonly Change[],
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<string[]> {
     // vCenter may tell of them before it answers.
     for (const { kind, vm } of changes) {
       if (kind === 'add') entering.add(vm)
@@ -39,7 +49,8 @@ export function createMembers(options: {
       operation: 'ModifyListView',
       target: listView,
       parameters: changes.map(({ kind, vm }) => reference(kind, vmReference(vm))).join(''),
-      deadline: timings.readDeadline,
+      deadline,
+      ofObjects: true,
       signal,
     })
     for (const { kind, vm } of changes) {
@@ -54,21 +65,27 @@ export function createMembers(options: {
   async function modifyAll(all: readonly Change[], signal: AbortSignal) {
     const unknown: string[] = []
     const left = await callWithoutRefused({
-      groups: [all],
+      groups: [all.filter((change) => quarantine?.held(keyOf(change)) === undefined)],
       objectOf: ({ vm }) => vmReference(vm),
       async call(changes) {
-        unknown.push(...(await modify(changes, signal)))
+        unknown.push(...(await modify(changes, timings.readDeadline, signal)))
       },
       onRefused(change, error) {
         giveUp(change, error)
         if (error.fault === 'ManagedObjectNotFound') unknown.push(change.vm)
       },
+      onUnanswered:
+        quarantine && ((objects, error) => quarantine.hold({ objects, keyOf, error, ask: modify })),
     })
+    for (const change of all) {
+      const held = quarantine?.held(keyOf(change))
+      if (held?.alone === true) giveUp(change, held.error)
+    }
     return { unknown, unfinished: left.some(({ vm }) => !refused.has(vm)) }
   }
 
   /** A member that cannot be removed is ignored when it changes. */
-  function giveUp({ kind, vm }: Change, error: SoapFault): void {
+  function giveUp({ kind, vm }: Change, error: SoapFault | UnansweredError): void {
     members.delete(vm)
     entering.delete(vm)
     refused.delete(vm)
@@ -114,6 +131,6 @@ export function createMembers(options: {
     },
     size: (): number => members.size,
     /** VMs that cannot be watched, and why. */
-    refused: (): ReadonlyMap<string, SoapFault> => refused,
+    refused: (): ReadonlyMap<string, SoapFault | UnansweredError> => refused,
   }
 }

@@ -3,10 +3,10 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import { compact } from '../../lib/memory.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { isRefusal, type VCenterError } from '../wire/errors.ts'
+import { isOfObjects, UnansweredError, type VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
-import { childrenOf } from '../wire/xml.ts'
+import { childrenOf, type XMLElement } from '../wire/xml.ts'
 import { callTwice } from './refusals.ts'
 import {
   filterSpec,
@@ -21,6 +21,8 @@ import { createObject, destroyObject } from './session-objects.ts'
 const SEARCH_SINGLY = 8
 /** Anything longer is not a UUID and is not kept. */
 const UUID_LENGTH = 36
+/** The key of a sweep in quarantine. */
+const SWEEP = 'UUIDs of all VMs'
 
 /** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */
 export interface AllVMs {
@@ -94,6 +96,7 @@ export function createLocator(options: {
   readonly clock: Clock
 }): Locator {
   const { soap, reader, allVMs, content, timings, clock } = options
+  const { quarantine } = reader
   let index: Map<string, readonly string[]> | undefined
   let indexed = -Infinity
 
@@ -101,10 +104,13 @@ export function createLocator(options: {
 
   /** Where some VM makes reads of all fail, UUIDs are searched for one by one for a while. */
   async function sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
+    if (quarantine?.held(SWEEP) !== undefined) return undefined
     try {
       return await readAll(signal)
     } catch (error) {
-      if (!isRefusal(error)) throw error
+      if (!isOfObjects(error)) throw error
+      if (error instanceof UnansweredError)
+        quarantine?.hold({ objects: [SWEEP], keyOf: String, error, ask: (_, __, signal) => readAll(signal) })
       index = undefined
       indexed = clock.monotonic()
       return undefined
@@ -131,22 +137,32 @@ export function createLocator(options: {
     return index
   }
 
+  function find(uuid: string, deadline: number, signal: AbortSignal): Promise<XMLElement> {
+    return soap.call({
+      // FindByUuid would silently return one of several. No datacenter: the VM may have moved.
+      operation: 'FindAllByUuid',
+      target: content.searchIndex,
+      parameters: element('uuid', uuid) + element('vmSearch', true) + element('instanceUuid', false),
+      deadline,
+      ofObjects: true,
+      signal,
+    })
+  }
+
   async function search(uuid: string, signal: AbortSignal): Promise<Located> {
+    const held = quarantine?.held(uuid)
+    if (held !== undefined) return { error: held.error.about(`VMs with the UUID ${uuid}`) }
     try {
-      const call = {
-        // FindByUuid would silently return one of several. No datacenter: the VM may have moved.
-        operation: 'FindAllByUuid',
-        target: content.searchIndex,
-        parameters: element('uuid', uuid) + element('vmSearch', true) + element('instanceUuid', false),
-        deadline: timings.readDeadline,
-        signal,
-      }
-      const response = await callTwice(() => soap.call(call))
+      const response = await callTwice(() => find(uuid, timings.readDeadline, signal))
       const vms = childrenOf(response, 'returnval').flatMap((each) => toReference(each)?.value ?? [])
       return { vms, fresh: true }
     } catch (error) {
-      if (isRefusal(error)) return { error }
-      throw error
+      if (!isOfObjects(error)) throw error
+      if (!(error instanceof UnansweredError)) return { error }
+      const ask = (_: readonly string[], deadline: number, signal: AbortSignal) =>
+        find(uuid, deadline, signal)
+      quarantine?.hold({ objects: [uuid], keyOf: String, error, ask })
+      return { error: error.about(`VMs with the UUID ${uuid}`) }
     }
   }
 

@@ -83,7 +83,9 @@ export async function readMachines(
     for (const key of refusals.left) left.add(key)
     for (const vm of some) {
       const key = keyOf(vmReference(vm))
-      const fault = refusals.denied.get(key)
+      const held = reader.quarantine?.held(key)
+      if (held?.alone === false) left.add(key)
+      const fault = held?.alone === true ? held.error : refusals.denied.get(key)
       if (fault !== undefined) denied.set(key, refused(fault, 'anything', vm, known(vm)?.name))
     }
     return [...incomplete]
@@ -111,8 +113,8 @@ function withEntries(object: ObjectContent): ObjectContent {
 }
 
 /**
- * Reads what `specs` selects for these objects, the first ones first. Those that vCenter refuses do not keep the others from
- * being read.
+ * Reads what `specs` selects for these objects, the first ones first. Those that vCenter refuses, or does not answer for, do not
+ * keep the others from being read; none is read that is in quarantine.
  *
  * @param isOfAll the faults that are about no single object, which are thrown
  */
@@ -126,8 +128,10 @@ export async function readObjects(
 ) {
   const gone = new Set<string>()
   const denied = new Map<string, SoapFault>()
+  const { quarantine, hold } = reader
+  const free = objects.filter((object) => quarantine?.held(keyOf(object)) === undefined)
   const groups: (readonly ManagedObjectReference[])[] = []
-  for (let i = 0; i < objects.length; i += BATCH) groups.push(objects.slice(i, i + BATCH))
+  for (let i = 0; i < free.length; i += BATCH) groups.push(free.slice(i, i + BATCH))
   const left = await callWithoutRefused({
     groups,
     concurrency: CONCURRENCY,
@@ -137,6 +141,7 @@ export async function readObjects(
       if (isGone(fault, object)) gone.add(keyOf(object))
       else denied.set(keyOf(object), fault)
     },
+    onUnanswered: hold && ((some, error) => hold(some, specs, error)),
     isOfAll,
   })
   return { gone, denied, left: new Set(left.map(keyOf)) }

@@ -6,7 +6,15 @@ import { compact } from '../../lib/memory.ts'
 import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import { isGone, isRefusal, namesObject, type SoapFault, VCenterError } from '../wire/errors.ts'
+import {
+  isGone,
+  isOfObjects,
+  isRefusal,
+  namesObject,
+  SoapFault,
+  UnansweredError,
+  VCenterError,
+} from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import type { ObjectContent } from './retrieve-properties.ts'
 
@@ -30,10 +38,12 @@ export async function callWithoutRefused<T>(batches: {
   readonly call: (items: readonly T[]) => Promise<void>
   /** Takes an object that vCenter refuses: its fault names the object, or the call was about no other. */
   readonly onRefused: (item: T, fault: SoapFault) => void
+  /** Takes the objects of a call that is not answered for one of them; by default that is thrown. */
+  readonly onUnanswered?: ((items: readonly T[], error: UnansweredError) => void) | undefined
   /** Faults that are about no single object. */
   readonly isOfAll?: ((error: unknown) => boolean) | undefined
 }): Promise<readonly T[]> {
-  const { groups, concurrency = 1, objectOf, call, onRefused, isOfAll = () => false } = batches
+  const { groups, concurrency = 1, objectOf, call, onRefused, onUnanswered, isOfAll = () => false } = batches
   const whole = groups.filter((group) => group.length > 0)
   const left: (readonly T[])[] = []
 
@@ -41,6 +51,7 @@ export async function callWithoutRefused<T>(batches: {
     try {
       await (items.length === 1 ? callTwice(() => call(items)) : call(items))
     } catch (error) {
+      if (error instanceof UnansweredError && onUnanswered !== undefined) return onUnanswered(items, error)
       if (!isRefusal(error) || isOfAll(error)) throw error
       const culprit = culpritOf(error, items, objectOf)
       if (culprit === undefined) {
@@ -113,10 +124,16 @@ export function refusalOf(
 }
 
 /** The error for a refused VM, which names the VM, if its name is known, and what the account lacks. */
-export function refused(fault: SoapFault, what: string, vm: string, name: string | undefined): VCenterError {
+export function refused(
+  fault: SoapFault | UnansweredError,
+  what: string,
+  vm: string,
+  name: string | undefined,
+): VCenterError {
   // This is not about privileges: the VM is gone by now.
   if (isGone(fault, vmReference(vm))) return fault
   const described = name === undefined ? vm : `"${name}" (${vm})`
+  if (!(fault instanceof SoapFault)) return fault.about(`the VM ${described}`)
   const lacks = fault.privilege === undefined ? '' : ` without the privilege ${fault.privilege}`
   const message =
     fault.fault === 'NoPermission'
@@ -150,12 +167,17 @@ export function unreadableSteps({ moref, name, unreadable }: VMProperties, way: 
 /** Faults that would come again. Others may have been chance, such as a vCenter under load. */
 const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound', 'InvalidProperty'])
 
+/** A call that hangs is not made twice: it takes too long. */
+function mayPass(error: SoapFault | UnansweredError): boolean {
+  return error instanceof SoapFault ? !LASTING.has(error.fault) : error.reason !== 'TimedOut'
+}
+
 /** Makes a call, and makes it again if it fails for an object in a way that may pass. Throws what the last attempt throws. */
 export async function callTwice<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    if (!isRefusal(error) || LASTING.has(error.fault)) throw error
+    if (!isOfObjects(error) || !mayPass(error)) throw error
     return await call()
   }
 }

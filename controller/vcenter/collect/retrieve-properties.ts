@@ -8,11 +8,13 @@ import {
   malformed,
   SoapFault,
   TooLongError,
+  type UnansweredError,
   VCenterError,
 } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, readFaultDetail, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import type { Quarantine } from './quarantine.ts'
 import type { Collectors } from './session-objects.ts'
 
 /** Objects per page; vCenter may send fewer. */
@@ -73,11 +75,18 @@ export interface PropertyReader {
    * for an endless read and part-way through; the objects taken until then are valid all the same.
    */
   read(specs: readonly string[], take: Take, signal: AbortSignal): Promise<void>
+  /** Objects that are not to be read; by default none, and what is not answered is thrown. */
+  readonly quarantine?: Quarantine | undefined
+  /** Puts objects there whose read by these `specs` was not answered. That they can be read releases them; the values are lost. */
+  readonly hold?:
+    | ((objects: Objects, specs: (objects: Objects) => readonly string[], error: UnansweredError) => void)
+    | undefined
   /** Properties of VMs to read beside those that are always read; by default none. */
   readonly vmPaths?: readonly string[]
 }
 
 type Take = (object: ObjectContent) => void
+type Objects = readonly ManagedObjectReference[]
 
 export function createPropertyReader(options: {
   readonly soap: SoapClient
@@ -86,10 +95,11 @@ export function createPropertyReader(options: {
   readonly alive: (signal: AbortSignal) => Promise<void>
   /** See {@link PropertyReader.vmPaths}. */
   readonly vmPaths?: readonly string[]
+  readonly quarantine?: Quarantine
   readonly timings: Timings
   readonly clock: Clock
 }): PropertyReader {
-  const { soap, collectors, alive, vmPaths = [], timings, clock } = options
+  const { soap, collectors, alive, vmPaths = [], quarantine, timings, clock } = options
   /** Objects per page. */
   let atMost = PAGE
 
@@ -109,6 +119,7 @@ export function createPropertyReader(options: {
       target: collector,
       parameters,
       deadline,
+      ofObjects: true,
       records: {
         name: 'objects',
         depth: OBJECT_DEPTH,
@@ -151,11 +162,12 @@ export function createPropertyReader(options: {
     collector: ManagedObjectReference,
     specs: readonly string[],
     take: Take,
+    pageDeadline: number,
     end: number,
     signal: AbortSignal,
   ): Promise<void> {
     const patience = () => {
-      const deadline = Math.min(timings.readDeadline, end - clock.monotonic())
+      const deadline = Math.min(pageDeadline, end - clock.monotonic())
       if (deadline <= 0) throw tooLate((PATIENCE * timings.readDeadline) / 1000)
       return deadline
     }
@@ -180,13 +192,14 @@ export function createPropertyReader(options: {
     collector: ManagedObjectReference,
     specs: readonly string[],
     take: Take,
+    deadline: number,
     signal: AbortSignal,
   ): Promise<void> {
     const end = clock.monotonic() + PATIENCE * timings.readDeadline
     for (let restarts = 0; ; ) {
       const asked = atMost
       try {
-        return await readPages(collector, specs, take, end, signal)
+        return await readPages(collector, specs, take, deadline, end, signal)
       } catch (error) {
         if (error instanceof LostTokenError && restarts++ < MAX_RESTARTS) continue
         const fewer = error instanceof TooLongError ? fewerThan(asked, error) : undefined
@@ -196,10 +209,22 @@ export function createPropertyReader(options: {
     }
   }
 
+  const readWithin = (deadline: number, specs: readonly string[], take: Take, signal: AbortSignal) =>
+    collectors.use((collector) => read(collector, specs, take, deadline, signal), signal)
+
   return {
-    read: (specs, take, signal) =>
-      collectors.use((collector) => read(collector, specs, take, signal), signal),
+    read: (specs, take, signal) => readWithin(timings.readDeadline, specs, take, signal),
     vmPaths,
+    quarantine,
+    hold:
+      quarantine &&
+      ((objects, specs, error) =>
+        quarantine.hold({
+          objects,
+          keyOf,
+          error,
+          ask: (some, deadline, signal) => readWithin(deadline, specs(some), () => undefined, signal),
+        })),
   }
 }
 

@@ -2,13 +2,21 @@
 import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
-import { inLivingSession, isSessionLost, SoapFault } from '../wire/errors.ts'
+import {
+  inLivingSession,
+  isSessionLost,
+  SoapFault,
+  TooLongError,
+  UnansweredError,
+  VCenterError,
+} from '../wire/errors.ts'
 import type { SoapCall, SoapClient } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 
 /**
  * A client whose big calls, which may take long, fail as soon as vCenter stops answering small calls as well, with the error of
- * the small call. NotAuthenticated is believed only if the small call gets it too.
+ * the small call. NotAuthenticated is believed only if the small call gets it too. A call about objects that is not answered,
+ * although the small call is, throws an UnansweredError.
  */
 export function createWatchedSoap(options: {
   readonly soap: SoapClient
@@ -31,9 +39,8 @@ export function createWatchedSoap(options: {
     }
   }
 
-  async function callWatched(call: SoapCall): Promise<XMLElement> {
+  async function callWatched(call: SoapCall, dead: AbortController): Promise<XMLElement> {
     if (call.longPoll === true || call.deadline <= timings.callDeadline) return await soap.call(call)
-    const dead = new AbortController()
     const ended = new AbortController()
     const watching = watch(anySignal([call.signal, ended.signal]), dead)
     try {
@@ -47,13 +54,21 @@ export function createWatchedSoap(options: {
   return {
     ...soap,
     async call(call) {
+      const dead = new AbortController()
       try {
-        return await callWatched(call)
+        return await callWatched(call, dead)
       } catch (error) {
-        if (!(error instanceof SoapFault && isSessionLost(error))) throw error
+        const isStray = error instanceof SoapFault && isSessionLost(error)
+        if (!isStray && (dead.signal.aborted || !isUnanswered(call, error))) throw error
         await ask(call.signal)
-        throw inLivingSession(error)
+        throw isStray ? inLivingSession(error) : new UnansweredError(error)
       }
     },
   }
+}
+
+/** Whether it may be for an object of the call that there is no answer. */
+function isUnanswered(call: SoapCall, error: unknown): error is VCenterError {
+  if (call.ofObjects !== true || !(error instanceof VCenterError)) return false
+  return !(error instanceof SoapFault || error instanceof TooLongError)
 }

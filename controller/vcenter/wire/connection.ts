@@ -12,9 +12,10 @@ import { type ServerTrust, trustConnector } from './trust.ts'
 
 /**
  * The most that is done at once (locating and a resync, with two reads each, a sweep, a change of the watched list, four calls
- * for tags, what can be proven, datacenters, sixteen probes), and one to check whether vCenter is alive: that one must never wait.
+ * for tags, what can be proven, datacenters, sixteen probes, four objects that are asked for apart), and one to check whether
+ * vCenter is alive: that one must never wait.
  */
-const CONNECTIONS = 29
+const CONNECTIONS = 33
 
 /**
  * Milliseconds for which a connection is kept without a request: less than a proxy in between keeps it (HAProxy 50 s, nginx and

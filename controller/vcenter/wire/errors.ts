@@ -161,6 +161,25 @@ function cut(name: string): string {
   return name.slice(0, 100)
 }
 
+/** No answer, or none of vCenter's own, to a call about certain objects, while other calls are answered. */
+export class UnansweredError extends VCenterError {
+  constructor(cause: VCenterError) {
+    super(cause.reason, cause.message, { cause })
+    this.name = 'UnansweredError'
+  }
+
+  /** The same, in words that name the object. */
+  about(object: string): UnansweredError {
+    return new UnansweredError(
+      new VCenterError(
+        this.reason,
+        `vCenter answers other calls, but none about ${object}: ${this.message}; it is asked again by and by`,
+        { cause: this },
+      ),
+    )
+  }
+}
+
 /** Whether the session has ended, and with it everything created in it. */
 export function isSessionLost(error: unknown): boolean {
   return error instanceof SoapFault && error.fault === 'NotAuthenticated'
@@ -222,6 +241,11 @@ export function toFailure(vCenter: string, error: unknown): VCenterFailure {
   return { vCenter, reason, message, ...(error instanceof LoginRefused ? { retryAt: error.retryAt } : {}) }
 }
 
+/** Whether a call failed for some of its objects: refused, or not answered. */
+export function isOfObjects(error: unknown): error is SoapFault | UnansweredError {
+  return isRefusal(error) || error instanceof UnansweredError
+}
+
 /**
  * The error of a call, where it is about what was asked alone: vCenter answers a small call, and the session lives. Throws it
  * otherwise.
@@ -232,6 +256,6 @@ export async function aloneOrThrow(
   signal: AbortSignal,
 ): Promise<VCenterError> {
   if (!(error instanceof VCenterError) || isSessionLost(error)) throw error
-  if (!(error instanceof SoapFault)) await alive(signal)
+  if (!(error instanceof SoapFault || error instanceof UnansweredError)) await alive(signal)
   return error
 }

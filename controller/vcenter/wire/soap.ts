@@ -17,6 +17,8 @@ export interface SoapCall {
   /** Milliseconds. */
   readonly deadline: number
   readonly longPoll?: boolean
+  /** Whether it is about objects any of which may keep it from being answered. */
+  readonly ofObjects?: boolean
   /** Reads large answers record by record, see {@link readXML}. */
   readonly records?: RecordReader
   readonly signal: AbortSignal

@@ -177,12 +177,15 @@ func (f *fault) cut(w http.ResponseWriter, c *call, next http.Handler) {
 	}
 }
 
-// spoiled answers with the fault where the answer would show the object, however that was selected.
+// spoiled answers with the fault, or not at all, where the answer would show the object, however that was selected.
 func (f *fault) spoiled(w http.ResponseWriter, c *call, next http.Handler) {
 	recorded, body := record(c, next)
 	if !mentions(body, f.Object) {
 		send(w, recorded, body)
 		return
+	}
+	if f.Fault == "" {
+		f.hang(w, c, next)
 	}
 	f.soapFault(w, c, next)
 }

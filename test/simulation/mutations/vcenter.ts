@@ -22,8 +22,8 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         `${COLLECT}/locate.ts`,
-        'if (isRefusal(error)) return { error }',
-        'if (isRefusal(error)) throw error',
+        'if (!(error instanceof UnansweredError)) return { error }',
+        'throw error',
       ),
     ],
   },
@@ -44,8 +44,8 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/vcenter/list-and-watch.ts',
-        'if (!isRefusal(error)) throw error',
-        'if (isRefusal(error)) throw error',
+        'if (!isOfObjects(error)) throw error',
+        'if (isOfObjects(error)) throw error',
       ),
     ],
   },
