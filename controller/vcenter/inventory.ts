@@ -188,6 +188,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         logger.warn({ instanceUUID }, 'another vCenter answers: all that was read before is forgotten')
         store.forgetAll()
         locations.forgetAll()
+        attributes?.forgetAll()
         tagReader = openTagReader()
         datacenters = undefined
       }

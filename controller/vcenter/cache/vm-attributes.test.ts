@@ -49,6 +49,11 @@ t.test('values by name; what is not known is not absent', async (t) => {
     ),
   )
   t.same(of().Owner, { values: ['ops', 'dev'] }, 'two of one name')
+  attributes.define(failed('no answer'))
+  t.same(of().Owner, { values: ['ops', 'dev'] }, 'names that cannot be read again stay what they were')
+  attributes.forgetAll()
+  t.match(of().Owner, { unread: /are not read yet/ }, 'another vCenter has other keys')
+  attributes.define(ok(new Map([[7, 'Owner']])))
   const unreadable = readMachine('vm-1', new Map(), undefined, [CUSTOM_VALUES_PATH])
   t.match(of(unreadable).Owner, { unread: /is not allowed to read the custom attributes/ })
 })

@@ -9,17 +9,18 @@ import { child, textOf } from '../wire/xml.ts'
 
 /** Joins the custom attributes of VMs, which vCenter pushes by key, with their names. */
 export interface VMAttributes {
-  /** Takes the names by key as they were read, or why they could not be. */
+  /** Takes the names by key as they were read, or why they could not be: those that are known stay. */
   define(names: Result<ReadonlyMap<number, string>>): void
+  /** Another vCenter answers from now on: it has other names. */
+  forgetAll(): void
   of(machine: VMProperties): Pick<VirtualMachine, 'attributes'>
 }
 
+const NOT_READ = failed('the names of custom attributes are not read yet')
+
 /** @param wanted the names of those that are of interest */
 export function createVMAttributes(wanted: ReadonlySet<string>): VMAttributes {
-  let names: Result<ReadonlyMap<number, string>> = {
-    ok: false,
-    message: 'the names of custom attributes are not read yet',
-  }
+  let names: Result<ReadonlyMap<number, string>> = NOT_READ
 
   function valuesOf(name: string, { customValues, unreadable }: VMProperties): AttributeValues {
     if (!names.ok) return { unread: names.message }
@@ -35,7 +36,10 @@ export function createVMAttributes(wanted: ReadonlySet<string>): VMAttributes {
 
   return {
     define(read) {
-      names = read
+      if (read.ok || !names.ok) names = read
+    },
+    forgetAll() {
+      names = NOT_READ
     },
     of: (machine) => ({
       attributes: new Map(Array.from(wanted, (name) => [name, valuesOf(name, machine)])),
