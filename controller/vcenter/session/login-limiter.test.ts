@@ -3,7 +3,13 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { Secret } from '../../config/secret.ts'
 import { WrongClock } from '../../types/vcenter-login-attempts.ts'
 import { attemptsInMemory, testLogins } from '../testing/logins.ts'
-import { HTTPStatusError, LoginRefused, SessionManagerError, VCenterError } from '../wire/errors.ts'
+import {
+  HTTPStatusError,
+  LoginRefused,
+  NotSentError,
+  SessionManagerError,
+  VCenterError,
+} from '../wire/errors.ts'
 import type { LoginInterface } from './login-accounts.ts'
 import { RESTError } from './rest-interfaces.ts'
 
@@ -162,21 +168,26 @@ t.test('a crash between attempt and answer does not lose the attempt', async (t)
   })
 })
 
-t.test('vCenter turns the call away, and says nothing of the password: not counted', async (t) => {
-  for (const by of ['SOAP', 'REST'] as const) {
-    const { attempts, clock, sent, start, vCenter } = setUp()
-    const { login } = start()
-    for (let i = 0; i < 20; i++) {
-      const status = [404, 429, 503][i % 3] ?? 503
-      vCenter.fails =
-        by === 'SOAP' ? new HTTPStatusError(status, 'fails') : new RESTError('vc', 'session', status)
-      await t.rejects(login(by), { reason: 'Unavailable', message: /^fails$|with HTTP status/ })
-      await clock.turn(1_000)
+t.test(
+  'vCenter turns the call away, or is not reached, which says nothing of the password: not counted',
+  async (t) => {
+    for (const by of ['SOAP', 'REST'] as const) {
+      const { attempts, clock, sent, start, vCenter } = setUp()
+      const { login } = start()
+      for (let i = 0; i < 20; i++) {
+        const status = [404, 429, 503][i % 3] ?? 503
+        vCenter.fails =
+          by === 'SOAP' ? new HTTPStatusError(status, 'fails') : new RESTError('vc', 'session', status)
+        await t.rejects(login(by), { reason: 'Unavailable', message: /^fails$|with HTTP status/ })
+        vCenter.fails = new NotSentError(new VCenterError('NotVCenter', 'does not speak TLS'))
+        await t.rejects(login(by), { reason: 'NotVCenter', message: 'does not speak TLS' })
+        await clock.turn(1_000)
+      }
+      t.equal(sent.length, 40)
+      t.same([...attempts.accounts.values()].flat(), [])
     }
-    t.equal(sent.length, 20)
-    t.same([...attempts.accounts.values()].flat(), [])
-  }
-})
+  },
+)
 
 t.test('a proxy answers in the place of vCenter, which may have refused it: counted', async (t) => {
   for (const error of [

@@ -30,7 +30,11 @@ t.test('the port that was configured is connected to, 443 too', async (t) => {
       { method: 'GET', path: '/', headers: {}, deadline: 60_000, signal },
       async () => 'answered',
     )
-    await t.rejects(answer, { reason: 'Unreachable', cause: { code: 'ECONNREFUSED', address, port } })
+    await t.rejects(answer, {
+      name: 'NotSentError',
+      reason: 'Unreachable',
+      cause: { code: 'ECONNREFUSED', address, port },
+    })
     await connection.close()
   }
 })

@@ -6,7 +6,7 @@ import { Client, type Dispatcher, Pool } from 'undici'
 import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { untilAborted } from '../../lib/tasks.ts'
-import { BrokenAnswerError, DeadlineError, malformed, VCenterError } from './errors.ts'
+import { BrokenAnswerError, DeadlineError, malformed, NotSentError, VCenterError } from './errors.ts'
 import { createNames, type Names } from './names.ts'
 import { type ServerTrust, trustConnector } from './trust.ts'
 
@@ -77,7 +77,14 @@ export function openConnection(options: ConnectionOptions): Connection {
   const closed = new AbortController()
   const { signal } = closed
   const { names = createNames({ clock, signal }) } = options
-  const connect = trustConnector({ trust, server: authority, names, signal, onCertificate })
+  const connector = trustConnector({ trust, server: authority, names, signal, onCertificate })
+  /** Why connections could not be made. */
+  const unsent = new WeakSet<Error>()
+  const connect: typeof connector = (target, callback) =>
+    connector(target, (...made) => {
+      if (made[0] !== null) unsent.add(made[0])
+      callback(...made)
+    })
   const settings = { connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: IDLE }
   const calls = new Pool(origin, { ...settings, connections: CONNECTIONS })
   const longPoll = new Client(origin, settings)
@@ -100,7 +107,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         if (late.signal.aborted) throw timedOut(authority, request)
-        throw asVCenterError(authority, error)
+        const failure = asVCenterError(authority, error)
+        const isUnsent = error instanceof Error && unsent.has(error)
+        throw isUnsent && failure instanceof VCenterError ? new NotSentError(failure) : failure
       } finally {
         ended.abort()
         await timer

@@ -108,12 +108,20 @@ export class HTTPStatusError extends VCenterError {
   }
 }
 
+/** No connection was made, so that nothing was sent. */
+export class NotSentError extends VCenterError {
+  constructor({ reason, message, cause }: VCenterError) {
+    super(reason, message, { cause })
+    this.name = 'NotSentError'
+  }
+}
+
 /** With 502, 500, or a status of its own, a proxy may have passed the call on. */
 const TURNED_AWAY: ReadonlySet<number> = new Set([404, 429, 503])
 
 /** Whether it is known that nobody has carried out the call, nor refused what was asked. */
 export function wasTurnedAway(error: unknown): boolean {
-  return error instanceof HTTPStatusError && TURNED_AWAY.has(error.status)
+  return error instanceof NotSentError || (error instanceof HTTPStatusError && TURNED_AWAY.has(error.status))
 }
 
 /** A fault that vCenter answered with. */
