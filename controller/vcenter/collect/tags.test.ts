@@ -4,6 +4,7 @@ import { RESTError } from '../session/rest-interfaces.ts'
 import { object, readerOf, tagService } from '../testing/tag-service.ts'
 import { VCenterError } from '../wire/errors.ts'
 import { keyOf } from '../wire/managed-object-reference.ts'
+import type { ObjectTags } from './tags.ts'
 
 t.test('tags of the categories of interest, each name read once', async (t) => {
   const {
@@ -158,6 +159,38 @@ for (const [name, before, isBad] of [
       mixed.filter(({ value }) => value.startsWith('bad')),
     )
   })
+
+t.test('two thousand that are refused hide none of those asked for after them', async (t) => {
+  const refused = Array.from({ length: 2_000 }, (_, i) => object(`bad-${i}`))
+  const next = Array.from({ length: 500 }, (_, i) => object(i === 250 ? 'bad-one' : `good-${i}`))
+  const attached = Object.fromEntries(next.map(({ value }) => [value, ['zone/z1']]))
+  const { read: readTags } = tagService(attached, (call) =>
+    JSON.stringify(call.body ?? '').includes('bad-') ? 403 : undefined,
+  )
+  const read = await readTags([...refused, ...next])
+  t.same(
+    next.filter((each) => read.get(keyOf(each))?.tags.length !== 1).map(({ value }) => value),
+    ['bad-one'],
+  )
+})
+
+t.test(
+  'where the few that are tried by themselves are all bad, others are tried the next time',
+  async (t) => {
+    const all = Array.from({ length: 200 }, (_, i) => object(`${i % 10 === 3 ? 'good' : 'bad'}-${i}`))
+    const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))
+    const { read: readTags } = tagService(attached, (call) =>
+      JSON.stringify(call.body ?? '').includes('bad-') ? 500 : undefined,
+    )
+    let read = new Map<string, ObjectTags>()
+    for (let reads = 0; read.size === 0 && reads < 10; reads++)
+      read = await readTags(all).catch(() => new Map<string, ObjectTags>())
+    t.same(
+      all.filter((each) => read.get(keyOf(each))?.tags.length === 1),
+      all.filter(({ value }) => value.startsWith('good')),
+    )
+  },
+)
 
 t.test(
   'a login that is answered by 403 or 404 says nothing of objects, and is not sent for each',

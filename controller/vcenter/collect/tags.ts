@@ -16,8 +16,10 @@ import { createTagNames } from './tag-names.ts'
 const BATCH = 2_000
 /** So many calls in a row may fail while objects that cannot be read are looked for among the others, unless some can be read. */
 const MAX_FAILED = 32
-/** So many objects, evenly spread, are asked for by themselves to find out whether any can be read. */
+/** So many objects, evenly spread and others each time, are asked for by themselves to find out whether any can be read. */
 const PROBES = 8
+/** Multiples of the golden ratio fall far apart, and on no pattern of the inventory. */
+const SPREAD = 0.618_034
 /** So many calls may fail in all, and of the objects that could not be read before so many are asked for again in one read. */
 const MAX_FAILED_IN_ALL = 1_000
 const MAX_AGAIN = 100
@@ -78,6 +80,8 @@ export function createTagReader({
   /** Calls in a row for attached tags that have failed, and an object whose tags were told, in this read. */
   let failed = 0
   let told: ManagedObjectReference | undefined
+  /** How many objects were asked for by themselves. */
+  let probed = 0
   /** The same of all calls in this read. */
   let failedInAll = 0
   /** Why objects could not be read: one of them would end the call for all others. The first were asked for longest ago. */
@@ -112,6 +116,8 @@ export function createTagReader({
   ): Promise<Map<string, readonly string[] | string>> {
     const found = new Map<string, readonly string[] | string>()
     const alone = new Map<string, string>()
+    // What one batch could not tell says nothing of the next.
+    failed = 0
     // All halves before their halves: when too many calls have failed, what is left is little more than what makes them fail.
     const parts = [objects]
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
@@ -152,8 +158,10 @@ export function createTagReader({
     objects: readonly ManagedObjectReference[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const step = (objects.length - 1) / (PROBES - 1)
-    const spread = Array.from({ length: PROBES }, (_, i) => objects[Math.round(i * step)])
+    const spread = Array.from(
+      { length: PROBES },
+      () => objects[Math.floor(((++probed * SPREAD) % 1) * objects.length)],
+    )
     for (const object of new Set([told, ...spread])) {
       if (object === undefined) continue
       try {
