@@ -10,6 +10,7 @@ function setUp() {
   let changes = 0
   const health = createConnectionHealth({
     grace: 10_000,
+    pause: 60_000,
     unsteady: { lasting: 300_000, within: 180_000 },
     clock,
     onChange: () => changes++,
@@ -42,13 +43,39 @@ t.test('a short failure is not shown, a longer one is, with its latest reason', 
   health.failed(failure('SessionLost'), false)
   await clock.turn(5_000)
   health.failed(failure('Unavailable'), false)
-  await clock.turn(4_999)
+  await clock.turn(9_999)
   t.equal(health.failure(), undefined)
   await clock.turn(1)
   t.match(health.failure(), { reason: 'Unavailable' })
   t.equal(changes(), 1)
   await health.close()
 })
+
+t.test(
+  'one that answers again and again is not shown to fail in between, unless it fails twice',
+  async (t) => {
+    const { clock, health, changes } = setUp()
+    health.recovered()
+    // As where each poll fails: the pause before the next connection is longer than the grace.
+    for (let minute = 0; minute < 10; minute++) {
+      health.failed(failure('Unreachable'), false)
+      await clock.turn(59_000)
+      health.recovered()
+    }
+    t.equal(changes(), 0)
+    t.match(health.unsteady(), { reason: 'Unreachable' })
+    health.failed(failure('Unreachable'), false)
+    await clock.turn(20_000)
+    health.failed(failure('Unreachable'), false)
+    await clock.turn(10_000)
+    t.match(health.failure(), { reason: 'Unreachable' })
+    health.recovered()
+    health.failed(failure('Unreachable'), false)
+    await clock.turn(70_000)
+    t.match(health.failure(), { reason: 'Unreachable' }, 'nor for longer than the longest pause')
+    await health.close()
+  },
+)
 
 t.test('a lasting failure is shown at once', async (t) => {
   const { health } = setUp()

@@ -5,13 +5,15 @@ import type { Timings } from './timings.ts'
 
 /** @param onChange called when the shown failure has changed */
 export function createConnectionHealth(options: {
-  /** Milliseconds. */
+  /** Milliseconds from the first failed attempt to reconnect. */
   readonly grace: number
+  /** The longest wait before an attempt to reconnect, milliseconds. */
+  readonly pause: number
   readonly unsteady: Timings['unsteady']
   readonly clock: Clock
   readonly onChange: () => void
 }) {
-  const { grace, unsteady, clock, onChange } = options
+  const { grace, pause, unsteady, clock, onChange } = options
   let latest: VCenterFailure | undefined
   let shown: VCenterFailure | undefined
   let everAnswered = false
@@ -19,7 +21,7 @@ export function createConnectionHealth(options: {
   let answers = false
   /** Failures in a row, each after it had answered, as when all reads succeed and all polls fail. Monotonic. */
   let row: { readonly since: number; readonly last: number; readonly failure: VCenterFailure } | undefined
-  let countdown: { readonly stop: AbortController; readonly done: Promise<void> } | undefined
+  let countdown: ReturnType<typeof startCountdown> | undefined
 
   function show(failure: VCenterFailure | undefined): void {
     if (shown?.reason === failure?.reason && shown?.message === failure?.message) return
@@ -33,12 +35,13 @@ export function createConnectionHealth(options: {
     row = { since, last, failure }
   }
 
-  function startCountdown() {
+  /** `tried` where reconnecting has failed: until then it is we who wait. */
+  function startCountdown(tried: boolean) {
     const stop = new AbortController()
-    const done = clock.sleep(grace, stop.signal).then(() => {
+    const done = clock.sleep(tried ? grace : grace + pause, stop.signal).then(() => {
       if (!stop.signal.aborted) show(latest)
     })
-    return { stop, done }
+    return { stop, done, tried }
   }
 
   return {
@@ -49,10 +52,14 @@ export function createConnectionHealth(options: {
     /** `lasting`: shown without a grace period, as is any failure before the first answer. */
     failed(failure: VCenterFailure, lasting: boolean): void {
       latest = failure
+      const tried = !answers
       if (answers) count(failure)
       answers = false
       if (shown !== undefined || lasting || !everAnswered) show(failure)
-      else countdown ??= startCountdown()
+      else if (countdown?.tried !== true) {
+        countdown?.stop.abort()
+        countdown = startCountdown(tried)
+      }
     },
     recovered(): void {
       everAnswered = true

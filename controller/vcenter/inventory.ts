@@ -63,7 +63,8 @@ export interface InventoryOptions {
  *
  * While vCenter fails (it restarts, a session ends), lookups stay as they are for a grace period of 10 s. After that all of
  * them are `unknown`, because stale data proves nothing. A refused credential, a call that timed out, and a vCenter that
- * has never answered show at once.
+ * has never answered show at once. The wait before the first attempt to reconnect does not count: where polls alone fail,
+ * vCenter answers again each time.
  */
 export function openInventory(options: InventoryOptions): RunningInventory {
   const { config, clock, random, metrics, onChange, timings = TIMINGS } = options
@@ -108,6 +109,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
   const rereads = createRereads()
   const health = createConnectionHealth({
     grace: timings.failureGrace,
+    pause: timings.backoff.max,
     unsteady: timings.unsteady,
     clock,
     onChange: () => onChange(store.followed()),

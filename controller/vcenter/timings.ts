@@ -44,8 +44,8 @@ export interface Timings {
   /** How new objects above VMs are collected, to check whether the account may read them: not urgent. */
   readonly provability: Pace
   /**
-   * How long vCenter may fail before lookups say so; shorter failures go unnoticed. A small call that times out takes longer
-   * than this.
+   * How long vCenter may fail before lookups say so, from the first failed attempt to reconnect; shorter failures go unnoticed. A
+   * small call that times out takes longer than this.
    */
   readonly failureGrace: number
   /**
