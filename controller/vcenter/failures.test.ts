@@ -6,6 +6,7 @@ import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { VcsimFault } from '../../test/servers/control.ts'
 import { CLOSED_PORT } from '../../test/servers/ports.ts'
+import type { Vcsim } from '../../test/servers/vcsim.ts'
 import type { VCenterConfig } from '../config/config.ts'
 import { Secret } from '../config/secret.ts'
 import { answered, type Lab, NEVER, openLab, QUICK, told, vmAt, vmsOf } from './testing/lab.ts'
@@ -123,6 +124,27 @@ t.test(
       t.equal(lab.inventory.failure(), undefined, fault.kind)
     }
     t.equal((await lab.vCenter.calls()).operations.Login, 1, 'the session outlived them all')
+    t.equal((await lab.vCenter.sessions()).soap, 1)
+  },
+)
+
+t.test(
+  'a vCenter that refuses each filter is told with what that means, and followed once it takes one',
+  async (t) => {
+    const before = (vCenter: Vcsim) =>
+      vCenter.fault({ operation: 'CreateFilter', kind: 'fault', fault: 'SystemError' })
+    const lab = await openLab(t, { before })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    t.match(await failureOf(lab), {
+      reason: 'UnexpectedFault',
+      message: /refuses to push what changes of its VMs.*fault SystemError.*vpxd/,
+    })
+    const refused = async () => (await lab.vCenter.faults())[0]?.hits ?? 0
+    await until('it is tried again', async () => (await refused()) > 2)
+    await lab.vCenter.clearFaults()
+    await answered(lab, uuid)
+    t.equal((await lab.vCenter.calls()).operations.Login, 1)
     t.equal((await lab.vCenter.sessions()).soap, 1)
   },
 )

@@ -6,7 +6,15 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import { withoutKeys } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { fewerThan, isInvalidProperty, isRebuild, SoapFault, TooLongError } from '../wire/errors.ts'
+import {
+  fewerThan,
+  isInvalidProperty,
+  isRebuild,
+  isRefusal,
+  SoapFault,
+  TooLongError,
+  VCenterError,
+} from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
@@ -89,11 +97,15 @@ export function createUpdates(options: {
     collector = made
     const filter = (paths: readonly string[]) =>
       createFilter(made, filterSpec(propertySpec('VirtualMachine', paths), members), signal)
-    await filter(paths).catch((error: unknown) => {
-      // A server that does not know keyed paths: it pushes the whole list.
-      if (!isInvalidProperty(error)) throw error
-      return filter(withoutKeys(paths))
-    })
+    await filter(paths)
+      .catch((error: unknown) => {
+        // A server that does not know keyed paths: it pushes the whole list.
+        if (!isInvalidProperty(error)) throw error
+        return filter(withoutKeys(paths))
+      })
+      .catch((error: unknown) => {
+        throw isRefusal(error) ? withoutPush(error) : error
+      })
     return made
   }
 
@@ -226,6 +238,16 @@ export function createUpdates(options: {
       if (listView !== undefined) await destroyObject(soap, 'DestroyView', listView, timings, signal)
     },
   }
+}
+
+/** It is about no VM: the list is empty as yet. */
+function withoutPush(cause: SoapFault): VCenterError {
+  return new VCenterError(
+    cause.reason,
+    `vCenter refuses to push what changes of its VMs, without which none is followed: ${cause.message}; look for CreateFilter in its ` +
+      'vpxd.log, and restart its services if it lasts',
+    { cause },
+  )
 }
 
 const NOTHING: PushedChanges = { updates: [], sightings: [], gone: [] }
