@@ -89,6 +89,22 @@ t.test('answers', (t) => {
   t.end()
 })
 
+t.test('what is parked stays as it is, and is wanted again where it has no answer', (t) => {
+  const { store, changes, states } = setUp()
+  store.follow('u3')
+  store.want('u1')
+  store.park(['u1', 'u3'])
+  t.same(store.wanted(), [])
+  t.same(states(), ['vm-1', ''], 'what is known stays')
+  const before = store.wants()
+  t.ok(store.wantFailed())
+  t.same(store.wanted(), ['u3'])
+  t.ok(store.wantFailed())
+  t.equal(store.wants(), before + 1, 'one that is wanted already may be under way')
+  t.same(changes, [])
+  t.end()
+})
+
 t.test('an answer that is not complete is told, and searched for again until it is', (t) => {
   const { store, changes, states } = setUp()
   const vms = [machine('vm-1', 'u1')]

@@ -113,12 +113,14 @@ export class VMStore {
   }
 
   /**
-   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches, and those that are not answered.
-   * Returns whether any UUID is marked.
+   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches, and those that were parked before
+   * any answer. Returns whether any UUID is marked.
    */
   wantFailed(): boolean {
+    // A pending one that is marked may be under way: marked once more, it would be searched for twice.
     for (const [uuid, { state, incomplete }] of this.#entries)
-      if (state !== 'answered' || incomplete !== undefined) this.#want(uuid)
+      if (state === 'pending' ? !this.#wanted.has(uuid) : state !== 'answered' || incomplete !== undefined)
+        this.#want(uuid)
     return this.#wanted.size > 0
   }
 
