@@ -255,6 +255,8 @@ const CLONES: readonly (readonly Ingredient[])[] = ['vcenter-cloned', 'vcenter-c
     [{ kind }, { kind: 'vcenter-down', at: 0.2, until: 0.9 }],
     [{ kind }, { kind: 'vcenter-down', at: 0.2, until: 0.9 }, { kind: 'replica-killed', at: 0.3 }],
     [{ kind }, { kind: 'clone-away', at: 0.2, until: 0.8 }],
+    [{ kind: 'address-squatted' }, { kind, at: 0.1 }],
+    [{ kind: 'address-squatted' }, { kind, at: 0.1 }, { kind: 'clone-away', at: 0.2, until: 0.8 }],
     [{ kind }, { kind: 'recreated-under-same-name', at: 0.2 }],
   ],
 )

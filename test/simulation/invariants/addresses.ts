@@ -1,5 +1,5 @@
 import { TAINT_UNINITIALIZED } from '../../../controller/types/well-known.ts'
-import type { Machine } from '../model/machine.ts'
+import { type Machine, shownPower } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasCopy, isLeftBehind } from './binding.ts'
@@ -33,9 +33,12 @@ function squattedAddresses(world: World): readonly string[] {
     if (said?.reason !== 'AddressOfAnotherNode') return []
     if (reportedAddress(world, machine) !== machine.address) return []
     const rivals = machines.all.filter(
-      (each) => each !== machine && [each.address, each.squats].includes(machine.address),
+      (each) =>
+        each !== machine && (each.address === machine.address || saysItHas(world, each, machine.address)),
     )
-    return rivals.every((each) => each.address !== machine.address && isToldOf(each))
+    return rivals.every(
+      (each) => each.address !== machine.address && isToldOf(each) && !isDoubted(world, each, said.message),
+    )
       ? [`${name} ${machine.address} ${api.holder.identity}`]
       : []
   })
@@ -46,11 +49,32 @@ export function reportedAddress({ api }: World, { nodeName }: Machine): string |
   return api.reports.get(nodeName)?.spec.interfaces[0]?.addresses[0]?.address
 }
 
+/** Whether the agent of a machine reports an address of another, or its Node was verified with that. */
+function saysItHas(
+  { api }: World,
+  { squats, nodeName, nodeUID }: Machine,
+  address: string | undefined,
+): boolean {
+  const status = api.reports.get(nodeName)?.status
+  const isIts = status?.nodeUID === nodeUID
+  return squats === address || (isIts && status?.addresses?.some((each) => each.address === address) === true)
+}
+
 /** Whether vCenter shows a machine, its addresses with it. */
 function isToldOf({ vm, tools, power, address }: Machine): boolean {
   const shown =
     vm?.connectionState === 'connected' && vm.vCenter.isVisible(vm) && vm.vCenter.faults.size === 0
   return shown && tools && power === 'poweredOn' && address !== undefined
+}
+
+/** Whether a copy of its vCenter does not show the same of a VM, so that nothing is known of it; and whoever waits is told which. */
+function isDoubted({ clones, configFile }: World, { vm }: Machine, told: string | undefined): boolean {
+  return clones.some((clone) => {
+    if (vm === undefined || clone.cloneOf !== vm.vCenter || !configFile.names(clone.name)) return false
+    const copy = clone.vms.get(vm.moref)
+    const differs = copy !== undefined && shownPower(copy) !== shownPower(vm)
+    return (differs || clone.reach !== 'works') && told?.includes(`${clone.name} `) === true
+  })
 }
 
 function sharedAddresses(world: World): readonly string[] {
@@ -80,12 +104,14 @@ function waitsInVain(world: World): readonly string[] {
   return [...api.nodes.values()].flatMap((node) => {
     const { name, uid } = node.metadata
     const status = api.reports.get(name)?.status
-    const reasonOf = (wanted: string) => status?.conditions.find(({ type }) => type === wanted)?.reason
+    const conditionOf = (wanted: string) => status?.conditions.find(({ type }) => type === wanted)
+    const initialized = conditionOf('Initialized')
     const [machine] = machinesOf(world, uid)
     // Without a VM that is shown nothing is verified of a machine, and nothing given to it.
     if (machine?.vm?.vCenter.isVisible(machine.vm) !== true || status?.nodeUID !== uid) return []
     // It waits for something else first: as two vCenters disagree on its VM, or that VM is not its own any more.
-    if (reasonOf('Initialized') !== 'AddressOfAnotherNode' || reasonOf('VMFound') !== 'VMFound') return []
+    if (initialized?.reason !== 'AddressOfAnotherNode' || conditionOf('VMFound')?.reason !== 'VMFound')
+      return []
     // It may be another's.
     const address = reportedAddress(world, machine)
     if (isHeldForGood(world, node, { address })) return []
@@ -93,7 +119,10 @@ function waitsInVain(world: World): readonly string[] {
     const holders = machines.all.filter(
       // Who only says that it is his is taken at his word while vCenter shows him nowhere else, as with an older backup.
       (each) =>
-        each !== machine && (each.address === address || (each.squats === address && !isToldOf(each))),
+        each !== machine &&
+        (each.address === address ||
+          (saysItHas(world, each, address) &&
+            (!isToldOf(each) || isDoubted(world, each, initialized.message)))),
     )
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]

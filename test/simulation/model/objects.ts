@@ -79,6 +79,8 @@ const Bound = v.looseObject({
   biosUUID: v.string(),
 })
 
+const Address = v.object({ type: v.string(), address: v.string() })
+
 const Status = v.looseObject({
   nodeUID: v.optional(v.string()),
   identityLevel: v.optional(v.string()),
@@ -87,6 +89,7 @@ const Status = v.looseObject({
   vm: v.optional(Bound),
   namedVM: v.optional(Bound),
   formerVMs: v.optional(v.array(Bound)),
+  addresses: v.optional(v.array(Address)),
   conditions: v.optional(v.array(Condition), []),
 })
 export type StoredStatus = v.InferOutput<typeof Status>
@@ -131,7 +134,7 @@ export const PatchedNode = v.object({
 
 export const NodeStatusPatch = v.object({
   metadata: v.object(Guard),
-  status: v.object({ addresses: v.array(v.object({ type: v.string(), address: v.string() })) }),
+  status: v.object({ addresses: v.array(Address) }),
 })
 
 export const ApprovalPatch = v.object({

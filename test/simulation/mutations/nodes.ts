@@ -26,6 +26,28 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'clones: who waits for an address is told that one of them keeps him waiting',
+    about: ['vcenter-cloned', 'vcenter-cloned-alive'],
+    edits: [
+      edit(
+        'controller/loops/node/gather/address-holders.ts',
+        'lookups.map(failureOf).find((each) => each !== undefined)',
+        'undefined',
+      ),
+    ],
+  },
+  {
+    name: 'clones: of a VM of which both show the same, what one shows counts',
+    about: ['vcenter-cloned', 'vcenter-cloned-alive'],
+    edits: [
+      edit(
+        'controller/loops/node/gather/address-holders.ts',
+        'vm === undefined ? NO_WITNESS',
+        'vm === undefined || new Set(inventories.map((each) => each.instanceUUID())).size < inventories.length ? NO_WITNESS',
+      ),
+    ],
+  },
+  {
     name: 'departing: nothing is written to a Node that is being deleted',
     edits: [edit('controller/loops/node/decide/decide.ts', 'if (facts.node.deleting)', 'if (false)')],
   },

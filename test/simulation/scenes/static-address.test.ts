@@ -168,6 +168,32 @@ scenario(
 )
 
 scenario(
+  'a clone of the vCenter does not show the same of him: the owner is told to remove it',
+  { nodes: ['canary'] },
+  async (scene, t) => {
+    const { world, vCenter } = scene
+    const address = '10.9.0.1'
+    const { vm } = scene.joins('squatter', { squats: address, tools: true })
+    await scene.settled('squatter')
+    if (vm === undefined) throw new Error('it has a VM')
+    const clone = world.cloneVCenter(vCenter, world.random)
+    const shown = clone.register({ ...vm, shownPower: 'poweredOff', machine: undefined }, vm.moref)
+    world.configFile.add(clone.name, vCenter.name)
+    await scene.said('squatter', { reason: 'VCenterNotUnique' }, 'VMFound')
+    scene.joins('owner', { address, tools: true })
+    const message =
+      /vCenter does not say whether Node squatter has it: .* on the power state of VM "squatter"; .*: remove the clone/
+    await scene.said('owner', { reason: REFUSED, message }, 'AddressesResolved')
+    await scene.pass(2 * MOVED)
+    t.equal(addressOf(scene, 'squatter'), address, 'nothing is said against him')
+    shown.shownPower = 'poweredOn'
+    clone.changed(shown)
+    await scene.settled('owner')
+    t.equal(addressOf(scene, 'owner'), address, 'the clone is there, and shows him elsewhere as well')
+  },
+)
+
+scenario(
   'a finalizer keeps the Node of one that is gone, and its vCenter was installed anew',
   { nodes: ['leaving', 'canary'], lifecycle },
   async (scene, t) => {

@@ -1,4 +1,4 @@
-import { vmsOf } from '../../../types/inventory.ts'
+import { failureOf, vmsOf } from '../../../types/inventory.ts'
 import { isOlder, NO_WITNESS, witnessOf } from '../decide/addresses/usable-addresses.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
@@ -35,8 +35,8 @@ function byStrength(a: AddressHolder, b: AddressHolder): number {
 
 function holderOf(name: string, address: string, sources: Sources): AddressHolder {
   const { deletingSince, finalizers = [], creationTimestamp } = sources.node(name) ?? {}
-  const { verified, witness } = verification(name, sources)
-  return { name, deletingSince, finalizers, creationTimestamp, verified, witness: witness(address) }
+  const { witness, ...known } = verification(name, sources)
+  return { name, deletingSince, finalizers, creationTimestamp, ...known, witness: witness(address) }
 }
 
 /** Whether a Node was verified to be a VM, and what vCenter says of its addresses if so. */
@@ -45,14 +45,17 @@ function verification(name: string, { inventories, settings, ...sources }: Sourc
   const report = sources.report(name)
   const previous = node === undefined ? {} : previousStatus(report, node)
   const boundTo = verifiedVM(previous)
-  const vm =
-    boundTo &&
-    lookUpInAll([boundTo.biosUUID], { boundTo, previous }, inventories, settings)
-      .flatMap(({ lookup }) => vmsOf(lookup))
-      .find((each) => isBoundTo(boundTo, each))
+  const lookups =
+    boundTo === undefined
+      ? []
+      : lookUpInAll([boundTo.biosUUID], { boundTo, previous }, inventories, settings).map(
+          (each) => each.lookup,
+        )
+  const vm = lookups.flatMap(vmsOf).find((each) => isBoundTo(boundTo, each))
   const spec = node && specOf(report, node)
   return {
     verified: boundTo !== undefined,
+    failure: vm === undefined ? lookups.map(failureOf).find((each) => each !== undefined) : undefined,
     witness: (address: string): AddressWitness =>
       vm === undefined ? NO_WITNESS : witnessOf(address, spec, vm, settings.nodes),
   }

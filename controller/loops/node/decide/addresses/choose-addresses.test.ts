@@ -256,8 +256,15 @@ function context(changes: Partial<Node>, families: readonly IPFamily[] = ['ipv4'
 /** Another Node, which came after the one that is judged. */
 function other(name: string): AddressHolder {
   const creationTimestamp = '2026-03-01T09:59:55Z'
-  const witness = NO_WITNESS
-  return { name, deletingSince: undefined, finalizers: [], creationTimestamp, verified: true, witness }
+  return {
+    name,
+    deletingSince: undefined,
+    finalizers: [],
+    creationTimestamp,
+    verified: true,
+    witness: NO_WITNESS,
+    failure: undefined,
+  }
 }
 
 const both = (...list: string[]) =>
@@ -353,6 +360,13 @@ t.test('an address that another Node was verified with is not taken over', async
   t.match(message, '10.0.0.7 (of Node victim); deletion of Node victim was requested at 2026-03-01T09:00:00Z')
   t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
   t.notMatch(message, /delete the other Node/, 'which changes nothing')
+
+  const failure = { vCenter: 'vc1', reason: 'VCenterNotUnique', message: 'remove the clone' } as const
+  const silent = chosen(seen('10.0.0.7'), vm(), { ...context({}), holder: () => ({ ...victim, failure }) })
+  t.match(
+    silent.condition.message,
+    /one address; vCenter does not say whether Node victim has it: remove the clone$/,
+  )
 })
 
 t.test('of two Nodes that were verified with one address, the younger one lets go of it', async (t) => {

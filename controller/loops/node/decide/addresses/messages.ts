@@ -39,9 +39,12 @@ export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   const [
     hangs = 'delete the other Node if its machine is gone, or find out why two machines have one address',
   ] = hanging
+  const [silence = ''] = taken.flatMap(({ holder: { name, failure } }) =>
+    failure === undefined ? [] : [`; vCenter does not say whether Node ${name} has it: ${failure.message}`],
+  )
   return no(
     'AddressOfAnotherNode',
-    `an address of another Node is left out until that Node's machine is proven gone: ${words.join(', ')}; ${hangs}`,
+    `an address of another Node is left out until that Node's machine is proven gone, or vCenter shows that it has another: ${words.join(', ')}; ${hangs}${silence}`,
   )
 }
 
