@@ -46,7 +46,7 @@ function cloned(lives: boolean): Fault {
     if (clones.some(({ name }) => configFile.names(name))) return undefined
     const clone = world.cloneVCenter(vCenter, random)
     copyInventory(world, vCenter, clone, random.pick([0, 0.5, 1, 1]))
-    configFile.add(clone.name, vCenter.name)
+    configFile.add(clone.name, vCenter.name, random.derive('place').pick(['first', 'last']))
     let over = false
     const act = (): void => {
       const vms = [...clone.vms.values()]

@@ -16,8 +16,8 @@ export interface ConfigFile {
   readonly invalidSince: number | undefined
   /** Somebody changes the file, if only what makes no difference to any Node; with `reconnect`, all vCenters' settings too. */
   write(change: Partial<LifecycleConfig>, reconnect?: boolean): void
-  /** Somebody adds a vCenter, with the datacenters of another one. */
-  add(name: string, like: string): void
+  /** Somebody adds a vCenter, with the datacenters of another one; before all others, or after them. */
+  add(name: string, like: string, place?: 'first' | 'last'): void
   remove(name: string): void
   /** Whether the file, if it is valid, names this one. */
   names(name: string): boolean
@@ -46,7 +46,7 @@ const FOLDER = '/etc/rollcall/credentials'
 export function createConfigFile(options: ConfigFileOptions): ConfigFile {
   const { settings: original, apart, timeline } = options
   /** Their names, and whose datacenters they have. */
-  const vCenters = new Map(options.vCenters.map((name) => [name, name]))
+  let vCenters = new Map(options.vCenters.map((name) => [name, name]))
   const torn = new Set<Process>()
   let written = original.lifecycle
   let valid = original
@@ -125,8 +125,8 @@ export function createConfigFile(options: ConfigFileOptions): ConfigFile {
       revision++
       save()
     },
-    add(name, like) {
-      vCenters.set(name, like)
+    add(name, like, place = 'last') {
+      vCenters = new Map(place === 'first' ? [[name, like], ...vCenters] : [...vCenters, [name, like]])
       revision++
       save()
     },
