@@ -29,15 +29,17 @@ function squattedAddresses(world: World): readonly string[] {
     const status = api.reports.get(name)?.status
     const [machine, ...others] = machinesOf(world, uid)
     if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
-    const said = status.conditions.find(({ type }) => type === 'AddressesResolved')
-    if (said?.reason !== 'AddressOfAnotherNode') return []
+    const conditionOf = (wanted: string) => status.conditions.find(({ type }) => type === wanted)
+    const said = conditionOf('AddressesResolved')
+    // What is said of its addresses stands for as long as its VM is not found.
+    if (said?.reason !== 'AddressOfAnotherNode' || conditionOf('VMFound')?.reason !== 'VMFound') return []
     if (reportedAddress(world, machine) !== machine.address) return []
     const rivals = machines.all.filter(
       (each) =>
         each !== machine && (each.address === machine.address || saysItHas(world, each, machine.address)),
     )
     return rivals.every(
-      (each) => each.address !== machine.address && isToldOf(each) && !isDoubted(world, each, said.message),
+      (each) => each.address !== machine.address && isToldOf(each) && !isUnseen(world, each, said.message),
     )
       ? [`${name} ${machine.address} ${api.holder.identity}`]
       : []
@@ -67,13 +69,20 @@ function isToldOf({ vm, tools, power, address }: Machine): boolean {
   return shown && tools && power === 'poweredOn' && address !== undefined
 }
 
-/** Whether a copy of its vCenter does not show the same of a VM, so that nothing is known of it; and whoever waits is told which. */
-function isDoubted({ clones, configFile }: World, { vm }: Machine, told: string | undefined): boolean {
+/**
+ * Whether nothing is known of the VM that a machine's Node was verified to be, and whoever waits is told so: the machine goes
+ * on as another, or a copy of its vCenter does not show the same.
+ */
+function isUnseen({ api, clones, configFile }: World, { vm, nodeName }: Machine, told = ''): boolean {
+  const bound = api.reports.get(nodeName)?.status.vm
+  if (vm === undefined || bound === undefined) return false
+  if (bound.moref !== vm.moref || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID)
+    return told.includes(`whether Node ${nodeName} has it: its VM is not found`)
   return clones.some((clone) => {
-    if (vm === undefined || clone.cloneOf !== vm.vCenter || !configFile.names(clone.name)) return false
+    if (clone.cloneOf !== vm.vCenter || !configFile.names(clone.name)) return false
     const copy = clone.vms.get(vm.moref)
     const differs = copy !== undefined && shownPower(copy) !== shownPower(vm)
-    return (differs || clone.reach !== 'works') && told?.includes(`${clone.name} `) === true
+    return (differs || clone.reach !== 'works') && told.includes(`${clone.name} `)
   })
 }
 
@@ -122,7 +131,7 @@ function waitsInVain(world: World): readonly string[] {
         each !== machine &&
         (each.address === address ||
           (saysItHas(world, each, address) &&
-            (!isToldOf(each) || isDoubted(world, each, initialized.message)))),
+            (!isToldOf(each) || isUnseen(world, each, initialized.message)))),
     )
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]

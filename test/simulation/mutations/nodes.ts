@@ -31,8 +31,8 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/loops/node/gather/address-holders.ts',
-        'lookups.map(failureOf).find((each) => each !== undefined)',
-        'undefined',
+        'boundTo === undefined || vm !== undefined ? undefined : whyUnseen(lookups)',
+        'vm && undefined',
       ),
     ],
   },

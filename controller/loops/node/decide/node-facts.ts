@@ -2,7 +2,7 @@
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
-import type { Lookup, Proof, VCenterFailure } from '../../../types/inventory.ts'
+import type { Lookup, Proof } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { KnownNode } from '../facts/machines.ts'
 import type { ConditionValues } from './condition-value.ts'
@@ -26,8 +26,8 @@ export interface AddressHolder extends Pick<Node, 'name' | 'deletingSince' | 'fi
   /** Whether the Node was verified with it. Otherwise only a provider or a kubelet claims it. */
   readonly verified: boolean
   readonly witness: AddressWitness
-  /** Why vCenter says nothing of its VM; undefined where it does, or never had one. */
-  readonly failure: VCenterFailure | undefined
+  /** Why nothing is known of its VM; undefined where something is, or will be in a moment, or it was never verified. */
+  readonly unseen: string | undefined
 }
 
 /** What vCenter says of an address that a Node has, or wants. */

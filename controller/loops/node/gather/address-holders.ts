@@ -1,4 +1,4 @@
-import { failureOf, vmsOf } from '../../../types/inventory.ts'
+import { failureOf, type Lookup, vmsOf } from '../../../types/inventory.ts'
 import { isOlder, NO_WITNESS, witnessOf } from '../decide/addresses/usable-addresses.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
@@ -55,10 +55,16 @@ function verification(name: string, { inventories, settings, ...sources }: Sourc
   const spec = node && specOf(report, node)
   return {
     verified: boundTo !== undefined,
-    failure: vm === undefined ? lookups.map(failureOf).find((each) => each !== undefined) : undefined,
+    unseen: boundTo === undefined || vm !== undefined ? undefined : whyUnseen(lookups),
     witness: (address: string): AddressWitness =>
       vm === undefined ? NO_WITNESS : witnessOf(address, spec, vm, settings.nodes),
   }
+}
+
+function whyUnseen(lookups: readonly Lookup[]): string | undefined {
+  if (lookups.some(({ state }) => state === 'pending')) return undefined
+  const failure = lookups.map(failureOf).find((each) => each !== undefined)
+  return failure?.message ?? 'its VM is not found: see VMFound in its NodeReport'
 }
 
 function isDenied({ tools, network }: AddressWitness): boolean {

@@ -263,7 +263,7 @@ function other(name: string): AddressHolder {
     creationTimestamp,
     verified: true,
     witness: NO_WITNESS,
-    failure: undefined,
+    unseen: undefined,
   }
 }
 
@@ -361,8 +361,8 @@ t.test('an address that another Node was verified with is not taken over', async
   t.match(message, /its finalizers a\.io\/b, c are not removed; .*kubectl patch node victim/)
   t.notMatch(message, /delete the other Node/, 'which changes nothing')
 
-  const failure = { vCenter: 'vc1', reason: 'VCenterNotUnique', message: 'remove the clone' } as const
-  const silent = chosen(seen('10.0.0.7'), vm(), { ...context({}), holder: () => ({ ...victim, failure }) })
+  const unseen = { ...victim, unseen: 'remove the clone' }
+  const silent = chosen(seen('10.0.0.7'), vm(), { ...context({}), holder: () => unseen })
   t.match(
     silent.condition.message,
     /one address; vCenter does not say whether Node victim has it: remove the clone$/,

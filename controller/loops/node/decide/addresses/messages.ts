@@ -39,8 +39,8 @@ export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   const [
     hangs = 'delete the other Node if its machine is gone, or find out why two machines have one address',
   ] = hanging
-  const [silence = ''] = taken.flatMap(({ holder: { name, failure } }) =>
-    failure === undefined ? [] : [`; vCenter does not say whether Node ${name} has it: ${failure.message}`],
+  const [silence = ''] = taken.flatMap(({ holder: { name, unseen } }) =>
+    unseen === undefined ? [] : [`; vCenter does not say whether Node ${name} has it: ${unseen}`],
   )
   return no(
     'AddressOfAnotherNode',

@@ -68,7 +68,7 @@ t.test('which of two Nodes gets an address', async (t) => {
         creationTimestamp: '2026-03-01T09:00:00Z',
         verified: true,
         witness: { ...NO_WITNESS, ...its },
-        failure: undefined,
+        unseen: undefined,
         ...changes,
       },
     )
