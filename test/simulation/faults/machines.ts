@@ -431,6 +431,18 @@ export const MACHINE_FAULTS: Faults = {
     })
     return undefined
   },
+  /** A lease ends: it gets another address, and somebody else may get the one that it had. */
+  'address-changed'({ machines, random, timeline }, { machine }) {
+    const { address } = machine
+    if (machine.power !== 'poweredOn') return undefined
+    machines.readdress(machine)
+    const next = random.pick(machines.all)
+    timeline.after(random.pick([0, 1_000, 30_000]), `${next.nodeName} may get ${address}`, () => {
+      if (next.power === 'poweredOn' && next.squats === undefined && random.chance(0.5))
+        machines.readdress(next, address)
+    })
+    return undefined
+  },
   /** Two new workers with one address, whose agents report within a moment of each other. */
   'two-at-one-address'({ machines, random, timeline }, { machine: { nodeName }, vCenter }) {
     const folder = random.pick(vCenter.folders)

@@ -334,6 +334,12 @@ const SHARED: readonly (readonly Ingredient[])[] = [
   [{ kind: 'vm-faulty', until: 0.8 }, silent, { kind: 'vm-registered-again', at: 0.2 }],
   [{ kind: 'tag-denied' }, { kind: 'replica-killed', at: 0.1 }, { kind: 'rolling-replacement', at: 0.2 }],
   [{ kind: 'foreign-categories-denied' }, { kind: 'replica-killed', at: 0.1 }],
+  [{ kind: 'address-changed' }],
+  [{ kind: 'address-changed' }, { kind: 'replica-killed', at: 0.1 }],
+  [
+    { kind: 'agent-dead', until: 0.5 },
+    { kind: 'address-changed', at: 0.1 },
+  ],
   [{ kind: 'address-squatted' }],
   [{ kind: 'address-squatted' }, { kind: 'replica-killed', at: 0.3 }],
   [{ kind: 'address-squatted' }, { kind: 'two-at-one-address' }],

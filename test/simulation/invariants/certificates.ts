@@ -11,6 +11,7 @@ import { claimOf } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
 import { reportedAddress } from './addresses.ts'
 import { isLeaderWell } from './leader.ts'
+import { isItsOwn } from './own-addresses.ts'
 
 /** For how long a controller may act on what was so, milliseconds. */
 const LATELY = 90_000
@@ -80,7 +81,7 @@ export function createCertificateJudge(): CertificateJudge {
     for (const each of all) lookAt(world, each)
     const others = dnsNames.filter((each) => !isNameOf(name, each, settings.certificates.domains))
     if (others.length > 0) return `${others.join()} is not its name`
-    const foreign = addresses.filter((each) => !all.some((one) => hasAddress(world, one, each)))
+    const foreign = addresses.filter((each) => !all.some((one) => hasAddress(world, by, one, each)))
     if (foreign.length > 0) return `${foreign.join()} is not its address`
     const outside = addresses.find((each) => !mayBeServed(each, world))
     if (outside !== undefined) return `${outside} may be in no certificate`
@@ -137,10 +138,10 @@ function isNameOf(node: string, dnsName: string, domains: readonly string[]): bo
 }
 
 /** Whether an address is that of a machine, or one that it says is its own while nobody else is known to have it. */
-function hasAddress(world: World, machine: Machine, address: string): boolean {
+function hasAddress(world: World, by: string, machine: Machine, address: string): boolean {
   const { api, machines } = world
   if (machine.address === address) return true
-  if (machine.squats !== address && reportedAddress(world, machine) !== address) return false
+  if (machine.squats !== address && !isItsOwn(world, by, machine, address)) return false
   const others = machines.all.filter((each) => each !== machine && each.address === address)
   return !others.some(({ nodeName, nodeUID }) => {
     const node = api.nodes.get(nodeName)

@@ -18,6 +18,7 @@ import { createLabelJudge } from './labels.ts'
 import { noteUndecided } from './latch.ts'
 import { createLoginJudge } from './logins.ts'
 import { createServiceJudge, judgeTaints } from './out-of-service.ts'
+import { createOwnAddressJudge, judgeWrittenAddresses } from './own-addresses.ts'
 import { judgeByPolicy } from './policy.ts'
 import type { Judge, Violation, Work } from './promises.ts'
 import { judgeReportStatus } from './report-status.ts'
@@ -52,6 +53,7 @@ export function createJudge(world: () => World): Judge {
   const hearing = createHearing(world)
   const awaySince = new Map<VCenterModel, number>()
   const waits = createAddressJudge()
+  const ownAddresses = createOwnAddressJudge()
   const bystanders = createBystanderJudge()
   const service = createServiceJudge()
   const labels = createLabelJudge()
@@ -196,6 +198,7 @@ export function createJudge(world: () => World): Judge {
       hearing.look()
       noteUndecided(world())
       waits.look(world())
+      ownAddresses(world())
       bystanders(world())
       service.look(world())
       labels.look(world())
@@ -270,6 +273,7 @@ export function createJudge(world: () => World): Judge {
       else if (write.what === 'node deletion') judgeDeletion(world(), by, write.before)
       else if (write.after !== undefined) {
         if (write.what === 'node') judgeTaints(world(), by, write.before, write.after)
+        judgeWrittenAddresses(world(), by, write.before, write.after)
         judgeByPolicy(world(), by, write.before, write.after)
         topology.judge(world(), by, write.before, write.after)
         labels.judge(world(), by, write.before, write.after)

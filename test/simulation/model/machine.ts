@@ -63,6 +63,8 @@ export interface Machine {
   address: string | undefined
   /** Whether VMware Tools tell vCenter of it. */
   readonly tools: boolean
+  /** Until when what the API server has of its agent was a report of each address, milliseconds; infinite for the last. */
+  readonly reported: Map<string, number>
   /** The address of another that its agent reports instead. */
   squats: string | undefined
   /** What its kubelet gives its Node as provider ID (`--provider-id`). */

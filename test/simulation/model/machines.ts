@@ -42,6 +42,8 @@ export interface Machines {
   leave(machine: Machine): void
   /** It goes on as the VM that it has left. */
   enter(machine: Machine, vm: VM): void
+  /** It gets an address that nobody else has, or this one, and its agent sees that. */
+  readdress(machine: Machine, address?: string): void
   /** Its agent starts anew. */
   restartAgent(machine: Machine): void
   report(machine: Machine): void
@@ -63,6 +65,7 @@ export function createMachines(options: MachinesOptions): Machines {
   const all: Machine[] = []
   const kubelets = createKubelets({ ...options, machines: all })
   let made = 0
+  let changed = 0
 
   function report(machine: Machine): void {
     const node = api.nodes.get(machine.nodeName)
@@ -70,6 +73,7 @@ export function createMachines(options: MachinesOptions): Machines {
     // A systemd unit reads its own Node; whose UID that is, the kubelet has decided.
     if (node.metadata.uid !== machine.nodeUID) return
     writeClaim(machine)
+    noteReported(machine)
     machine.reports = [timeline.now, ...machine.reports.slice(0, SIGNS - 1)]
     const before = api.reports.get(machine.nodeName)
     const spec = specOf(machine)
@@ -89,6 +93,16 @@ export function createMachines(options: MachinesOptions): Machines {
       status: before?.status ?? { conditions: [] },
     }
     api.putReport(machine.nodeName, object)
+  }
+
+  /** What was reported under its name before counts no more. */
+  function noteReported({ nodeName, reported, squats, address }: Machine): void {
+    for (const each of all)
+      if (each.nodeName === nodeName)
+        for (const [address, until] of each.reported)
+          each.reported.set(address, Math.min(until, timeline.now))
+    const said = squats ?? address
+    if (said !== undefined) reported.set(said, Number.POSITIVE_INFINITY)
   }
 
   function writeClaim(machine: Machine): void {
@@ -180,6 +194,7 @@ export function createMachines(options: MachinesOptions): Machines {
         mac,
         address: address ?? `10.0.${number >> 8}.${number & 255}`,
         tools: tools ?? random.derive('tools').chance(0.7),
+        reported: new Map(),
         squats,
         providerID,
         random,
@@ -261,6 +276,11 @@ export function createMachines(options: MachinesOptions): Machines {
       vm.leftAt = undefined
       vm.shownPower = undefined
       vm.vCenter.changed(vm)
+    },
+    readdress(machine, address = `10.0.${128 + (++changed >> 8)}.${changed & 255}`) {
+      machine.address = address
+      machine.vm?.vCenter.changed(machine.vm)
+      report(machine)
     },
     restartAgent(machine) {
       machine.nonce = drawNonce(machine.random)

@@ -171,6 +171,17 @@ export const MACHINE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'addresses: one that nobody sees any more is kept only where there is no other',
+    about: ['address-changed'],
+    edits: [
+      edit(
+        'controller/loops/node/decide/addresses/choose-addresses.ts',
+        "internal: internal ?? keep('InternalIP')",
+        "internal: keep('InternalIP') ?? internal",
+      ),
+    ],
+  },
+  {
     name: 'addresses: a machine that is proven gone holds none',
     edits: [
       edit(
