@@ -1,5 +1,6 @@
 /** Which VM a Node is: never one that its machine does not run by, whoever makes his own look like it. */
 
+import { ANNOTATION_VM } from '../../../controller/types/node.ts'
 import type { Machine, VM } from '../model/machine.ts'
 import { readyOf, type StoredNode, type StoredReport, type StoredStatus } from '../model/objects.ts'
 import { claimOf, FORGED_MAC } from '../model/report-spec.ts'
@@ -154,7 +155,7 @@ export function judgeBound(
     // One whose report was contradicted while it failed over waits for a person.
     const left = status?.vm !== undefined && entryOf(world, status.vm)?.leftAt !== undefined
     // So does one that shows no claim and was registered anew as another VM.
-    const anew = machine.claims !== 'with-nonce' && status?.vm !== undefined && !isListed(world, status.vm)
+    const anew = isLeftToPerson(world, machine, vm, status)
     const first = status?.vm === undefined && !claimDecides(machine, copies)
     if (!left && !anew && (copies.length === 0 || !first)) says('is not verified')
     return
@@ -169,10 +170,27 @@ export function judgeBound(
         (copy.tenant !== undefined || isUnfollowed(world, copy, status.vm)) && hasPlaceOf(copy, status.vm),
     ) ||
     mayStillHave(world, metadata.uid, status.vm) ||
-    (machine.claims !== 'with-nonce' && (copies.length > 0 || !isListed(world, status.vm)))
+    (machine.claims !== 'with-nonce' && copies.length > 0) ||
+    isLeftToPerson(world, machine, vm, status)
   if (!right && !undecided) says(`is taken for ${status.vm?.moref} in ${status.vm?.vCenter}`)
   if (right && machine.claims === 'with-nonce' && status.identityLevel !== 'proven' && !copies.some(isReader))
     says(`is ${status.identityLevel}`)
+}
+
+/**
+ * Whether a machine that shows no claim runs by another VM than its Node is bound to, which nobody lists any more, and a
+ * person is told how to say so.
+ */
+function isLeftToPerson(
+  world: World,
+  { claims }: Machine,
+  { instanceUUID }: VM,
+  status: StoredStatus | undefined,
+): boolean {
+  const { vm: bound, conditions = [] } = status ?? {}
+  if (claims === 'with-nonce' || bound === undefined || isListed(world, bound)) return false
+  const told = conditions.find(({ type }) => type === 'VMFound')?.message
+  return told?.includes(`${ANNOTATION_VM}=${instanceUUID}`) === true
 }
 
 /** Whether its VM alone shows the claim of a machine, so that it is known whatever else has its UUID. */

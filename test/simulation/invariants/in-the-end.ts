@@ -121,7 +121,9 @@ function judgeInitialized(world: World, node: StoredNode, machine: Machine): voi
   const others = copies.filter((each) => each !== vm)
   if (others.length > 0 && !claimDecides(machine, others)) return
   judgeToldTopology(world, node, vm, world.api.reports.get(node.metadata.name)?.status)
-  if (isHeldForGood(world, node, machine)) return
+  const told = world.api.reports.get(node.metadata.name)?.status.conditions
+  const waits = told?.find(({ type }) => type === 'Initialized')?.reason
+  if (waits === 'AddressOfAnotherNode' && isHeldForGood(world, node, machine)) return
   // A machine without a nonce that was restored as another VM takes a person's word.
   if (machine.claims !== 'with-nonce' && isLeftBehind(world, node.metadata.name)) return
   if (node.spec.taints.some(({ key }) => key === TAINT_UNINITIALIZED))
@@ -159,7 +161,8 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
   const goes = !unseen || (status?.vm === undefined && (unbound === 'delete' || awaited))
   const had = known[0]?.vCenterInstanceUUID
   const inDoubt = pending?.reason === 'CanaryNotFound' && isInDoubt(world, node, had)
-  if (deletion === 'on' && !twin && goes && !inDoubt && !tooManyLive(world, had))
+  const braked = pending?.reason === 'BrakeEngaged' && tooManyLive(world, had)
+  if (deletion === 'on' && !twin && goes && !inDoubt && !braked)
     judge.violate(
       'the Node of a VM that is gone is deleted',
       `${name} is kept: ${pending?.reason} ${pending?.message}`,

@@ -1,6 +1,5 @@
 /** An InternalIP is an address that the machine of its Node has, or had when a controller last heard of it; never another's. */
-import type { Machine } from '../model/machine.ts'
-import { canSpeak } from '../model/machine.ts'
+import { canSpeak, type Machine } from '../model/machine.ts'
 import type { StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { createStopwatch } from './stopwatch.ts'

@@ -176,4 +176,15 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     about: ['dead-entry-beside'],
     edits: [edit(`${IDENTITY}/candidates.ts`, 'return vms.filter((vm) => !isOld(vm))', 'return vms')],
   },
+  {
+    name: 'identity: who is to say which VM a machine is that shows no claim is told how',
+    about: ['vcenter-installed-anew', 'failed-over', 'vm-moved-to-other-vcenter'],
+    edits: [
+      edit(
+        'controller/loops/node/decide/identity/messages.ts',
+        "if (uuid === undefined) return ''",
+        "if (uuid !== '') return ''",
+      ),
+    ],
+  },
 ]
