@@ -15,6 +15,17 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'clones: each is doubted by the other, whichever stands first in the file',
+    about: ['vcenter-cloned', 'vcenter-cloned-alive'],
+    edits: [
+      edit(
+        'controller/loops/node/gather/twin-vcenters.ts',
+        '!areTwins(vCenter, other.vCenter)) continue',
+        '!areTwins(vCenter, other.vCenter) || lookups.indexOf(other) > lookups.indexOf(one)) continue',
+      ),
+    ],
+  },
+  {
     name: 'clones: what one shows of a VM that the other has lost is not believed',
     inSceneAlone: true,
     edits: [
