@@ -6,7 +6,7 @@ import { machinesOf, type World } from '../world.ts'
 import { hasCopy } from './binding.ts'
 import type { Says } from './deletion.ts'
 import { agentIsSilent, isKnownToLive, livesOn } from './living.ts'
-import type { Gone } from './promises.ts'
+import type { DeletedNode, Gone } from './promises.ts'
 
 /** How long others must have been gone, or held by the brake, before a deleting controller knows, milliseconds. */
 const KNOWN = 60_000
@@ -32,11 +32,12 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
 
   const { maxAbsentMinimum, maxAbsentShare, absentFor } = settings.lifecycle
   // Those that were deleted since are part of what there was, and of what vanished.
-  const deleted = (age: number): readonly Gone[] =>
-    judge.deletions.flatMap((each) =>
-      each.vCenter === vCenter && each.by === by && timeline.now - each.at < age ? (each.gone ?? []) : [],
+  const deleted = (age: number): readonly DeletedNode[] =>
+    judge.deletions.filter(
+      (each) => each.vCenter === vCenter && each.by === by && !each.meant && timeline.now - each.at < age,
     )
-  const others = [...deleted(2 * absentFor - WRITES)]
+  const others = deleted(2 * absentFor - WRITES).flatMap((each) => each.gone ?? [])
+  // One of which no leader could know when it vanished was there as well.
   let bound = deleted(2 * absentFor + WRITES).length
   let living = 0
   for (const [other, { status }] of api.reports) {

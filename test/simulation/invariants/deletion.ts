@@ -101,7 +101,7 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
     !wasBackUnnoticed(world, before, report?.status ?? {}, vanished)
       ? vanished
       : undefined
-  judge.deletions.push({ nodeUID: uid, vCenter, by, at: now, gone: noticed })
+  judge.deletions.push({ nodeUID: uid, vCenter, by, at: now, meant: isMeant(before), gone: noticed })
   judgeRate(world, by, vCenter, says)
 }
 

@@ -51,7 +51,9 @@ export interface DeletedNode {
   readonly vCenter: string
   readonly by: string
   readonly at: number
-  /** When its VM vanished; undefined where a person or an autoscaler meant it to go, or no leader could know it. */
+  /** Whether a person or an autoscaler meant it to go. */
+  readonly meant: boolean
+  /** When its VM vanished; undefined where it was meant to, or no leader could know it. */
   readonly gone: Gone | undefined
 }
 
