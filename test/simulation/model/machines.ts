@@ -97,10 +97,8 @@ export function createMachines(options: MachinesOptions): Machines {
 
   /** What was reported under its name before counts no more. */
   function noteReported({ nodeName, reported, squats, address }: Machine): void {
-    for (const each of all)
-      if (each.nodeName === nodeName)
-        for (const [address, until] of each.reported)
-          each.reported.set(address, Math.min(until, timeline.now))
+    for (const each of all.filter((one) => one.nodeName === nodeName))
+      for (const [said, until] of each.reported) each.reported.set(said, Math.min(until, timeline.now))
     const said = squats ?? address
     if (said !== undefined) reported.set(said, Number.POSITIVE_INFINITY)
   }
