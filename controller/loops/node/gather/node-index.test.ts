@@ -34,6 +34,14 @@ t.test('Nodes are found by what they report and by what they are', async (t) => 
   t.equal(index.nodeByUID(NODE_UID), undefined)
 })
 
+t.test('what is entered again as it was is kept once', async (t) => {
+  const index = createNodeIndex(SETTINGS.identity)
+  index.node('worker-1', node())
+  const addresses = index.addressesOf('worker-1')
+  index.node('worker-1', node({ resourceVersion: '2' }))
+  t.equal(index.addressesOf('worker-1'), addresses)
+})
+
 t.test('a Node registered anew under its name is another one', async (t) => {
   const index = createNodeIndex(SETTINGS.identity)
   index.node('worker-1', node())

@@ -99,7 +99,10 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     if (held === undefined) latched.delete(name)
     else latched.set(name, held)
     const gone = node === undefined && report === undefined
-    const now = gone ? NO_KEYS : keysOf(entry, known, identity)
+    const found = gone ? NO_KEYS : keysOf(entry, known, identity)
+    const hasSameKeys = KEY_KINDS.every((kind) => isSame(found[kind], before[kind]))
+    // The maps below keep the texts that they were given first.
+    const now = hasSameKeys ? before : found
     if (gone) {
       entries.delete(name)
       keys.delete(name)
@@ -109,7 +112,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     }
     const isVerified = boundBefore === undefined && known?.boundTo !== undefined
     const isSameNode = node?.uid === nodeBefore?.uid && !isVerified
-    if (isSameNode && KEY_KINDS.every((kind) => isSame(now[kind], before[kind]))) return NO_CHANGE
+    if (isSameNode && hasSameKeys) return NO_CHANGE
     for (const kind of KEY_KINDS) {
       for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
       for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
