@@ -80,7 +80,22 @@ t.test('where none of many calls is answered it is vCenter', async (t) => {
   const failed = t.rejects(running, { name: 'UnansweredError', reason: 'TimedOut' })
   await clock.turn(10 * TIMINGS.callDeadline)
   await failed
-  t.ok(calls.length < 20, `${calls.length} calls`)
+  t.ok(calls.length <= 20, `${calls.length} calls`)
+})
+
+t.test('many bad objects are found, although no call about many is answered', async (t) => {
+  for (const each of [40, 15]) {
+    const isBad = (object: string) => Number(object.slice(3)) % each === 0
+    const { clock, news, quarantine, stop, running } = setUp(1_000, isBad)
+    await clock.turn(200 * TIMINGS.callDeadline)
+    t.equal(new Set(news).size, 1_000)
+    t.same(
+      names(1_000).filter((object) => quarantine.held(object) !== undefined),
+      names(1_000).filter(isBad),
+    )
+    stop.abort()
+    await running
+  }
 })
 
 t.test('a few bad objects are found, wherever they are', async (t) => {

@@ -51,6 +51,12 @@ interface Group {
   due: number
 }
 
+/**
+ * The order of calls. Small groups come first: where many objects are bad, no large one is answered, and that would look as if
+ * vCenter answered none. Those that are held for themselves alone wait until the others are free.
+ */
+const rank = ({ alone, keys }: Group): number => (alone ? Number.POSITIVE_INFINITY : keys.length)
+
 export function createQuarantine(options: {
   /** Called with the keys of objects that may be asked for again, or are now known to be `alone`. */
   readonly onNews: (keys: readonly string[]) => void
@@ -125,10 +131,9 @@ export function createQuarantine(options: {
     async run(signal) {
       while (!signal.aborted) {
         const now = clock.monotonic()
-        // Where several are held for one, they come first.
         const due = [...new Set(groups.values())]
           .filter((group) => group.due <= now)
-          .sort((a, b) => b.keys.length - a.keys.length)
+          .sort((a, b) => rank(a) - rank(b))
           .slice(0, AT_ONCE)
         await eachOf(due, (group) => examine(group, signal), { atOnce: AT_ONCE })
         if (due.length > 0) continue
