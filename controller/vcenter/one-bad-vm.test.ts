@@ -150,6 +150,36 @@ for (const [what, find, kind, how = 'fails'] of [
   })
 }
 
+t.test(
+  'what is above all VMs hangs: all below it is known, and it is told what does not answer',
+  async (t) => {
+    const before = (vCenter: Vcsim) => vCenter.fault({ operation: READ, object: 'group-d1', kind: 'spoiled' })
+    // So many that none of sixteen parts of what is above them is answered.
+    const simulator = { vms: 40, clusters: 20, hosts: 2 }
+    const lab = await openLab(t, { simulator, timings: TIMINGS, categories: {}, before })
+    const { vCenter, inventory } = lab
+    const vms = await vCenter.vms()
+    for (const { uuid } of vms) inventory.follow(uuid)
+    for (const { uuid } of vms) await answered(lab, uuid)
+    const ancestries = () => vms.flatMap(({ uuid }) => vmsOf(inventory.lookup(uuid))?.[0]?.ancestry ?? [])
+    await until('clusters and folders of all', () =>
+      ancestries().every(
+        ({ compute, folder, unreadable: [why = '', ...others] }) =>
+          compute.some(({ type }) => type === 'ClusterComputeResource') &&
+          folder.some(({ type }) => type === 'Folder') &&
+          /^Datacenter datacenter-\d+ is not readable \(vCenter .*none about it/.test(why) &&
+          others.length === 0,
+      ),
+    )
+    await vCenter.clearFaults()
+    await until('all that is above them', () =>
+      ancestries().every(({ unreadable }) => unreadable.length === 0),
+    )
+    t.equal(ancestries().length, vms.length)
+    t.notMatch(lab.log.join(''), /vCenter failed/)
+  },
+)
+
 t.test('a VM begins to hang: the others stay known, and a new one is answered and watched', async (t) => {
   const lapses = new Set<string>()
   const watched: string[] = []

@@ -5,6 +5,7 @@ import {
   type AncestorTree,
   ancestorSpecs,
   createAncestorTree,
+  objectSpecs,
   type VMLocations,
 } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
@@ -14,6 +15,7 @@ import { type createSuspects, readMachines, readObjects } from './collect/read-m
 import { refusalOf } from './collect/refusals.ts'
 import {
   filterSpec,
+  type ObjectContent,
   objectSpec,
   type PropertyReader,
   propertySpec,
@@ -137,7 +139,13 @@ async function answerSearched(
 
 const NOT_FOUND = { vms: [], fresh: false }
 
-/** Reads the unknown objects above these VMs; usually there are none. Returns whether there were any. */
+/** The key in quarantine of reads that go from objects up to the root. */
+const ABOVE = 'objects above VMs'
+
+/**
+ * Reads the unknown objects above these VMs; usually there are none. Returns whether there were any. Where one of them keeps that
+ * from being answered, it may be above all: then those below are read first, so that it is known which one it is.
+ */
 async function readAncestors(
   tree: AncestorTree,
   reader: PropertyReader,
@@ -151,8 +159,31 @@ async function readAncestors(
     }
   }
   if (starts.size === 0) return false
-  await readObjects(reader, [...starts.values()], ancestorSpecs, (object) => tree.put(object), signal)
-  for (const start of starts.values()) if (!tree.has(start)) tree.putUnreadable(start)
+  const { quarantine } = reader
+  const put = (object: ObjectContent) => tree.put(object)
+  const fillIn = (objects: Iterable<ManagedObjectReference>) => {
+    for (const object of objects)
+      if (!tree.has(object)) tree.putUnreadable(object, quarantine?.held(keyOf(object))?.alone === true)
+  }
+  const isHeld = () => quarantine?.held(ABOVE) !== undefined
+  const hold: PropertyReader['hold'] = (objects, specs, error) => {
+    const ask = (_: readonly string[], __: number, signal: AbortSignal) =>
+      reader.read(specs(objects), () => undefined, signal)
+    quarantine?.hold({ objects: [ABOVE], keyOf: String, error, ask })
+  }
+  if (!isHeld()) {
+    const inOne = quarantine === undefined ? reader : { ...reader, hold }
+    await readObjects(inOne, [...starts.values()], ancestorSpecs, put, signal)
+  }
+  const unknown = () => {
+    const next = [...starts.values()].flatMap((start) => tree.firstUnknown(start) ?? [])
+    return [...new Map(next.map((object) => [keyOf(object), object])).values()]
+  }
+  for (let level = isHeld() ? unknown() : []; level.length > 0; level = unknown()) {
+    await readObjects(reader, level, objectSpecs, put, signal)
+    fillIn(level)
+  }
+  fillIn(starts.values())
   return true
 }
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readMachine } from '../properties/resync-properties.ts'
 import { SoapFault } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
-import { ancestorSpecs, createVMLocations } from './vm-locations.ts'
+import { ancestorSpecs, createAncestorTree, createVMLocations } from './vm-locations.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
 const DATACENTER = { type: 'Datacenter', value: 'datacenter-2' }
@@ -50,10 +50,15 @@ t.test('an object above a VM that may not be read is named, and asked for in a p
 t.test('nothing is said of where a VM is before the object above it was read', async (t) => {
   const locations = createVMLocations({ tagging: false })
   t.equal(locations.place(MACHINE).ancestry, undefined)
-  locations.tree.putUnreadable(FOLDER)
+  locations.tree.putUnreadable(FOLDER, false)
   t.match(locations.place(MACHINE).ancestry, {
     folder: [{ type: 'VirtualMachine' }],
     unreadAbove: { folder: [{ why: 'Folder group-v3 is not readable' }] },
+  })
+  locations.replaceTree(createAncestorTree())
+  locations.tree.putUnreadable(FOLDER, true)
+  t.match(locations.place(MACHINE).ancestry, {
+    unreadable: [/^Folder group-v3 is not readable \(vCenter answers other calls, but none about it/],
   })
 })
 

@@ -34,6 +34,8 @@ interface AncestorNode {
   readonly parent: ManagedObjectReference | undefined
   /** False for an object that vCenter did not show when asked, or whose name or parent the account may not read. */
   readonly readable: boolean
+  /** Whether vCenter does not answer for it, though it answers otherwise. */
+  readonly unanswered?: boolean
 }
 
 /** PropertySpecs for every type above a VM, including their subtypes (clusters, vApps). */
@@ -58,19 +60,39 @@ export function ancestorSpecs(starts: readonly ManagedObjectReference[]): string
   return [lenientFilterSpec(ANCESTOR_PROPERTIES, objects.join(''))]
 }
 
+/** The same for these objects alone. */
+export function objectSpecs(objects: readonly ManagedObjectReference[]): string[] {
+  return [lenientFilterSpec(ANCESTOR_PROPERTIES, objects.map((object) => objectSpec(object)).join(''))]
+}
+
 export interface AncestorTree {
   has(reference: ManagedObjectReference): boolean
   put(object: ObjectContent): void
-  /** Records an object that was requested but not shown. */
-  putUnreadable(reference: ManagedObjectReference): void
+  /** Records an object that was requested but not shown, because vCenter does not answer where it is `unanswered`. */
+  putUnreadable(reference: ManagedObjectReference, unanswered: boolean): void
   /** From `start` to the root, nearest first; ends early at an object that was never read. */
   chain(start: ManagedObjectReference | undefined): AncestorNode[]
+  /** The nearest one, from `start` to the root, that was never put here. */
+  firstUnknown(start: ManagedObjectReference): ManagedObjectReference | undefined
 }
 
 export function createAncestorTree(): AncestorTree {
   const nodes = new Map<string, AncestorNode>()
+  const has = (reference: ManagedObjectReference) => nodes.has(keyOf(reference))
+
+  function chain(start: ManagedObjectReference | undefined): AncestorNode[] {
+    const chain: AncestorNode[] = []
+    let next = start
+    while (next !== undefined && chain.length < MAX_DEPTH) {
+      const node = nodes.get(keyOf(next)) ?? unreadable(next)
+      chain.push(node)
+      next = node.parent
+    }
+    return chain
+  }
+
   return {
-    has: (reference) => nodes.has(keyOf(reference)),
+    has,
     put({ reference, properties, missing }) {
       const node = compact({
         reference,
@@ -81,24 +103,16 @@ export function createAncestorTree(): AncestorTree {
       })
       nodes.set(keyOf(node.reference), node)
     },
-    putUnreadable(reference) {
-      nodes.set(keyOf(reference), unreadable(reference))
+    putUnreadable(reference, unanswered) {
+      nodes.set(keyOf(reference), unreadable(reference, unanswered))
     },
-    chain(start) {
-      const chain: AncestorNode[] = []
-      let next = start
-      while (next !== undefined && chain.length < MAX_DEPTH) {
-        const node = nodes.get(keyOf(next)) ?? unreadable(next)
-        chain.push(node)
-        next = node.parent
-      }
-      return chain
-    },
+    chain,
+    firstUnknown: (start) => chain(start).find(({ reference }) => !has(reference))?.reference,
   }
 }
 
-function unreadable(reference: ManagedObjectReference): AncestorNode {
-  return { reference, name: reference.value, parent: undefined, readable: false }
+function unreadable(reference: ManagedObjectReference, unanswered = false): AncestorNode {
+  return { reference, name: reference.value, parent: undefined, readable: false, unanswered }
 }
 
 /** Joins ancestors and tags: where a VM is. */
@@ -261,6 +275,8 @@ function unreadAbove(
   return unread.length === 0 ? {} : { unreadAbove: Object.fromEntries(unread) }
 }
 
+const UNANSWERED = ' (vCenter answers other calls, but none about it; it is asked again by and by)'
+
 /** The readable objects of a path, with their tags; `complete` where the tags of all are known. */
 function join(
   nodes: readonly AncestorNode[],
@@ -272,9 +288,9 @@ function join(
   let complete = true
   /** What could not be read above the last of the ancestors so far. */
   let unread: UnreadTags[] = []
-  for (const { reference, name, readable } of nodes) {
+  for (const { reference, name, readable, unanswered } of nodes) {
     if (!readable) {
-      const why = `${reference.type} ${reference.value} is not readable`
+      const why = `${reference.type} ${reference.value} is not readable${unanswered === true ? UNANSWERED : ''}`
       unreadable.push(why)
       unread.push({ why })
       unreadableAbove ??= { type: reference.type, moref: reference.value }
