@@ -3,7 +3,7 @@ import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../test/servers/control.ts'
 import type { Vcsim } from '../../test/servers/vcsim.ts'
-import { answered, openLab, QUICK, vmsOf } from './testing/lab.ts'
+import { answered, NEVER, openLab, QUICK, vmsOf } from './testing/lab.ts'
 
 const TIMINGS = {
   ...QUICK,
@@ -206,6 +206,20 @@ t.test('a VM begins to hang: the others stay known, and a new one is answered an
   await until('all are read again', () => lab.corrections.length > known + 1)
   t.same([...lapses], [])
   t.notMatch(lab.log.join(''), /vCenter failed/)
+})
+
+t.test('a copy that is seen while its reads hang, because of another VM, is not forgotten', async (t) => {
+  const lab = await openLab(t, { simulator: { vms: 4 }, timings: { ...TIMINGS, sweep: NEVER } })
+  const { vCenter, inventory } = lab
+  const [bad, original, copy] = await vCenter.vms()
+  if (bad === undefined || original === undefined || copy === undefined) throw new Error('too few VMs')
+  inventory.follow(original.uuid)
+  await answered(lab, original.uuid)
+  await vCenter.fault({ operation: READ, object: bad.ref, kind: 'hang' })
+  await vCenter.setState({ vm: copy.ref, uuid: original.uuid })
+  inventory.follow(bad.uuid)
+  await until('it is unknown', () => inventory.lookup(bad.uuid).state === 'unknown')
+  await answered(lab, original.uuid, 2)
 })
 
 for (const fault of [{ kind: 'hang' }, { kind: 'status', status: 500 }] as const) {

@@ -39,6 +39,8 @@ export class VMStore {
   /** UUIDs to be searched for, each with the value of `#wants` when it was last marked. */
   readonly #wanted = new Map<string, number>()
   #wants = 0
+  /** Those that {@link park} took from them. */
+  readonly #parked = new Set<string>()
   /** Reads of all VMs, by number. */
   #begun = 0
   #ended = 0
@@ -109,18 +111,19 @@ export class VMStore {
 
   /** To be called for UUIDs whose VMs may not be read at present. What is known stays until {@link wantFailed}. */
   park(uuids: readonly string[]): void {
-    for (const uuid of uuids) this.#wanted.delete(uuid)
+    for (const uuid of uuids) if (this.#wanted.delete(uuid)) this.#parked.add(uuid)
   }
 
   /**
-   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches, and those that were parked before
-   * any answer. Returns whether any UUID is marked.
+   * Marks the UUIDs whose search failed or was incomplete, in the order of those searches, and those that were parked. Returns
+   * whether any UUID is marked.
    */
   wantFailed(): boolean {
-    // A pending one that is marked may be under way: marked once more, it would be searched for twice.
     for (const [uuid, { state, incomplete }] of this.#entries)
-      if (state === 'pending' ? !this.#wanted.has(uuid) : state !== 'answered' || incomplete !== undefined)
-        this.#want(uuid)
+      if (state !== 'pending' && (state !== 'answered' || incomplete !== undefined)) this.#want(uuid)
+    // One that is marked may be under way: marked once more, it would be searched for twice.
+    for (const uuid of this.#parked) if (!this.#wanted.has(uuid)) this.want(uuid)
+    this.#parked.clear()
     return this.#wanted.size > 0
   }
 
