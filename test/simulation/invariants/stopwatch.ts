@@ -5,10 +5,11 @@ import { isLeaderWell } from './leader.ts'
 /** Longer than it takes to tell who waits, and to initialize it, while nothing else is wrong; milliseconds. */
 const TOLD = 45_000
 
-/** Violates the promise for what is found, by keys, and still is after {@link TOLD}. */
+/** Violates the promise for what is found, by keys, and still is after so many milliseconds. */
 export function createStopwatch(
   promise: string,
   find: (world: World) => readonly string[],
+  atMost = TOLD,
 ): (world: World) => void {
   /** Since when each is. */
   const since = new Map<string, number>()
@@ -19,7 +20,7 @@ export function createStopwatch(
     for (const key of found) {
       const from = since.get(key) ?? timeline.now
       since.set(key, from)
-      if (timeline.now - from > TOLD) judge.violate(promise, `${key} (${api.holder.identity} leads)`)
+      if (timeline.now - from > atMost) judge.violate(promise, `${key} (${api.holder.identity} leads)`)
     }
   }
 }

@@ -10,7 +10,7 @@ import { createModelNames } from './names.ts'
 import type { Process } from './process.ts'
 import { answerREST, isLogin } from './rest.ts'
 import type { SessionModel } from './session.ts'
-import { away, type VCenterModel } from './vcenter.ts'
+import { away, NoAnswer, type VCenterModel } from './vcenter.ts'
 
 /** Told of each login that is tried, and of its outcome when the answer arrives. */
 export interface LoginWatch {
@@ -147,6 +147,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
       let made: SessionModel | undefined
       const fails = (error: unknown): void => {
         if (!(error instanceof VCenterError)) throw error
+        if (error instanceof NoAnswer) return
         if (error instanceof SoapFault)
           reply(answered(500, inEnvelope(faultXML(error))), () => heardFault(error, cookie))
         else reply(error)

@@ -60,9 +60,9 @@ export interface VCenterModel {
   readonly reticent: Set<string>
   /**
    * What fails of VMs, by reference: `read` fails the whole call, `search` the search for its UUID, and for `session` a read
-   * says of that VM alone that there is no session.
+   * says of that VM alone that there is no session. To a read of a `silent` one there is no answer.
    */
-  readonly faults: Map<string, 'read' | 'search' | 'session'>
+  readonly faults: Map<string, 'read' | 'search' | 'session' | 'silent'>
   /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */
   readonly tagsDenied: Set<string>
   /** Whether the account has lost its rights on tags. */
@@ -345,6 +345,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
         throw new SoapFault('ManagedObjectNotFound', '', object)
       if (!self.isVisible(vm)) throw new SoapFault('NoPermission', '', object)
       if (self.faults.get(moref) === 'read') throw new SoapFault('SystemError', '')
+      if (self.faults.get(moref) === 'silent') throw new NoAnswer('TimedOut', 'nothing is answered')
       return vm
     },
     search(uuid, kind) {
@@ -379,6 +380,9 @@ function vanish(machine: Machine, vm: VM, now: number, told: boolean): void {
   machine.vanishedAt = now
   machine.vanishedUntold = !told
 }
+
+/** Thrown in place of an answer that never comes. */
+export class NoAnswer extends VCenterError {}
 
 /** One that is down, or goes down during a request. */
 export function away({ name }: VCenterModel): VCenterError {

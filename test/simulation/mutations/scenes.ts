@@ -146,6 +146,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'a call about one VM fails: session': [
       'one object: NotAuthenticated about it ends no session that lives',
     ],
+    'reads of one VM are not answered for an hour': [
+      'one object: a read that it keeps from being answered is made for the others',
+    ],
     'categories of somebody else may not be read': ['tags: a category that nobody needs may be unreadable'],
     'the tags of a nearer object may not be read: host': [
       'topology: a farther tag does not count where a nearer one may be unread',

@@ -50,6 +50,17 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'one object: a read that it keeps from being answered is made for the others',
+    about: ONE_VM,
+    edits: [
+      edit(
+        `${COLLECT}/refusals.ts`,
+        'if (error instanceof UnansweredError && onUnanswered !== undefined) return onUnanswered(items, error)',
+        '',
+      ),
+    ],
+  },
+  {
     name: 'names: the last good address is used where no name server answers',
     inSceneAlone: true,
     edits: [

@@ -6,6 +6,7 @@ import type { FixedScene } from '../scene.ts'
 
 const calls = (operation: string) =>
   `rollcall_vcenter_calls_total{vcenter="vc-1",operation="${operation}",outcome="ok"}`
+const READ = 'RetrievePropertiesEx'
 /** Longer than until everything is read again; milliseconds. */
 const READ_AGAIN = 700_000
 
@@ -39,6 +40,37 @@ for (const fault of ['read', 'search', 'session'] as const)
       t.equal(scene.status('bad')?.identityLevel, 'proven', 'what was verified stands')
     },
   )
+
+scenario(
+  'reads of one VM are not answered for an hour',
+  { nodes: ['bad', 'worker', 'gone', 'canary'] },
+  async (scene, t) => {
+    const { vCenter, cast } = scene
+    const { moref = '' } = cast.bad.vm ?? {}
+    vCenter.faults.set(moref, 'silent')
+    await scene.nextLeader()
+    scene.joins('new')
+    await scene.settled('new')
+    scene.destroy(cast.gone)
+    await scene.ends(cast.gone)
+    const count = async (operation: string) => (await scene.count(calls(operation))) ?? 0
+    const before = { reads: await count(READ), searches: await count('FindAllByUuid') }
+    await scene.pass(3_600_000)
+    // Each ten minutes, and each half minute.
+    t.ok((await count(READ)) - before.reads < 30)
+    t.ok((await count('FindAllByUuid')) - before.searches < 130)
+    t.equal(await scene.count(calls('CreateListView')), 1, 'nothing is made anew')
+    t.match(scene.condition('bad', 'VMFound'), {
+      status: 'Unknown',
+      message: /none about the VM .*asked again/,
+    })
+    t.equal(scene.status('bad')?.identityLevel, 'proven', 'what was verified stands')
+    vCenter.faults.delete(moref)
+    await scene.said('bad', { status: 'True' }, 'VMFound')
+    scene.destroy(cast.bad)
+    await scene.ends(cast.bad)
+  },
+)
 
 scenario(
   'categories of somebody else may not be read',
