@@ -22,28 +22,18 @@ import { createUpdates, type PushedChanges } from './collect/updates.ts'
 import { keepTagsRead } from './keep-tags-read.ts'
 import { CUSTOM_VALUES_PATH } from './properties/property-values.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
+import { createReadsOfAll } from './reads-of-all.ts'
 import type { InventoryMetrics } from './running-inventory.ts'
 import type { ServiceContent, Session } from './session/session.ts'
-import {
-  hasMoved,
-  locateWanted,
-  membersSpecs,
-  readAgain,
-  resync,
-  resyncApart,
-  type SyncVMsOptions,
-} from './sync-vms.ts'
+import { hasMoved, locateWanted, readAgain, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { aloneOrThrow, isOfObjects, type SoapFault, UnansweredError } from './wire/errors.ts'
+import { aloneOrThrow, type SoapFault } from './wire/errors.ts'
 import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
 const MAX_NAMES = 20
-/** The key in quarantine of a read of all that are watched. */
-const MEMBERS = 'members of the list'
-
 export interface ListAndWatchOptions {
   readonly soap: SoapClient
   readonly session: Session
@@ -106,12 +96,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   const suspects = createSuspects(reader)
   const onAnswered = triggers.tags.trigger
   const sync: SyncVMsOptions = { store, locations, locator, sightings, reader, suspects, onAnswered }
+  const onAllRead = () => options.onAllRead('VMs')
+  const surroundings = { onChanges: askAgain, onAllRead, clock, logger, metrics }
+  const reads = createReadsOfAll({ sync, members, listView, ...surroundings })
   /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
-  /** Reads of all VMs that have ended, by number, with what they have put in doubt. */
-  const reads = new Map<number, Iterable<string>>()
-  /** The last read of all VMs that was begun, or is to begin. */
-  let reading: Promise<unknown> = Promise.resolve()
   let unwatched: ReadonlySet<string> = new Set()
   let isReady = false
 
@@ -125,7 +114,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     if (reread !== undefined) askAgain(reread)
     store.tell(doubted.done(reread?.refused ?? new Map()))
     await locateWanted(sync, signal)
-    endReads()
+    reads.endAnswered()
     triggers.tags.trigger()
     triggers.members.trigger()
     // Stale answers, and UUIDs doubted or seen meanwhile.
@@ -209,71 +198,16 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     )
   }
 
-  /** One read after the other: what an older one has read must not replace what a newer one has. */
-  async function resyncAll(signal: AbortSignal): Promise<void> {
-    const turn = reading.then(() => resyncOnce(signal))
-    reading = turn.catch(() => undefined)
-    await turn
-  }
-
-  /** The same, and tries again to watch the VMs that vCenter has refused. */
+  /** Reads all VMs again, and tries again to watch those that vCenter has refused. */
   async function resyncInTime(signal: AbortSignal): Promise<void> {
-    await resyncAll(signal)
+    await reads.readAll(signal)
     if (unwatched.size === 0) return
     members.retryRefused()
     triggers.members.trigger()
   }
 
-  async function resyncOnce(signal: AbortSignal): Promise<void> {
-    const read = store.beginRead()
-    const doubted = await readUnlisted(signal)
-    if (members.size() > 0) {
-      const corrected = await readMembers(signal)
-      askAgain(corrected)
-      doubted.push(...corrected.doubted)
-      metrics.resynced(corrected.vms.length, clock.now() / 1000)
-      logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')
-    }
-    reads.set(read, doubted)
-    endReads()
-    options.onAllRead('VMs')
-  }
-
-  /** In one go; or one by one where a single VM, or what is above it, makes that fail. */
-  async function readMembers(signal: AbortSignal): Promise<Changes> {
-    const apart = () => resyncApart(sync, [...store.vms()].filter(members.has), signal)
-    if (quarantine.held(MEMBERS) !== undefined) return await apart()
-    try {
-      return await resync(sync, listView, members.has, signal)
-    } catch (error) {
-      if (!isOfObjects(error)) throw error
-      logger.info({ error: error.message }, 'the VMs cannot be read in one call, so each is read by itself')
-      const ask = (_: readonly string[], __: number, signal: AbortSignal) =>
-        reader.read(membersSpecs(reader, listView), () => undefined, signal)
-      if (error instanceof UnansweredError) quarantine.hold({ objects: [MEMBERS], keyOf: String, error, ask })
-      return await apart()
-    }
-  }
-
-  /** The VMs that push does not cover: those that vCenter refuses to watch, and those that are to be watched soon. */
-  async function readUnlisted(signal: AbortSignal): Promise<string[]> {
-    const vms = [...store.vms()].filter((vm) => !members.has(vm))
-    if (vms.length === 0) return []
-    const changes = await readAgain(sync, vms, signal)
-    askAgain(changes)
-    return [...changes.doubted]
-  }
-
-  function endReads(): void {
-    for (const [read, doubted] of reads) {
-      if (!store.isAnswered(doubted)) continue
-      reads.delete(read)
-      store.endRead(read)
-    }
-  }
-
   async function readOthers(signal: AbortSignal): Promise<RunOutcome> {
-    await resyncAll(signal)
+    await reads.readAll(signal)
     return 'done'
   }
 
@@ -343,8 +277,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const first = store.beginRead()
     const asked = store.followed()
     await locate(signal)
-    reads.set(first, asked)
-    endReads()
+    reads.ended(first, asked)
     // At once: until vCenter watches them, changes are seen late. VMs that are new now can wait.
     if (watchedBefore) await syncMembers(signal)
     // Where nothing was answered, vCenter may not answer anything.

@@ -43,7 +43,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     inSceneAlone: true,
     edits: [
       edit(
-        'controller/vcenter/list-and-watch.ts',
+        'controller/vcenter/reads-of-all.ts',
         'if (!isOfObjects(error)) throw error',
         'if (isOfObjects(error)) throw error',
       ),
