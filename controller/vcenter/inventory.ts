@@ -209,12 +209,11 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         logger.info({ vms: store.vms().size }, 'following')
         health.recovered()
       }
-      const watched = createWatchedSoap({ soap, ask: session.keepAlive, timings, clock })
-      const noting = createNotingSoap(watched, () => {
+      const noting = createNotingSoap(soap, () => {
         lostObjects = true
       })
       const parts = {
-        soap: noting,
+        soap: createWatchedSoap({ soap: noting, ask: session.keepAlive, timings, clock }),
         session,
         content,
         store,

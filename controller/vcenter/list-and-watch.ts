@@ -1,11 +1,10 @@
 /** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
 import type { Clock } from '../../agent/shared/clock.ts'
-import { failed } from '../../agent/shared/result.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
 import type { createRereads } from './cache/rereads.ts'
-import { readAttributeNames, type VMAttributes } from './cache/vm-attributes.ts'
+import { defineAttributes, type VMAttributes } from './cache/vm-attributes.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { Sightings } from './cache/vms-of-uuid.ts'
@@ -28,12 +27,15 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { aloneOrThrow, type SoapFault } from './wire/errors.ts'
+import { aloneOrThrow, SoapFault, UnansweredError } from './wire/errors.ts'
 import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
 const MAX_NAMES = 20
+/** The key in quarantine of the watch of all UUIDs. Once that can be made, all is made anew. */
+const ALL_UUIDS = 'watch of all UUIDs'
+
 export interface ListAndWatchOptions {
   readonly soap: SoapClient
   readonly session: Session
@@ -143,12 +145,15 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     if (stale.size > 0 || sightings.size() > 0) triggers.locate.trigger()
   }
 
-  function tellNoSightings({ message }: SoapFault): void {
+  function tellNoSightings(error: SoapFault | UnansweredError): void {
+    const isUnanswered = error instanceof UnansweredError
     logger.warn(
-      { error: message },
+      { error: error.message },
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when they ' +
-        'are read, every ten minutes; give the account the role Read-only on the root folder',
+        `are read, every ten minutes${isUnanswered ? '' : '; give the account the role Read-only on the root folder'}`,
     )
+    const ask = (_: readonly string[], __: number, signal: AbortSignal) => allVMs.select(signal)
+    if (isUnanswered) quarantine.hold({ objects: [ALL_UUIDS], keyOf: String, error, ask })
   }
 
   function askAgain({ doubted }: Changes): void {
@@ -158,6 +163,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** An object may be read again, or is now known to be one that cannot be: all that waits for it is done now. */
   function askAgainFor(keys: readonly string[]): void {
+    if (keys.includes(ALL_UUIDS))
+      throw new SoapFault('RequestCanceled', 'the UUIDs of all VMs can be watched')
     tellReady()
     tellUnwatched()
     for (const key of keys) {
@@ -263,12 +270,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     )
 
   const defining = (known: VMAttributes) => async (signal: AbortSignal) => {
-    try {
-      known.define(await readAttributeNames(reader, content.customFieldsManager, signal))
-    } catch (error) {
-      const { message } = await aloneOrThrow(error, alive, signal)
-      known.define(failed(`the names of custom attributes cannot be read: ${message}`))
-    }
+    await defineAttributes(known, reader, content.customFieldsManager, alive, signal)
     store.refresh()
   }
 

@@ -180,6 +180,32 @@ t.test(
   },
 )
 
+for (const fault of [{ kind: 'hang' }, { kind: 'status', status: 503 }] as const) {
+  t.test(
+    `a view of all VMs ends in ${fault.kind}: each is watched, and all UUIDs once it can be made`,
+    async (t) => {
+      const view = { operation: 'CreateContainerView', ...fault }
+      const timings = { ...TIMINGS, sweep: NEVER }
+      const lab = await openLab(t, { timings, before: (vCenter) => vCenter.fault(view) })
+      const { vCenter, inventory } = lab
+      const [vm, copy] = await vCenter.vms()
+      if (vm === undefined || copy === undefined) throw new Error('the simulator has too few VMs')
+      inventory.follow(vm.uuid)
+      await answered(lab, vm.uuid)
+      await vCenter.setState({ vm: vm.ref, powerState: 'poweredOff' })
+      await until('it is seen', () => vmsOf(inventory.lookup(vm.uuid))?.[0]?.powerState === 'poweredOff')
+      await until('it is told', () => /does not push the UUIDs of all VMs/.test(lab.log.join('')))
+      t.notMatch(lab.log.join(''), /vCenter failed/)
+      await vCenter.clearFaults()
+      await vCenter.setState({ vm: copy.ref, uuid: vm.uuid })
+      await answered(lab, vm.uuid, 2)
+      t.notMatch(lab.log.join(''), /"level":40[^\n]*vCenter failed/)
+      // What may have been made, by a name that is not known, ends with its session.
+      t.equal((await vCenter.calls()).operations.Login, fault.kind === 'hang' ? 2 : 1)
+    },
+  )
+}
+
 t.test('a VM begins to hang: the others stay known, and a new one is answered and watched', async (t) => {
   const lapses = new Set<string>()
   const watched: string[] = []

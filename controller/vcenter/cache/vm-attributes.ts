@@ -3,7 +3,7 @@ import type { AttributeValues, VirtualMachine } from '../../types/virtual-machin
 import { filterSpec, objectSpec, type PropertyReader, propertySpec } from '../collect/retrieve-properties.ts'
 import { CUSTOM_VALUES_PATH, readNumber } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
-import { SoapFault } from '../wire/errors.ts'
+import { aloneOrThrow, SoapFault } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { child, textOf } from '../wire/xml.ts'
 
@@ -79,4 +79,20 @@ export async function readAttributeNames(
     : failed(
         `the names of custom attributes cannot be read: ${refusal}; give the account Read-only on the root folder`,
       )
+}
+
+/** Reads them for the attributes; where that fails although vCenter is `alive`, the attributes tell it. Throws where vCenter fails. */
+export async function defineAttributes(
+  attributes: VMAttributes,
+  reader: PropertyReader,
+  manager: ManagedObjectReference | undefined,
+  alive: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    attributes.define(await readAttributeNames(reader, manager, signal))
+  } catch (error) {
+    const { message } = await aloneOrThrow(error, alive, signal)
+    attributes.define(failed(`the names of custom attributes cannot be read: ${message}`))
+  }
 }

@@ -46,7 +46,8 @@ export function createAllVMs(options: {
       element('type', 'VirtualMachine') +
       element('recursive', true)
     try {
-      return await createObject(soap, 'CreateContainerView', content.viewManager, parameters, timings, signal)
+      const { viewManager } = content
+      return await createObject(soap, 'CreateContainerView', viewManager, parameters, timings, signal, true)
     } catch (error) {
       opening = undefined
       throw error

@@ -5,7 +5,7 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { type SoapClient, toReference } from '../wire/soap.ts'
 import { child } from '../wire/xml.ts'
 
-/** Creates an object. Throws a VCenterError. */
+/** Creates an object; `ofObjects` where what it is made of may keep that from being answered. Throws a VCenterError. */
 export async function createObject(
   soap: SoapClient,
   operation: string,
@@ -13,8 +13,9 @@ export async function createObject(
   parameters: string,
   { readDeadline: deadline }: Timings,
   signal: AbortSignal,
+  ofObjects = false,
 ): Promise<ManagedObjectReference> {
-  const response = await soap.call({ operation, target, parameters, deadline, signal })
+  const response = await soap.call({ operation, target, parameters, deadline, ofObjects, signal })
   const made = toReference(child(response, 'returnval'))
   if (made !== undefined) return made
   throw malformed(`vCenter answers to ${operation} without naming the object it made`)

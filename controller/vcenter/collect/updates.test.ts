@@ -23,10 +23,10 @@ const content = {
 
 /** Updates of a vCenter that answers in this way, and what it refuses to watch. */
 function updatesOf(soap: SoapClient, clock: Clock, paths: readonly string[] = []) {
-  const refusals: SoapFault[] = []
+  const refusals: VCenterError[] = []
   const timings = TIMINGS
   const allVMs = createAllVMs({ soap, content, timings })
-  const onUnwatched = (refusal: SoapFault) => void refusals.push(refusal)
+  const onUnwatched = (refusal: VCenterError) => void refusals.push(refusal)
   // A session that has ended, where anybody looks.
   const alive = () => Promise.reject(new SoapFault('NotAuthenticated', ''))
   const pollWait = createPollWait(timings)

@@ -13,6 +13,7 @@ import {
   isRefusal,
   SoapFault,
   TooLongError,
+  UnansweredError,
   VCenterError,
 } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
@@ -65,8 +66,8 @@ export function createUpdates(options: {
   readonly paths: readonly string[]
   /** Those whose UUIDs are watched. */
   readonly allVMs: AllVMs
-  /** Called where vCenter refuses to watch them. */
-  readonly onUnwatched: (refusal: SoapFault) => void
+  /** Called where vCenter refuses to watch them, or does not answer that. */
+  readonly onUnwatched: (error: SoapFault | UnansweredError) => void
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
   readonly pollWait: PollWait
@@ -115,7 +116,8 @@ export function createUpdates(options: {
       const spec = filterSpec(properties, await allVMs.select(signal))
       return { reference, allUUIDs: await createFilter(reference, spec, signal) }
     } catch (error) {
-      if (!(error instanceof SoapFault) || error.reason === 'SessionLost' || isRebuild(error)) throw error
+      if (!(error instanceof UnansweredError || error instanceof SoapFault)) throw error
+      if (error.reason === 'SessionLost' || isRebuild(error)) throw error
       onUnwatched(error)
       return { reference, allUUIDs: undefined }
     }
