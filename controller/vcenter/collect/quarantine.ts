@@ -55,7 +55,7 @@ interface Group {
  * The order of calls. Small groups come first: where many objects are bad, no large one is answered, and that would look as if
  * vCenter answered none. Those that are held for themselves alone wait until the others are free.
  */
-const rank = ({ alone, keys }: Group): number => (alone ? Number.POSITIVE_INFINITY : keys.length)
+const rank = ({ alone, keys }: Group): number => (alone ? Number.MAX_SAFE_INTEGER : keys.length)
 
 export function createQuarantine(options: {
   /** Called with the keys of objects that may be asked for again, or are now known to be `alone`. */

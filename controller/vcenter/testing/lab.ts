@@ -26,6 +26,7 @@ export const QUICK: Timings = {
   members: { quiet: 100, max: 1_000, spacing: 100 },
   tags: { quiet: 50, max: 200, spacing: 100 },
   provability: { quiet: 50, max: 200, spacing: 100 },
+  unanswered: { base: 500, max: 1_000 },
   backoff: { base: 200, max: 1_000 },
 }
 
