@@ -275,7 +275,8 @@ function unreadAbove(
   return unread.length === 0 ? {} : { unreadAbove: Object.fromEntries(unread) }
 }
 
-const UNANSWERED = ' (vCenter answers other calls, but none about it; it is asked again by and by)'
+const UNANSWERED =
+  ' (vCenter answers other calls, but none about it; it is asked for again at growing intervals)'
 
 /** The readable objects of a path, with their tags; `complete` where the tags of all are known. */
 function join(

@@ -181,7 +181,7 @@ export class UnansweredError extends VCenterError {
     return new UnansweredError(
       new VCenterError(
         this.reason,
-        `vCenter answers other calls, but none about ${object}: ${this.message}; it is asked again by and by`,
+        `vCenter answers other calls, but none about ${object}: ${this.message}; it is asked for again at growing intervals`,
         { cause: this },
       ),
     )

@@ -62,7 +62,7 @@ scenario(
     t.equal(await scene.count(calls('CreateListView')), 1, 'nothing is made anew')
     t.match(scene.condition('bad', 'VMFound'), {
       status: 'Unknown',
-      message: /none about the VM .*asked again/,
+      message: /none about the VM .*asked for again/,
     })
     t.equal(scene.status('bad')?.identityLevel, 'proven', 'what was verified stands')
     vCenter.faults.delete(moref)
