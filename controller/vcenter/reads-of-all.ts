@@ -52,10 +52,9 @@ export function createReadsOfAll(options: {
     } catch (error) {
       if (!isOfObjects(error)) throw error
       logger.info({ error: error.message }, 'the VMs cannot be read in one call, so each is read by itself')
-      const ask = (_: readonly string[], __: number, signal: AbortSignal) =>
+      const ask = (signal: AbortSignal) =>
         reader.read(membersSpecs(reader, listView), () => undefined, signal)
-      if (error instanceof UnansweredError)
-        quarantine?.hold({ objects: [MEMBERS], keyOf: String, error, ask })
+      if (error instanceof UnansweredError) quarantine?.holdCall(MEMBERS, error, ask)
       return await apart()
     }
   }

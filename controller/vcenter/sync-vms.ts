@@ -1,21 +1,13 @@
 /** Brings VMs of the cache up to date: locates them by UUID, reads them, and reads what stands above them. */
-import {
-  ABOVE_MACHINE,
-  ANCESTOR_PROPERTIES,
-  type AncestorTree,
-  ancestorSpecs,
-  createAncestorTree,
-  objectSpecs,
-  type VMLocations,
-} from './cache/vm-locations.ts'
+import { ABOVE_MACHINE, ANCESTOR_PROPERTIES, createAncestorTree, readAncestors } from './cache/ancestors.ts'
+import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { chooseCandidates, judgeCandidates, type Sightings, type VMAnswer } from './cache/vms-of-uuid.ts'
 import type { Located, Locator } from './collect/locate.ts'
-import { type createSuspects, readMachines, readObjects } from './collect/read-machines.ts'
+import { type createSuspects, readMachines } from './collect/read-machines.ts'
 import { refusalOf } from './collect/refusals.ts'
 import {
   filterSpec,
-  type ObjectContent,
   objectSpec,
   type PropertyReader,
   propertySpec,
@@ -138,54 +130,6 @@ async function answerSearched(
 }
 
 const NOT_FOUND = { vms: [], fresh: false }
-
-/** The key in quarantine of reads that go from objects up to the root. */
-const ABOVE = 'objects above VMs'
-
-/**
- * Reads the unknown objects above these VMs; usually there are none. Returns whether there were any. Where one of them keeps that
- * from being answered, it may be above all: then those below are read first, so that it is known which one it is.
- */
-async function readAncestors(
-  tree: AncestorTree,
-  reader: PropertyReader,
-  machines: readonly VMProperties[],
-  signal: AbortSignal,
-): Promise<boolean> {
-  const starts = new Map<string, ManagedObjectReference>()
-  for (const { host, resourcePool, parent, vApp } of machines) {
-    for (const start of [host, resourcePool, parent, vApp]) {
-      if (start !== undefined && !tree.has(start)) starts.set(keyOf(start), start)
-    }
-  }
-  if (starts.size === 0) return false
-  const { quarantine } = reader
-  const put = (object: ObjectContent) => tree.put(object)
-  const fillIn = (objects: Iterable<ManagedObjectReference>) => {
-    for (const object of objects)
-      if (!tree.has(object)) tree.putUnreadable(object, quarantine?.held(keyOf(object))?.alone === true)
-  }
-  const isHeld = () => quarantine?.held(ABOVE) !== undefined
-  const hold: PropertyReader['hold'] = (objects, specs, error) => {
-    const ask = (_: readonly string[], __: number, signal: AbortSignal) =>
-      reader.read(specs(objects), () => undefined, signal)
-    quarantine?.hold({ objects: [ABOVE], keyOf: String, error, ask })
-  }
-  if (!isHeld()) {
-    const inOne = quarantine === undefined ? reader : { ...reader, hold }
-    await readObjects(inOne, [...starts.values()], ancestorSpecs, put, signal)
-  }
-  const unknown = () => {
-    const next = [...starts.values()].flatMap((start) => tree.firstUnknown(start) ?? [])
-    return [...new Map(next.map((object) => [keyOf(object), object])).values()]
-  }
-  for (let level = isHeld() ? unknown() : []; level.length > 0; level = unknown()) {
-    await readObjects(reader, level, objectSpecs, put, signal)
-    fillIn(level)
-  }
-  fillIn(starts.values())
-  return true
-}
 
 /** Whether a VM has moved to another host, or to an unknown one. */
 export function hasMoved(

@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { ancestorSpecs } from '../../vcenter/cache/vm-locations.ts'
+import { ancestorSpecs } from '../../vcenter/cache/ancestors.ts'
 import { cleanExchange, type RawExchange } from './clean-exchange.ts'
 import { createPseudonyms } from './pseudonyms.ts'
 

@@ -2,7 +2,8 @@ import t from 'tap'
 import { readMachine } from '../properties/resync-properties.ts'
 import { SoapFault } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
-import { ancestorSpecs, createAncestorTree, createVMLocations } from './vm-locations.ts'
+import { ancestorSpecs, createAncestorTree } from './ancestors.ts'
+import { createVMLocations } from './vm-locations.ts'
 
 const FOLDER = { type: 'Folder', value: 'group-v3' }
 const DATACENTER = { type: 'Datacenter', value: 'datacenter-2' }

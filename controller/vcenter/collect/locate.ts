@@ -110,8 +110,7 @@ export function createLocator(options: {
       return await readAll(signal)
     } catch (error) {
       if (!isOfObjects(error)) throw error
-      if (error instanceof UnansweredError)
-        quarantine?.hold({ objects: [SWEEP], keyOf: String, error, ask: (_, __, signal) => readAll(signal) })
+      if (error instanceof UnansweredError) quarantine?.holdCall(SWEEP, error, readAll)
       index = undefined
       indexed = clock.monotonic()
       return undefined
@@ -160,9 +159,7 @@ export function createLocator(options: {
     } catch (error) {
       if (!isOfObjects(error)) throw error
       if (!(error instanceof UnansweredError)) return { error }
-      const ask = (_: readonly string[], deadline: number, signal: AbortSignal) =>
-        find(uuid, deadline, signal)
-      quarantine?.hold({ objects: [uuid], keyOf: String, error, ask })
+      quarantine?.holdCall(uuid, error, (signal) => find(uuid, timings.callDeadline, signal))
       return { error: error.about(`VMs with the UUID ${uuid}`) }
     }
   }

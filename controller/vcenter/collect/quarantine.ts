@@ -31,6 +31,8 @@ export interface Quarantine {
     readonly error: UnansweredError
     readonly ask: (objects: readonly T[], deadline: number, signal: AbortSignal) => Promise<unknown>
   }): void
+  /** Takes a call that cannot be divided, under a key of its own. It is asked again as it was. */
+  holdCall(key: string, error: UnansweredError, ask: (signal: AbortSignal) => Promise<unknown>): void
   /** Whether it is still to be found out which objects of some call it is. */
   isSearching(): boolean
   /**
@@ -127,6 +129,8 @@ export function createQuarantine(options: {
   return {
     held: (key) => groups.get(key),
     hold,
+    holdCall: (key, error, ask) =>
+      hold({ objects: [key], keyOf: String, error, ask: (_, __, signal) => ask(signal) }),
     isSearching: () => [...groups.values()].some(({ alone }) => !alone),
     async run(signal) {
       while (!signal.aborted) {

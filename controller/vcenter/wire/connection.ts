@@ -78,12 +78,12 @@ export function openConnection(options: ConnectionOptions): Connection {
   const { signal } = closed
   const { names = createNames({ clock, signal }) } = options
   const connector = trustConnector({ trust, server: authority, names, signal, onCertificate })
-  /** Why connections could not be made. */
-  const unsent = new WeakSet<Error>()
   const connect: typeof connector = (target, callback) =>
     connector(target, (...made) => {
-      if (made[0] !== null) unsent.add(made[0])
-      callback(...made)
+      const [error] = made
+      const failure = error && asVCenterError(authority, error)
+      if (failure instanceof VCenterError) callback(new NotSentError(failure), null)
+      else callback(...made)
     })
   const settings = { connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: IDLE }
   const calls = new Pool(origin, { ...settings, connections: CONNECTIONS })
@@ -107,9 +107,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         if (late.signal.aborted) throw timedOut(authority, request)
-        const failure = asVCenterError(authority, error)
-        const isUnsent = error instanceof Error && unsent.has(error)
-        throw isUnsent && failure instanceof VCenterError ? new NotSentError(failure) : failure
+        throw asVCenterError(authority, error)
       } finally {
         ended.abort()
         await timer
