@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { ApiError } from '../../agent/shared/api-error.ts'
 import { type Backoff, createBackoff } from '../../agent/shared/backoff.ts'
 import { attempt, messageOf } from '../../agent/shared/result.ts'
-import { compact } from '../lib/memory.ts'
 import type { Basics } from '../lib/tasks.ts'
 import { apiStatus, hasStatus } from './api-error.ts'
 import type { KubeClient } from './client.ts'
@@ -32,7 +31,10 @@ export interface InformerOptions<T extends Listed> extends Basics {
   readonly path: string
   /** Which objects, as `metadata.name=a`; by default all. */
   readonly fieldSelector?: string
-  /** Extracts what is needed from an object; the rest is dropped. Undefined for an object not to be kept. */
+  /**
+   * Extracts what is needed from an object; the rest is dropped. What it returns is kept for as long as the object exists, so it
+   * should be `compact`. Undefined for an object not to be kept.
+   */
   parse(object: unknown): T | undefined
   /** An object was added (no previous), changed, or deleted (no current). An error thrown here ends the informer. */
   onChange(name: string, current: T | undefined, previous: T | undefined): void
@@ -59,7 +61,7 @@ const MAX_RETRY_AFTER = 60_000
  * server sent something unintelligible. The new list is compared by resourceVersion, so only real changes are told.
  */
 export function createInformer<T extends Listed>(options: InformerOptions<T>): Informer<T> {
-  const { client, path, onChange, clock, random, logger } = options
+  const { client, path, parse, onChange, clock, random, logger } = options
   const items = new Map<string, T>()
   /** Between attempts to reach the server at all. */
   const reaching = createBackoff({ ...BACKOFF, random })
@@ -68,12 +70,6 @@ export function createInformer<T extends Listed>(options: InformerOptions<T>): I
   let resumeAt: string | undefined
   let synced = false
   let failing = false
-
-  /** Parsed objects are kept for as long as they exist, so they are made small. */
-  function parse(object: unknown): T | undefined {
-    const parsed = options.parse(object)
-    return parsed && compact(parsed)
-  }
 
   function put(name: string, current: T | undefined): void {
     const previous = items.get(name)

@@ -7,6 +7,7 @@ import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { createKubeClient, DEFAULT_TIMEOUT } from './client.ts'
 import { createNodeWriter } from './node-writer.ts'
+import { createObjectParsers } from './object-parsers.ts'
 import { parseNode, parseNodeReport } from './parse-node.ts'
 import { answer, startApiStub } from './testing/api-stub.ts'
 import { adminClient } from './testing/cluster-client.ts'
@@ -17,7 +18,7 @@ t.teardown(() => cluster.stop())
 await withdrawOwnReport(cluster)
 const client = adminClient(cluster)
 t.teardown(() => client.close())
-const writer = createNodeWriter(client, DEFAULT_TIMEOUT, new AbortController().signal)
+const writer = createNodeWriter(client, createObjectParsers(), DEFAULT_TIMEOUT, new AbortController().signal)
 
 const uninitialized = {
   key: 'node.cloudprovider.kubernetes.io/uninitialized',
@@ -141,6 +142,7 @@ t.test('of taints only the differences are sent', async (t) => {
         return client.request(request)
       },
     },
+    createObjectParsers(),
     DEFAULT_TIMEOUT,
     new AbortController().signal,
   )
@@ -270,7 +272,12 @@ t.test('a deletion', async (t) => {
     t.teardown(() => nobody.close())
     const kept = await createNode('kept')
     t.match(
-      await createNodeWriter(nobody, DEFAULT_TIMEOUT, new AbortController().signal).deleteNode('kept', kept),
+      await createNodeWriter(
+        nobody,
+        createObjectParsers(),
+        DEFAULT_TIMEOUT,
+        new AbortController().signal,
+      ).deleteNode('kept', kept),
       {
         outcome: 'rejected',
         message: /403 Forbidden: .*nobody/,
@@ -282,7 +289,12 @@ t.test('a deletion', async (t) => {
 t.test('an answer to a deletion that says neither', async (t) => {
   for (const said of [{}, { kind: 'Status', status: 'Failure' }, []]) {
     await using stub = await startApiStub((_, response) => answer(response, 200, said))
-    const writing = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal)
+    const writing = createNodeWriter(
+      stub.client,
+      createObjectParsers(),
+      DEFAULT_TIMEOUT,
+      new AbortController().signal,
+    )
     await t.rejects(writing.deleteNode('x', { uid: 'u', resourceVersion: '1' }), /object of another kind/)
   }
 })
@@ -337,7 +349,12 @@ t.test('what says nothing of the write is thrown', async (t) => {
   const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, hasAnnotations: true, taints: [] }
   for (const status of [401, 408, 429, 500, 503, 400, 403, 422]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
-    const answered = createNodeWriter(stub.client, DEFAULT_TIMEOUT, new AbortController().signal)
+    const answered = createNodeWriter(
+      stub.client,
+      createObjectParsers(),
+      DEFAULT_TIMEOUT,
+      new AbortController().signal,
+    )
     const write = answered.patchNode('x', seen, { taints: [] })
     if ([400, 403, 422].includes(status)) t.match(await write, { outcome: 'rejected' }, `${status}`)
     else await t.rejects(write, ApiError, `${status}`)
@@ -348,17 +365,23 @@ t.test('what is not answered in time may have been stored', async (t) => {
   const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, hasAnnotations: true, taints: [] }
   const never = new AbortController().signal
   await using late = await startApiStub(() => undefined)
-  const write = createNodeWriter(late.client, 50, never).patchNode('x', seen, {})
+  const write = createNodeWriter(late.client, createObjectParsers(), 50, never).patchNode('x', seen, {})
   t.same(await write, { outcome: 'unanswered', message: 'no answer within 0.05 s' })
   await using over = await startApiStub((_, response) => answer(response, 504, {}))
-  t.match(await createNodeWriter(over.client, DEFAULT_TIMEOUT, never).deleteNode('x', seen), {
-    outcome: 'unanswered',
-    message: /DELETE .*504/,
-  })
+  t.match(
+    await createNodeWriter(over.client, createObjectParsers(), DEFAULT_TIMEOUT, never).deleteNode('x', seen),
+    {
+      outcome: 'unanswered',
+      message: /DELETE .*504/,
+    },
+  )
   const cutOff = AbortSignal.abort(new Error('the end'))
-  await t.rejects(createNodeWriter(late.client, DEFAULT_TIMEOUT, cutOff).patchNode('x', seen, {}), {
-    message: /the end/,
-  })
+  await t.rejects(
+    createNodeWriter(late.client, createObjectParsers(), DEFAULT_TIMEOUT, cutOff).patchNode('x', seen, {}),
+    {
+      message: /the end/,
+    },
+  )
 })
 
 function present<T>(value: T | undefined): T {

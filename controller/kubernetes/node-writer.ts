@@ -11,7 +11,7 @@ import {
 } from '../../agent/shared/node-report.ts'
 import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
 import { type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
-import { parseNode, parseNodeReport } from './parse-node.ts'
+import type { ObjectParsers } from './object-parsers.ts'
 
 /** The exact object that a decision was made on: the API server rejects a write to any other version. */
 export interface ObjectVersion {
@@ -94,7 +94,12 @@ const JSON_PATCH = 'application/json-patch+json'
  *
  * @param timeout milliseconds that each write may take
  */
-export function createNodeWriter(client: KubeClient, timeout: number, signal: AbortSignal): NodeWriter {
+export function createNodeWriter(
+  client: KubeClient,
+  parsers: ObjectParsers,
+  timeout: number,
+  signal: AbortSignal,
+): NodeWriter {
   async function write<T>(
     request: Pick<KubeRequest, 'method' | 'path' | 'contentType' | 'body'>,
     parse: (object: unknown) => T | undefined,
@@ -126,13 +131,13 @@ export function createNodeWriter(client: KubeClient, timeout: number, signal: Ab
   return {
     patchNodeStatus(name, seen, { addresses }) {
       const body = { metadata: guard(seen), status: { addresses } }
-      return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parseNode)
+      return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parsers.node)
     },
     async patchNode(name, seen, changes) {
       const path = `${NODES}/${encodeURIComponent(name)}`
-      const result = await patch(path, JSON_PATCH, operations(seen, changes), parseNode)
+      const result = await patch(path, JSON_PATCH, operations(seen, changes), parsers.node)
       if (result.outcome !== 'rejected') return result
-      const { outcome } = await patch(path, JSON_PATCH, operations(seen, {}), parseNode)
+      const { outcome } = await patch(path, JSON_PATCH, operations(seen, {}), parsers.node)
       return outcome === 'conflict' || outcome === 'gone' ? { outcome } : result
     },
     deleteNode(name, seen) {
@@ -148,14 +153,14 @@ export function createNodeWriter(client: KubeClient, timeout: number, signal: Ab
       const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
       const apiVersion = `${API_GROUP}/${API_VERSION}`
       const body = { apiVersion, kind: KIND, metadata: { name, ownerReferences }, spec }
-      return write({ method: 'POST', path: REPORTS, body }, parseNodeReport)
+      return write({ method: 'POST', path: REPORTS, body }, parsers.report)
     },
     patchReportStatus(name, seen, status) {
       const body = [
         { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
         { op: 'add', path: '/status', value: status },
       ]
-      return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parseNodeReport)
+      return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parsers.report)
     },
   }
 }

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import type { Clock } from '../../agent/shared/clock.ts'
+import { compact } from '../lib/memory.ts'
 import type { Basics } from '../lib/tasks.ts'
 import type { Node } from '../types/node.ts'
 import { CSI_DRIVER, TOPOLOGY_LABELS } from '../types/well-known.ts'
@@ -40,12 +41,12 @@ export function parseCSINode(object: unknown): CSINode | undefined {
   if (!parsed.success) return undefined
   const { metadata, spec } = parsed.output
   const keys = spec.drivers.find(({ name }) => name === CSI_DRIVER)?.topologyKeys
-  return {
+  return compact({
     name: metadata.name,
     resourceVersion: metadata.resourceVersion,
     nodeUID: metadata.ownerReferences.find(({ kind }) => kind === 'Node')?.uid,
     topologyKeys: keys && TOPOLOGY_LABELS.filter((label) => keys.includes(label)),
-  }
+  })
 }
 
 /** The topology keys in a Node's CSINode; undefined where that belongs to another Node of the same name. */

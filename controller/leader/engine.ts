@@ -5,7 +5,7 @@ import type { Interlock } from '../cpi/interlock/interlock.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createInformer } from '../kubernetes/informer.ts'
 import type { Term } from '../kubernetes/leader-election.ts'
-import { parseNode, parseNodeReport } from '../kubernetes/parse-node.ts'
+import { createObjectParsers } from '../kubernetes/object-parsers.ts'
 import type { createPolicyCheck } from '../kubernetes/policy-check.ts'
 import { createCSINodes } from '../kubernetes/storage.ts'
 import { timeOfDay } from '../lib/format.ts'
@@ -78,12 +78,12 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   })
   const { onNode, onReport, onStatus } = createEventHandlers({ index, queue, inventories })
   const synced = { nodes: Promise.withResolvers<void>(), reports: Promise.withResolvers<void>() }
-  const labels = new Set(table.flatMap((loop) => [...loop.labels(config)]))
+  const parsers = createObjectParsers(new Set(table.flatMap((loop) => [...loop.labels(config)])))
   const failures = createListFailures()
   const nodes = createInformer({
     client,
     path: '/api/v1/nodes',
-    parse: (object) => parseNode(object, labels),
+    parse: parsers.node,
     onChange: onNode,
     onSynced: synced.nodes.resolve,
     onFailing: failures.of('Nodes'),
@@ -94,7 +94,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const reports = createInformer({
     client,
     path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`,
-    parse: parseNodeReport,
+    parse: parsers.report,
     onChange: onReport,
     onSynced: synced.reports.resolve,
     onFailing: failures.of('NodeReports'),
@@ -123,6 +123,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     ({ start }) =>
       start({
         ...ports,
+        parsers,
         nodes,
         reports,
         index,

@@ -19,6 +19,7 @@ import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { createInformer } from '../../kubernetes/informer.ts'
 import { readAll } from '../../kubernetes/list.ts'
+import { createObjectParsers } from '../../kubernetes/object-parsers.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
@@ -186,8 +187,9 @@ async function watch(
       random,
       logger,
     })
-  const nodes = follow(NODES, parseNode)
-  const reports = follow(REPORTS, parseNodeReport)
+  const parsers = createObjectParsers()
+  const nodes = follow(NODES, parsers.node)
+  const reports = follow(REPORTS, parsers.report)
 
   async function readLeases(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

@@ -4,6 +4,7 @@ import { spec } from '../../../test/fixtures/facts.ts'
 import type { KubeRequest } from '../../kubernetes/client.ts'
 import { watchEvents } from '../../kubernetes/informer.ts'
 import { createNodeWriter } from '../../kubernetes/node-writer.ts'
+import { createObjectParsers } from '../../kubernetes/object-parsers.ts'
 import { parseNode } from '../../kubernetes/parse-node.ts'
 import { copyCluster } from './copied-cluster.ts'
 
@@ -39,7 +40,13 @@ function setUp() {
   const { signal } = new AbortController()
   const list = async (path: string): Promise<{ metadata: { resourceVersion: string }; items: unknown[] }> =>
     JSON.parse(JSON.stringify(await client.request({ method: 'GET', path, query: { limit: '1' }, signal })))
-  return { client, sent, signal, list, writer: createNodeWriter(client, 1_000, signal) }
+  return {
+    client,
+    sent,
+    signal,
+    list,
+    writer: createNodeWriter(client, createObjectParsers(), 1_000, signal),
+  }
 }
 
 t.test('it takes writes as the API server does, shows them, and sends none', async (t) => {

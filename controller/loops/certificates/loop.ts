@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { createInformer, type Informer } from '../../kubernetes/informer.ts'
+import { compact } from '../../lib/memory.ts'
 import { type Basics, runTogether } from '../../lib/tasks.ts'
 import { createTokenBuckets } from '../../lib/token-buckets.ts'
 import { createWorkQueue, type ReconcileResult } from '../../lib/work-queue.ts'
@@ -89,7 +90,7 @@ export function parseRequest(object: unknown): CertificateRequest | undefined {
   if (!parsed.success) return undefined
   const { metadata, spec, status } = parsed.output
   if (status.conditions.length > 0 || status.certificate || nodeOf(spec.username) === '') return undefined
-  return {
+  return compact({
     name: metadata.name,
     resourceVersion: metadata.resourceVersion,
     createdAt: metadata.creationTimestamp,
@@ -98,7 +99,7 @@ export function parseRequest(object: unknown): CertificateRequest | undefined {
     extra: Object.fromEntries(Object.entries(spec.extra).map(([key, values]) => [key, values ?? []])),
     usages: spec.usages,
     content: readRequest(spec.request),
-  }
+  })
 }
 
 /**

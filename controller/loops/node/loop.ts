@@ -5,6 +5,7 @@ import type { EventRecorder } from '../../kubernetes/event-recorder.ts'
 import type { Informer } from '../../kubernetes/informer.ts'
 import { heartbeatOf } from '../../kubernetes/lease-holder.ts'
 import { createNodeWriter } from '../../kubernetes/node-writer.ts'
+import type { ObjectParsers } from '../../kubernetes/object-parsers.ts'
 import { createVolumeAttachments } from '../../kubernetes/storage.ts'
 import { counted } from '../../lib/format.ts'
 import type { Basics, Task } from '../../lib/tasks.ts'
@@ -65,6 +66,8 @@ export interface NodeLoopMetrics {
 export interface NodeLoopPorts extends Basics {
   readonly config: Config
   readonly client: KubeClient
+  /** Those of the two informers. */
+  readonly parsers: ObjectParsers
   readonly nodes: Pick<Informer<Node>, 'get' | 'values'>
   readonly reports: Pick<Informer<NodeReport>, 'get'>
   readonly index: NodeIndex
@@ -113,7 +116,7 @@ export function startNodeLoop(ports: NodeLoopPorts) {
   const { lifecycle } = settings
   const lastingFailures = createLastingFailures(clock)
   const writers = (patience: number, signal: AbortSignal) =>
-    lastingFailures.watch(createNodeWriter(client, patience, signal))
+    lastingFailures.watch(createNodeWriter(client, ports.parsers, patience, signal))
   const queue: WorkQueue = createWorkQueue({
     onError: (name, error) => logger.warn({ node: name, err: error }, 'reconcile failed'),
     concurrency: CONCURRENCY,

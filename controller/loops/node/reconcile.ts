@@ -299,8 +299,7 @@ function remember<T extends Node | NodeReport>(
 ): void {
   let last = before
   for (const answer of answers) {
-    const kept = compact(answer)
-    writes.wrote(last, kept)
-    last = kept
+    writes.wrote(last, answer)
+    last = answer
   }
 }
