@@ -10,6 +10,7 @@ const TIMINGS = {
   // Enough for a busy machine.
   callDeadline: 5_000,
   readDeadline: 6_000,
+  pollGrace: 5_000,
   unanswered: { base: 500, max: 1_000 },
   failed: 400,
   resync: 700,
@@ -63,6 +64,14 @@ const TROUBLES: readonly (readonly [string, Trouble, RegExp])[] = [
   [
     'whatever reads it hangs, with all others',
     (vCenter, { ref }) => vCenter.fault({ operation: READ, object: ref, kind: 'spoiled' }),
+    /none about the VM/,
+  ],
+  [
+    'whatever reads it hangs, with all others, and so does the watch of all UUIDs',
+    async (vCenter, { ref }) => {
+      for (const operation of [READ, 'WaitForUpdatesEx'])
+        await vCenter.fault({ operation, object: ref, kind: 'spoiled' })
+    },
     /none about the VM/,
   ],
   ...[500, 503].map((status): (typeof TROUBLES)[number] => [
