@@ -36,6 +36,8 @@ function othersAddresses(world: World): readonly string[] {
     const [machine, ...others] = machinesOf(world, uid)
     const status = api.reports.get(name)?.status
     if (machine === undefined || others.length > 0 || status?.nodeUID !== uid || !canSpeak(machine)) return []
+    // Where most calls fail, no session comes about.
+    if (machine.vm !== undefined && machine.vm.vCenter.errors > 0) return []
     const isSo = (wanted: string): boolean =>
       status.conditions.some(({ type, status }) => type === wanted && status === 'True')
     if (!['VMFound', 'AddressesResolved', 'Initialized'].every(isSo)) return []
