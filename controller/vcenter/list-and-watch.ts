@@ -152,7 +152,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when they ' +
         `are read, every ten minutes${isUnanswered ? '' : '; give the account the role Read-only on the root folder'}`,
     )
-    if (isUnanswered) quarantine.holdCall(ALL_UUIDS, error, locator.readAll)
+    if (isUnanswered) quarantine.holdCall(ALL_UUIDS, error, allVMs.select)
   }
 
   function askAgain({ doubted }: Changes): void {

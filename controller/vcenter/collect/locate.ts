@@ -82,8 +82,6 @@ export interface Locator {
    * them all.
    */
   sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined>
-  /** The same, but throws where it is not answered. */
-  readAll(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
   /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
   forget(uuids: Iterable<string>): void
   /** Drops the last sweep where it is too old to answer: it has the UUIDs of all VMs, not only of Nodes. */
@@ -192,7 +190,6 @@ export function createLocator(options: {
       return located
     },
     sweep,
-    readAll,
     forget(uuids) {
       for (const uuid of uuids) index?.delete(uuid)
     },

@@ -7,7 +7,6 @@ import { withoutKeys } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import {
-  aloneOrThrow,
   fewerThan,
   isInvalidProperty,
   isRebuild,
@@ -180,15 +179,6 @@ export function createUpdates(options: {
     await soap.call({ operation: 'CancelWaitForUpdates', target, deadline, signal })
   }
 
-  /** One that cannot be destroyed ends with the session. */
-  async function endCollector({ reference }: Collector, signal: AbortSignal): Promise<void> {
-    try {
-      await destroyObject(soap, 'DestroyPropertyCollector', reference, timings, signal)
-    } catch (error) {
-      await aloneOrThrow(error, alive, signal)
-    }
-  }
-
   async function run(
     list: ManagedObjectReference,
     opened: ManagedObjectReference,
@@ -201,15 +191,11 @@ export function createUpdates(options: {
     let atMost = MAX_OBJECT_UPDATES
     while (!signal.aborted) {
       const start = clock.monotonic()
-      const isFirst = version === ''
-      const answer = await poll(polled, version, atMost, signal).catch(async (error: unknown) => {
+      const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
-        if (pollWait.isCut(error, clock.monotonic() - start)) return 'cut' as const
-        // The first answer is about all VMs: any of them may keep it from coming, as it does with other calls about it.
-        if (!isFirst || polled.allUUIDs === undefined || !isNoAnswer(error)) throw error
-        await alive(signal)
-        return { unanswered: new UnansweredError(error) }
+        if (!pollWait.isCut(error, clock.monotonic() - start)) throw error
+        return 'cut' as const
       })
       if (answer === 'cut') {
         // vCenter may still hold it, and two at once would lose changes. It also tells that collector and session are there.
@@ -218,15 +204,9 @@ export function createUpdates(options: {
         continue
       }
       pollWait.answered()
-      if (answer !== undefined && 'unanswered' in answer) {
-        await endCollector(polled, signal)
-        onUnwatched(answer.unanswered)
-        polled = { reference: await openCollector(list, signal), allUUIDs: undefined }
-        continue
-      }
       if (answer !== undefined && 'fewer' in answer) {
         // Not every server resends what was lost. With a new collector all members enter again.
-        await endCollector(polled, signal)
+        await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)
         polled = await watchAllUUIDs(await openCollector(list, signal), signal)
         version = ''
         atMost = answer.fewer
@@ -260,11 +240,6 @@ export function createUpdates(options: {
       if (listView !== undefined) await destroyObject(soap, 'DestroyView', listView, timings, signal)
     },
   }
-}
-
-function isNoAnswer(error: unknown): error is VCenterError {
-  if (!(error instanceof VCenterError) || error instanceof SoapFault) return false
-  return error.reason === 'TimedOut' || error.reason === 'Unavailable'
 }
 
 /** It is about no VM: the list is empty as yet. */
