@@ -131,13 +131,13 @@ export function createNodeWriter(
   return {
     patchNodeStatus(name, seen, { addresses }) {
       const body = { metadata: guard(seen), status: { addresses } }
-      return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parsers.node)
+      return patch(`${NODES}/${encodeURIComponent(name)}/status`, MERGE, body, parsers.node.answer)
     },
     async patchNode(name, seen, changes) {
       const path = `${NODES}/${encodeURIComponent(name)}`
-      const result = await patch(path, JSON_PATCH, operations(seen, changes), parsers.node)
+      const result = await patch(path, JSON_PATCH, operations(seen, changes), parsers.node.answer)
       if (result.outcome !== 'rejected') return result
-      const { outcome } = await patch(path, JSON_PATCH, operations(seen, {}), parsers.node)
+      const { outcome } = await patch(path, JSON_PATCH, operations(seen, {}), parsers.node.answer)
       return outcome === 'conflict' || outcome === 'gone' ? { outcome } : result
     },
     deleteNode(name, seen) {
@@ -153,14 +153,14 @@ export function createNodeWriter(
       const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
       const apiVersion = `${API_GROUP}/${API_VERSION}`
       const body = { apiVersion, kind: KIND, metadata: { name, ownerReferences }, spec }
-      return write({ method: 'POST', path: REPORTS, body }, parsers.report)
+      return write({ method: 'POST', path: REPORTS, body }, parsers.report.answer)
     },
     patchReportStatus(name, seen, status) {
       const body = [
         { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
         { op: 'add', path: '/status', value: status },
       ]
-      return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parsers.report)
+      return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parsers.report.answer)
     },
   }
 }

@@ -3,44 +3,61 @@ import { compact } from '../lib/memory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { parseNode, parseNodeReport } from './parse-node.ts'
 
-/** Parsers of `v1` Nodes and NodeReports; undefined for anything else. What they return takes little memory. */
-export interface ObjectParsers {
-  readonly node: (object: unknown) => Node | undefined
-  readonly report: (object: unknown) => NodeReport | undefined
+/** A parser for one kind of object, undefined for anything else. What it returns takes little memory. */
+interface ObjectParser<T> {
+  /** Parses the answer to a write. */
+  answer(object: unknown): T | undefined
+  /** Parses what a watch or a list shows; an answer that was parsed is not parsed again. */
+  shown(object: unknown): T | undefined
 }
 
-/** Parsers that watches and writers share, so that a version that was written is not parsed again when the watch shows it. */
+/** Parsers for `v1` Nodes and NodeReports, shared by a writer and its two informers. */
+export interface ObjectParsers {
+  readonly node: ObjectParser<Node>
+  readonly report: ObjectParser<NodeReport>
+}
+
+/** @param labels those of Nodes that are kept; by default all */
 export function createObjectParsers(labels?: ReadonlySet<string>): ObjectParsers {
   return {
-    node: parseOnce((object) => parseNode(object, labels)),
-    report: parseOnce(parseNodeReport),
+    node: createObjectParser((object) => parseNode(object, labels)),
+    report: createObjectParser(parseNodeReport),
   }
 }
 
-/** Versions that are remembered: a write is answered and shown by the watch within a few hundred others. */
-const MOST = 256
+/**
+ * Answers that the watch has not shown yet. No more writes than that are under way at once. Few, because each may be as large as a
+ * kubelet makes its Node.
+ */
+const MOST = 32
 
 const Identified = v.object({
   metadata: v.object({ name: v.string(), uid: v.string(), resourceVersion: v.string() }),
 })
 
-/** A version that we write comes twice, in either order: as the answer and by the watch. */
-function parseOnce<T extends object>(parse: (object: unknown) => T | undefined) {
-  const seen = new Map<string, T>()
-  return (object: unknown): T | undefined => {
-    if (!v.is(Identified, object)) return undefined
-    const { name, uid, resourceVersion } = object.metadata
-    const version = `${resourceVersion} ${uid} ${name}`
-    const known = seen.get(version)
-    if (known !== undefined) {
-      seen.delete(version)
-      return known
-    }
-    const parsed = compact(parse(object))
-    if (parsed === undefined) return undefined
-    const [oldest] = seen.size < MOST ? [] : seen.keys()
-    if (oldest !== undefined) seen.delete(oldest)
-    seen.set(version, parsed)
-    return parsed
+function createObjectParser<T extends object>(parse: (object: unknown) => T | undefined): ObjectParser<T> {
+  const answers = new Map<string, T>()
+  return {
+    answer(object) {
+      const parsed = compact(parse(object))
+      const version = versionOf(object)
+      if (parsed === undefined || version === undefined) return parsed
+      const [oldest] = answers.size < MOST ? [] : answers.keys()
+      if (oldest !== undefined) answers.delete(oldest)
+      answers.set(version, parsed)
+      return parsed
+    },
+    shown(object) {
+      const version = versionOf(object) ?? ''
+      const known = answers.get(version)
+      answers.delete(version)
+      return known ?? compact(parse(object))
+    },
   }
+}
+
+function versionOf(object: unknown): string | undefined {
+  if (!v.is(Identified, object)) return undefined
+  const { name, uid, resourceVersion } = object.metadata
+  return `${resourceVersion} ${uid} ${name}`
 }

@@ -83,7 +83,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const nodes = createInformer({
     client,
     path: '/api/v1/nodes',
-    parse: parsers.node,
+    parse: parsers.node.shown,
     onChange: onNode,
     onSynced: synced.nodes.resolve,
     onFailing: failures.of('Nodes'),
@@ -94,7 +94,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   const reports = createInformer({
     client,
     path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`,
-    parse: parsers.report,
+    parse: parsers.report.shown,
     onChange: onReport,
     onSynced: synced.reports.resolve,
     onFailing: failures.of('NodeReports'),

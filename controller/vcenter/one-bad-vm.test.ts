@@ -315,36 +315,3 @@ t.test('a fault that comes once is not seen', async (t) => {
     await lab.stop()
   }
 })
-
-t.test(
-  'where the watch of all UUIDs is not answered for one VM, the others are watched without it',
-  async (t) => {
-    let bad = ''
-    const lab = await openLab(t, {
-      simulator: { vms: 4 },
-      timings: { ...TIMINGS, pollGrace: 5_000, resync: NEVER, sweep: NEVER },
-      before: async (vCenter) => {
-        bad = (await vCenter.vms())[0]?.ref ?? ''
-        for (const operation of [READ, 'WaitForUpdatesEx'])
-          await vCenter.fault({ operation, object: bad, kind: 'spoiled' })
-      },
-    })
-    const { vCenter, inventory } = lab
-    const vms = await vCenter.vms()
-    for (const { uuid } of vms) inventory.follow(uuid)
-    await until('it is said', () =>
-      lab.log.some((line) => line.includes('does not push the UUIDs of all VMs')),
-    )
-    for (const { ref, uuid } of vms.filter(({ ref }) => ref !== bad)) {
-      await vCenter.setState({ vm: ref, powerState: 'poweredOff' })
-      await until('it is followed', () => vmsOf(inventory.lookup(uuid))?.[0]?.powerState === 'poweredOff')
-    }
-    t.notMatch(lab.log.join(''), /vCenter failed/)
-    const made = async () => (await vCenter.calls()).operations
-    t.match(await made(), { Login: 1, CreateListView: 1, CreateFilter: 3 }, 'both filters, and then the one')
-    await vCenter.clearFaults()
-    await until('all UUIDs are watched again', async () => ((await made()).CreateFilter ?? 0) >= 5)
-    for (const { uuid } of vms) await answered(lab, uuid)
-    t.equal((await made()).Login, 1)
-  },
-)

@@ -19,8 +19,8 @@ import type { KubeClient } from '../../kubernetes/client.ts'
 import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { createInformer } from '../../kubernetes/informer.ts'
 import { readAll } from '../../kubernetes/list.ts'
-import { createObjectParsers } from '../../kubernetes/object-parsers.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
+import { compact } from '../../lib/memory.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { nodeName } from '../command-line/options.ts'
@@ -187,9 +187,8 @@ async function watch(
       random,
       logger,
     })
-  const parsers = createObjectParsers()
-  const nodes = follow(NODES, parsers.node)
-  const reports = follow(REPORTS, parsers.report)
+  const nodes = follow(NODES, (object) => compact(parseNode(object)))
+  const reports = follow(REPORTS, (object) => compact(parseNodeReport(object)))
 
   async function readLeases(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

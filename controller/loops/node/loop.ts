@@ -66,7 +66,7 @@ export interface NodeLoopMetrics {
 export interface NodeLoopPorts extends Basics {
   readonly config: Config
   readonly client: KubeClient
-  /** Those of the two informers. */
+  /** Shared with the two informers. */
   readonly parsers: ObjectParsers
   readonly nodes: Pick<Informer<Node>, 'get' | 'values'>
   readonly reports: Pick<Informer<NodeReport>, 'get'>
