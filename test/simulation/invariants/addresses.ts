@@ -29,6 +29,7 @@ function squattedAddresses(world: World): readonly string[] {
     const status = api.reports.get(name)?.status
     const [machine, ...others] = machinesOf(world, uid)
     if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
+    if (isCopied(world, machine)) return []
     const conditionOf = (wanted: string) => status.conditions.find(({ type }) => type === wanted)
     const said = conditionOf('AddressesResolved')
     // What is said of its addresses stands for as long as its VM is not found.
@@ -67,6 +68,17 @@ function isToldOf({ vm, tools, power, address }: Machine): boolean {
   const shown =
     vm?.connectionState === 'connected' && vm.vCenter.isVisible(vm) && vm.vCenter.faults.size === 0
   return shown && tools && power === 'poweredOn' && address !== undefined
+}
+
+/** Whether a configured copy of its vCenter shows its VM, without addresses: of two views of a VM that is new, either may count. */
+function isCopied({ clones, configFile }: World, { vm }: Machine): boolean {
+  return clones.some(
+    (clone) =>
+      vm !== undefined &&
+      clone.cloneOf === vm.vCenter &&
+      configFile.names(clone.name) &&
+      clone.vms.has(vm.moref),
+  )
 }
 
 /**
@@ -131,7 +143,7 @@ function waitsInVain(world: World): readonly string[] {
         each !== machine &&
         (each.address === address ||
           (saysItHas(world, each, address) &&
-            (!isToldOf(each) || isUnseen(world, each, initialized.message)))),
+            (!isToldOf(each) || isUnseen(world, each, initialized.message) || isCopied(world, machine)))),
     )
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]

@@ -1,4 +1,5 @@
 /** An InternalIP is an address that the machine of its Node has, or had when a controller last heard of it; never another's. */
+import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { canSpeak, type Machine } from '../model/machine.ts'
 import type { StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
@@ -9,7 +10,10 @@ const PROMISE = "an address of a Node is its machine's own"
 /** Longer than what was decided takes to be written, milliseconds. */
 const WRITTEN = 30_000
 
-export const createOwnAddressJudge = () => createStopwatch(PROMISE, othersAddresses)
+/** Longer than the longest pause before a vCenter is connected to again, and than what follows takes; milliseconds. */
+const CONNECTED = TIMINGS.backoff.max + 60_000
+
+export const createOwnAddressJudge = () => createStopwatch(PROMISE, othersAddresses, CONNECTED)
 
 /** Judged when a controller writes a Node. */
 export function judgeWrittenAddresses(world: World, by: string, before: StoredNode, after: StoredNode): void {
@@ -36,7 +40,7 @@ function othersAddresses(world: World): readonly string[] {
     const [machine, ...others] = machinesOf(world, uid)
     const status = api.reports.get(name)?.status
     if (machine === undefined || others.length > 0 || status?.nodeUID !== uid || !canSpeak(machine)) return []
-    // Where most calls fail, no session comes about.
+    // While calls fail, a session may not last long enough for its VM to be read.
     if (machine.vm !== undefined && machine.vm.vCenter.errors > 0) return []
     const isSo = (wanted: string): boolean =>
       status.conditions.some(({ type, status }) => type === wanted && status === 'True')
