@@ -28,6 +28,15 @@ export const IN_MACHINES: readonly NodeRow[] = [
       ['unknown', 'malformed', 'empty'].includes(one.node?.systemUUID ?? ''),
   },
   {
+    what: 'Initialized Node whose kubelet reports no UUID, without an agent, and whose provider ID is that of a VM',
+    cpi: "writes that VM's addresses",
+    rollcall: 'leaves it as it is: `NoSystemUUID`',
+    explains: ({ part }, { case: { node = {} } }) =>
+      part === 'addresses' &&
+      node.untainted === true &&
+      ['malformed', 'empty'].includes(node.systemUUID ?? ''),
+  },
+  {
     what: 'Another guest with the host name of a Node without provider ID',
     byChance: true,
     cpi: 'may take its VM',
