@@ -73,7 +73,10 @@ export const ODD: readonly Scenario[] = [
         node: { providerID: 'foreign', untainted: true, labels: { [BETA_ZONE]: 'b' } },
       },
       { name: 'a UUID that is none', node: { systemUUID: 'malformed' } },
-      { name: 'a UUID that is none, initialized before', node: { ...BEFORE, systemUUID: 'malformed' } },
+      {
+        name: 'a UUID that is none, initialized before',
+        node: { ...BEFORE, systemUUID: 'malformed', ready: 'False' },
+      },
       { name: 'no UUID', node: { systemUUID: 'empty' } },
       { name: 'a provider ID without a UUID', node: { providerID: 'empty' } },
       { name: 'a provider ID with something else', node: { providerID: 'malformed' } },

@@ -29,6 +29,7 @@ export const IN_MACHINES: readonly NodeRow[] = [
   },
   {
     what: 'Initialized Node whose kubelet reports no UUID, without an agent, and whose provider ID is that of a VM',
+    byChance: true,
     cpi: "writes that VM's addresses",
     rollcall: 'leaves it as it is: `NoSystemUUID`',
     explains: ({ part }, { case: { node = {} } }) =>
