@@ -5,7 +5,7 @@ import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { withdrawOwnReport } from '../../test/servers/manifests.ts'
 import { borrowCluster } from '../../test/servers/pool/borrow.ts'
 import type { Node, NodeReport } from '../types/node.ts'
-import { createKubeClient, DEFAULT_TIMEOUT } from './client.ts'
+import { createKubeClient, DEFAULT_TIMEOUT, type KubeClient } from './client.ts'
 import { createNodeWriter } from './node-writer.ts'
 import { createObjectParsers } from './object-parsers.ts'
 import { parseNode, parseNodeReport } from './parse-node.ts'
@@ -18,7 +18,10 @@ t.teardown(() => cluster.stop())
 await withdrawOwnReport(cluster)
 const client = adminClient(cluster)
 t.teardown(() => client.close())
-const writer = createNodeWriter(client, createObjectParsers(), DEFAULT_TIMEOUT, new AbortController().signal)
+const never = new AbortController().signal
+const writerOf = (client: KubeClient, timeout = DEFAULT_TIMEOUT, signal = never) =>
+  createNodeWriter(client, createObjectParsers(), timeout, signal)
+const writer = writerOf(client)
 
 const uninitialized = {
   key: 'node.cloudprovider.kubernetes.io/uninitialized',
@@ -134,18 +137,13 @@ const taint = (key: string, effect = 'NoSchedule') => ({ key: `example.com/${key
 
 t.test('of taints only the differences are sent', async (t) => {
   const bodies: unknown[] = []
-  const recording = createNodeWriter(
-    {
-      ...client,
-      request(request) {
-        bodies.push(request.body)
-        return client.request(request)
-      },
+  const recording = writerOf({
+    ...client,
+    request(request) {
+      bodies.push(request.body)
+      return client.request(request)
     },
-    createObjectParsers(),
-    DEFAULT_TIMEOUT,
-    new AbortController().signal,
-  )
+  })
   let node = await createNode('tainted')
   const same = [taint('a'), taint('a', 'NoExecute'), { ...taint('a', 'PreferNoSchedule'), value: 'x' }]
   for (const taints of [
@@ -271,30 +269,17 @@ t.test('a deletion', async (t) => {
     })
     t.teardown(() => nobody.close())
     const kept = await createNode('kept')
-    t.match(
-      await createNodeWriter(
-        nobody,
-        createObjectParsers(),
-        DEFAULT_TIMEOUT,
-        new AbortController().signal,
-      ).deleteNode('kept', kept),
-      {
-        outcome: 'rejected',
-        message: /403 Forbidden: .*nobody/,
-      },
-    )
+    t.match(await writerOf(nobody).deleteNode('kept', kept), {
+      outcome: 'rejected',
+      message: /403 Forbidden: .*nobody/,
+    })
   })
 })
 
 t.test('an answer to a deletion that says neither', async (t) => {
   for (const said of [{}, { kind: 'Status', status: 'Failure' }, []]) {
     await using stub = await startApiStub((_, response) => answer(response, 200, said))
-    const writing = createNodeWriter(
-      stub.client,
-      createObjectParsers(),
-      DEFAULT_TIMEOUT,
-      new AbortController().signal,
-    )
+    const writing = writerOf(stub.client)
     await t.rejects(writing.deleteNode('x', { uid: 'u', resourceVersion: '1' }), /object of another kind/)
   }
 })
@@ -349,12 +334,7 @@ t.test('what says nothing of the write is thrown', async (t) => {
   const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, hasAnnotations: true, taints: [] }
   for (const status of [401, 408, 429, 500, 503, 400, 403, 422]) {
     await using stub = await startApiStub((_, response) => answer(response, status, {}))
-    const answered = createNodeWriter(
-      stub.client,
-      createObjectParsers(),
-      DEFAULT_TIMEOUT,
-      new AbortController().signal,
-    )
+    const answered = writerOf(stub.client)
     const write = answered.patchNode('x', seen, { taints: [] })
     if ([400, 403, 422].includes(status)) t.match(await write, { outcome: 'rejected' }, `${status}`)
     else await t.rejects(write, ApiError, `${status}`)
@@ -363,25 +343,18 @@ t.test('what says nothing of the write is thrown', async (t) => {
 
 t.test('what is not answered in time may have been stored', async (t) => {
   const seen = { uid: 'u', resourceVersion: '1', labelCount: 1, hasAnnotations: true, taints: [] }
-  const never = new AbortController().signal
   await using late = await startApiStub(() => undefined)
-  const write = createNodeWriter(late.client, createObjectParsers(), 50, never).patchNode('x', seen, {})
+  const write = writerOf(late.client, 50).patchNode('x', seen, {})
   t.same(await write, { outcome: 'unanswered', message: 'no answer within 0.05 s' })
   await using over = await startApiStub((_, response) => answer(response, 504, {}))
-  t.match(
-    await createNodeWriter(over.client, createObjectParsers(), DEFAULT_TIMEOUT, never).deleteNode('x', seen),
-    {
-      outcome: 'unanswered',
-      message: /DELETE .*504/,
-    },
-  )
+  t.match(await writerOf(over.client).deleteNode('x', seen), {
+    outcome: 'unanswered',
+    message: /DELETE .*504/,
+  })
   const cutOff = AbortSignal.abort(new Error('the end'))
-  await t.rejects(
-    createNodeWriter(late.client, createObjectParsers(), DEFAULT_TIMEOUT, cutOff).patchNode('x', seen, {}),
-    {
-      message: /the end/,
-    },
-  )
+  await t.rejects(writerOf(late.client, DEFAULT_TIMEOUT, cutOff).patchNode('x', seen, {}), {
+    message: /the end/,
+  })
 })
 
 function present<T>(value: T | undefined): T {

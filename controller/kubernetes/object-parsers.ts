@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { compact } from '../lib/memory.ts'
 import type { Node, NodeReport } from '../types/node.ts'
 import { parseNode, parseNodeReport } from './parse-node.ts'
 
-/** A parser for one kind of object, undefined for anything else. What it returns takes little memory. */
+/** A parser for one kind of object, undefined for anything else. */
 interface ObjectParser<T> {
   /** Parses the answer to a write. */
   answer(object: unknown): T | undefined
@@ -39,7 +38,7 @@ function createObjectParser<T extends object>(parse: (object: unknown) => T | un
   const answers = new Map<string, T>()
   return {
     answer(object) {
-      const parsed = compact(parse(object))
+      const parsed = parse(object)
       const version = versionOf(object)
       if (parsed === undefined || version === undefined) return parsed
       const [oldest] = answers.size < MOST ? [] : answers.keys()
@@ -51,7 +50,7 @@ function createObjectParser<T extends object>(parse: (object: unknown) => T | un
       const version = versionOf(object) ?? ''
       const known = answers.get(version)
       answers.delete(version)
-      return known ?? compact(parse(object))
+      return known ?? parse(object)
     },
   }
 }

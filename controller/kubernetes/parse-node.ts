@@ -10,6 +10,7 @@ import {
   parseSpec,
 } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
+import { compact } from '../lib/memory.ts'
 import { ANNOTATION_LABELS, MAX_RECORD } from '../types/labels.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node, type NodeReport } from '../types/node.ts'
 import { CSI_DRIVER } from '../types/well-known.ts'
@@ -75,7 +76,7 @@ export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node |
   const vm = metadata.annotations[ANNOTATION_VM]
   const record = metadata.annotations[ANNOTATION_LABELS]
   const ready = status.conditions.find(({ type }) => type === 'Ready')
-  return {
+  return compact({
     name: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
@@ -98,7 +99,7 @@ export function parseNode(object: unknown, labels?: ReadonlySet<string>): Node |
     vmAnnotation: vm === undefined ? undefined : shortText(vm),
     labelRecord: record === undefined || record.length > MAX_RECORD ? undefined : record,
     hasAnnotations: Object.keys(metadata.annotations).length > 0,
-  }
+  })
 }
 
 function only(names: ReadonlySet<string>, labels: Node['labels']): Node['labels'] {
@@ -209,12 +210,12 @@ export function parseNodeReport(object: unknown): NodeReport | undefined {
   const { metadata, spec, status } = parsed.output
   const { annotations, ...named } = metadata
   const reportedAt = annotations[ANNOTATION_REPORTED_AT]
-  return {
+  return compact({
     ...named,
     reportedAt: reportedAt === undefined ? undefined : shortText(reportedAt),
     spec: parseSpec(spec),
     status: parseStatus(status),
-  }
+  })
 }
 
 function parseStatus(value: unknown): NodeReportStatus {

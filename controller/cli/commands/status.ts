@@ -20,7 +20,6 @@ import { operatorCredentials } from '../../kubernetes/credentials.ts'
 import { createInformer } from '../../kubernetes/informer.ts'
 import { readAll } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
-import { compact } from '../../lib/memory.ts'
 import { runTogether } from '../../lib/tasks.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import { nodeName } from '../command-line/options.ts'
@@ -187,8 +186,8 @@ async function watch(
       random,
       logger,
     })
-  const nodes = follow(NODES, (object) => compact(parseNode(object)))
-  const reports = follow(REPORTS, (object) => compact(parseNodeReport(object)))
+  const nodes = follow(NODES, parseNode)
+  const reports = follow(REPORTS, parseNodeReport)
 
   async function readLeases(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
