@@ -74,7 +74,7 @@ export const ODD: readonly Scenario[] = [
       },
       { name: 'a UUID that is none', node: { systemUUID: 'malformed' } },
       {
-        name: 'a UUID that is none, initialized before',
+        name: 'a UUID that is none, initialized before, not Ready',
         node: { ...BEFORE, systemUUID: 'malformed', ready: 'False' },
       },
       { name: 'no UUID', node: { systemUUID: 'empty' } },

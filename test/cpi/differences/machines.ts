@@ -28,13 +28,13 @@ export const IN_MACHINES: readonly NodeRow[] = [
       ['unknown', 'malformed', 'empty'].includes(one.node?.systemUUID ?? ''),
   },
   {
-    what: 'Initialized Node whose kubelet reports no UUID, without an agent, and whose provider ID is that of a VM',
-    byChance: true,
+    what: 'Not-ready, initialized Node whose kubelet reports no UUID, without an agent, and whose provider ID is that of a VM',
     cpi: "writes that VM's addresses",
     rollcall: 'leaves it as it is: `NoSystemUUID`',
     explains: ({ part }, { case: { node = {} } }) =>
       part === 'addresses' &&
       node.untainted === true &&
+      (node.ready ?? 'True') !== 'True' &&
       ['malformed', 'empty'].includes(node.systemUUID ?? ''),
   },
   {
