@@ -68,9 +68,7 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
       continue
     }
     if (wasBackUnnoticed(world, known, status, gone)) continue
-    // `docs/lifecycle.md` goes by the first search that does not find a VM; one that had got another UUID is not read with the others.
-    const searched = Date.parse(status.absentSince ?? '')
-    if (gone.untold && searched > Date.parse(wallTime(gone.at)) + atOnce(settings.lifecycle)) continue
+    if (wasFoundLate(world, status, gone)) continue
     // Those of which nobody was told are found when one is lost, and count until they are proven to be gone. Who is proven
     // gone, and silent, counts even before kube-controller-manager calls its Node not ready.
     if (proven || (gone.untold && readyOf(known) !== 'True')) others.push(gone)
@@ -106,6 +104,18 @@ export function wasBackUnnoticed(
   return (
     silent && machines.some(({ firstVanishedAt = 0, vanishedAt }) => vanishedAt - firstVanishedAt > KNOWN)
   )
+}
+
+/**
+ * Whether nobody was told that a VM vanished, and it was missed later than what vanishes with it: `docs/lifecycle.md` goes by the
+ * first search that does not find a VM, and one that had got another UUID is not read with the others.
+ */
+export function wasFoundLate(
+  { settings }: World,
+  { absentSince = '' }: Pick<StoredStatus, 'absentSince'>,
+  { at, untold }: Gone,
+): boolean {
+  return untold && Date.parse(absentSince) > Date.parse(wallTime(at)) + atOnce(settings.lifecycle)
 }
 
 /** Whether a person, or an autoscaler by its taint, has said that the machine goes on purpose. */

@@ -8,7 +8,7 @@ import { readyOf, type StoredNode, type StoredReport } from '../model/objects.ts
 import { wallTime } from '../model/process.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasCopy, stillListed } from './binding.ts'
-import { goneSince, isMeant, judgeBrake, wasBackUnnoticed } from './brake.ts'
+import { goneSince, isMeant, judgeBrake, wasBackUnnoticed, wasFoundLate } from './brake.ts'
 import { deletionFor } from './configuration.ts'
 import type { Work } from './promises.ts'
 
@@ -98,7 +98,8 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
   const noticed =
     vanished &&
     !hasCopy(world, uid, vanished.at) &&
-    !wasBackUnnoticed(world, before, report?.status ?? {}, vanished)
+    !wasBackUnnoticed(world, before, report?.status ?? {}, vanished) &&
+    !wasFoundLate(world, report?.status ?? {}, vanished)
       ? vanished
       : undefined
   judge.deletions.push({ nodeUID: uid, vCenter, by, at: now, meant: isMeant(before), gone: noticed })
