@@ -25,8 +25,8 @@ export function createObjectParsers(labels?: ReadonlySet<string>): ObjectParsers
 }
 
 /**
- * Answers that the watch has not shown yet. No more writes than that are under way at once. Few, because each may be as large as a
- * kubelet makes its Node.
+ * Answers kept until the watch shows them: more than there are writes at once, and few, because each may be as large as a kubelet
+ * makes its Node.
  */
 const MOST = 32
 
