@@ -560,6 +560,19 @@ t.test('a probe is due when the proof has lasted for long enough', async (t) => 
   t.same([due(40_000, 149_999), due(40_000, 150_000)], [false, true])
 })
 
+t.test('who must be absent for longer is asked about less often', async (t) => {
+  const facts = migrated({ unbound: 'delete' })
+  const { evidence } = facts
+  const due = (lasted: number, ago: number) => {
+    const last = facts.monotonic - ago
+    const absent = { since: last - lasted, last, times: 1 }
+    return decide({ ...facts, evidence: evidence && { ...evidence, askedAt: last, absent } }).probePlan?.due
+  }
+  const between = (6 * lifecycle.absentFor) / 2
+  t.same([due(0, between - 1), due(0, between)], [false, true], 'the three are spread over all that time')
+  t.same([due(between + 1_000, between - 1_001), due(between + 1_000, between - 1_000)], [false, true])
+})
+
 t.test('who gets the same answer again and again asks less often', async (t) => {
   const probes = [probe({ canary: { state: 'unproven', failure } })]
   const unproven = (n: number, ago: number) =>

@@ -136,7 +136,8 @@ export function probeInterval(
   { node, evidence, settings: { lifecycle } }: Pick<DeletionFacts, 'node' | 'evidence' | 'settings'>,
   unmet: readonly string[],
 ): number {
-  const interval = Math.max(LEAST, lifecycle.absentFor / Math.max(1, lifecycle.confirmations - 1))
+  const absence = absenceOf(evidence.request, lifecycle)
+  const interval = Math.max(LEAST, absence / Math.max(1, lifecycle.confirmations - 1))
   const ready = node.ready?.status === 'True'
   const doubtful =
     evidence.spokenAt === undefined
@@ -149,7 +150,7 @@ export function probeInterval(
   }
   if (unmet.some((name) => COUNTED.has(name))) {
     // However many probes came before, one is due when the proof has lasted for long enough.
-    const left = evidence.absent.since + absenceOf(evidence.request, lifecycle) - evidence.askedAt
+    const left = evidence.absent.since + absence - evidence.askedAt
     return left > 0 ? Math.min(interval, left) : interval
   }
   if (unmet.includes('VolumesDetached')) return PROBE_AGAIN.volumes
