@@ -20,6 +20,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'probe tracker: deletions are counted',
       'probe tracker: deletions are remembered when the configuration changes',
     ],
+    'vCenter shows some vanish, and is away while others do': [
+      'brake: what vanished while vCenter was away counts with what vanished before',
+    ],
     'one that deletes nothing (off) takes the latch away, and engages none': [
       'brake: who deletes nothing leaves no latch',
       'configuration: who works is told of a change',

@@ -177,3 +177,21 @@ for (const deletion of ['dry-run', 'off'] as const)
       )
     },
   )
+
+// Of those that follow it is only known that they were there when vCenter last answered: that was within the same wave.
+scenario('vCenter shows some vanish, and is away while others do', { nodes: TEN }, async (scene, t) => {
+  const { vCenter, members } = scene
+  const gone = members.slice(0, 4)
+  const [first, second] = [gone.slice(0, 2), gone.slice(2)]
+  scene.vanish(...first)
+  for (const { nodeName } of first) await scene.missing(nodeName)
+  vCenter.reach = 'down'
+  vCenter.breakWaits()
+  await scene.pass(180_000)
+  scene.vanish(...second)
+  vCenter.reach = 'works'
+  await scene.heldByBrake(...gone.map(({ nodeName }) => nodeName))
+  await scene.counted(BRAKE, 1)
+  await scene.counted(DELETED, 0)
+  t.equal(scene.kept(), 10)
+})
