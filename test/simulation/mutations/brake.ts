@@ -24,6 +24,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'brake: what vanished while vCenter was away counts with what vanished before',
+    inSceneAlone: true,
     edits: [
       edit(
         `${LIFECYCLE}/judge-disruption-limit.ts`,
