@@ -303,7 +303,7 @@ t.test('a host above one VM fails for long: what moves elsewhere is seen all the
 })
 
 t.test('a fault that comes once is not seen', async (t) => {
-  for (const operation of [READ, 'FindAllByUuid']) {
+  for (const operation of [READ, 'FindAllByUuid', 'WaitForUpdatesEx']) {
     const lab = await openLab(t, {
       before: (vCenter) => vCenter.fault({ operation, kind: 'fault', fault: 'SystemError', times: 1 }),
     })

@@ -473,26 +473,50 @@ t.test('where vCenter refuses to watch all VMs, it watches the members', async (
   t.equal(error, gone, 'a view that is gone is to be made anew')
 })
 
-t.test('the poll after one that was cut off goes on from the version of the last answer', async (t) => {
+for (const [what, error] of Object.entries({
+  'was cut off': new VCenterError('Unreachable', 'cut off'),
+  'met a fault': new SoapFault('SystemError', 'a general system error'),
+}))
+  t.test(`the poll after one that ${what} goes on from the version of the last answer`, async (t) => {
+    const clock = createHandClock()
+    const end = new AbortController()
+    const calls: string[] = []
+    const soap = fakeSoap(({ operation, parameters = '' }) => {
+      if (operation === 'CancelWaitForUpdates') calls.push('ended')
+      if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
+      calls.push(/<version>(.*)<\/version>/.exec(parameters)?.[1] ?? '')
+      // Now and then.
+      if (calls.length === 2 || calls.length === 5) throw error
+      return calls.length === 1 ? '<returnval><version>0_1</version></returnval>' : ''
+    })
+    const updates = await updatesOf(soap, clock).open(end.signal)
+    const running = updates.run(() => undefined, end.signal).catch((error: unknown) => error)
+    await clock.turn(5_000)
+    end.abort()
+    t.equal(await running, undefined)
+    t.same(calls.slice(0, 7), ['', '0_1', 'ended', '0_1', '0_1', 'ended', '0_1'])
+    t.equal(
+      soap.calls.filter(({ operation }) => operation === 'CreateFilter').length,
+      2,
+      'nothing is made anew',
+    )
+  })
+
+t.test('a poll that meets a fault twice is not repeated', async (t) => {
   const clock = createHandClock()
   const end = new AbortController()
-  const calls: string[] = []
-  const soap = fakeSoap(({ operation, parameters = '' }) => {
-    if (operation === 'CancelWaitForUpdates') calls.push('ended')
-    if (operation !== 'WaitForUpdatesEx') return '<returnval type="X">x</returnval>'
-    calls.push(/<version>(.*)<\/version>/.exec(parameters)?.[1] ?? '')
-    if (calls.length === 2) throw new VCenterError('Unreachable', 'cut off')
-    return calls.length === 1 ? '<returnval><version>0_1</version></returnval>' : ''
+  const polls: string[] = []
+  const fault = new SoapFault('SystemError', 'a general system error')
+  const soap = fakeSoap(({ operation }) => {
+    if (operation === 'WaitForUpdatesEx') {
+      polls.push(operation)
+      throw fault
+    }
+    return '<returnval type="X">x</returnval>'
   })
   const updates = await updatesOf(soap, clock).open(end.signal)
   const running = updates.run(() => undefined, end.signal).catch((error: unknown) => error)
   await clock.turn(5_000)
-  end.abort()
-  await running
-  t.same(calls.slice(0, 4), ['', '0_1', 'ended', '0_1'])
-  t.equal(
-    soap.calls.filter(({ operation }) => operation === 'CreateFilter').length,
-    2,
-    'nothing is made anew',
-  )
+  t.equal(await running, fault)
+  t.equal(polls.length, 2)
 })

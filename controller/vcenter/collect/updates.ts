@@ -189,12 +189,16 @@ export function createUpdates(options: {
     let polled = await watchAllUUIDs(opened, signal)
     let version = ''
     let atMost = MAX_OBJECT_UPDATES
+    let refusedBefore = false
     while (!signal.aborted) {
       const start = clock.monotonic()
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
-        if (!pollWait.isCut(error, clock.monotonic() - start)) throw error
+        // A fault that comes once says nothing of what is watched.
+        const isFirst = isRefusal(error) && !refusedBefore
+        if (!isFirst && !pollWait.isCut(error, clock.monotonic() - start)) throw error
+        refusedBefore = isFirst
         return 'cut' as const
       })
       if (answer === 'cut') {
@@ -204,6 +208,7 @@ export function createUpdates(options: {
         continue
       }
       pollWait.answered()
+      refusedBefore = false
       if (answer !== undefined && 'fewer' in answer) {
         // Not every server resends what was lost. With a new collector all members enter again.
         await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)
