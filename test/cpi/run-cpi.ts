@@ -67,10 +67,10 @@ async function startAndSettle(
         ],
       }),
     )
-    await until(
-      'the CPI has done what it does to each Node, or ended',
-      hasEndedOrSettled(program, cluster, staged),
-    )
+    const { isOver, waitsFor } = followCPI(program, cluster, staged)
+    await until('the CPI has done what it does to each Node, or ended', isOver).catch((error: unknown) => {
+      throw new Error(`the CPI is not done with ${waitsFor()}:\n${endOf(program)}`, { cause: error })
+    })
     if (program.exit() === undefined) {
       stack.move()
       return program
@@ -96,31 +96,43 @@ function roundsOf({ stderr }: Program): number {
   return stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
 }
 
-function hasEndedOrSettled(
+function followCPI(
   program: Program,
   cluster: Cluster,
   { names, cases, arguments: args }: StagedScenario,
-): () => Promise<boolean> {
+): { isOver(): Promise<boolean>; waitsFor(): string } {
   const caseOf = new Map(names.map((name, index) => [name, cases[index]]))
   let beat = performance.now()
   let addressesWritten: number | undefined
-  return async () => {
-    if (program.exit() !== undefined) return true
-    const nodes = [...(await readNodes(cluster)).values()]
-    const unsettled = nodes.filter((node) => !isSettled(node, program.stderr))
-    const owed =
-      !args.includes(NO_LIFECYCLE) &&
-      nodes.some((node) => owesTheLifecycle(node, caseOf.get(node.metadata.name)))
-    if (unsettled.length === 0 && !owed) {
-      if (!nodes.some(isInitialized)) return true
-      addressesWritten ??= roundsOf(program) + 2
-      return roundsOf(program) >= addressesWritten
-    }
-    if (performance.now() - beat > HEARTBEAT) {
-      beat = performance.now()
-      for (const node of unsettled) await sayAlive(cluster, node)
-    }
-    return false
+  let unsettled: readonly NodeObject[] = []
+  let owed: readonly NodeObject[] = []
+  return {
+    async isOver() {
+      if (program.exit() !== undefined) return true
+      const nodes = [...(await readNodes(cluster)).values()]
+      unsettled = nodes.filter((node) => !isSettled(node, program.stderr))
+      owed = args.includes(NO_LIFECYCLE)
+        ? []
+        : nodes.filter(
+            (node) =>
+              owesTheLifecycle(node, caseOf.get(node.metadata.name)) && !failsToLook(node, program.stderr),
+          )
+      if (unsettled.length === 0 && owed.length === 0) {
+        if (!nodes.some(isInitialized)) return true
+        addressesWritten ??= roundsOf(program) + 2
+        return roundsOf(program) >= addressesWritten
+      }
+      if (performance.now() - beat > HEARTBEAT) {
+        beat = performance.now()
+        for (const node of unsettled) await sayAlive(cluster, node)
+      }
+      return false
+    },
+    waitsFor() {
+      const told = (nodes: readonly NodeObject[]) =>
+        nodes.map(({ metadata: { name } }) => `${name} (${JSON.stringify(caseOf.get(name))})`).join(', ')
+      return `the first steps of ${told(unsettled) || 'none'}, the life cycle of ${told(owed) || 'none'}, and its rounds`
+    },
   }
 }
 
@@ -131,6 +143,14 @@ const NOBODYS: readonly (string | undefined)[] = ['malformed', 'foreign']
 function owesTheLifecycle(object: NodeObject, { vm = {}, node = {} }: ScenarioCase = { name: '' }): boolean {
   const gone = (vm.gone === true && node.providerID === 'plain') || NOBODYS.includes(node.providerID)
   return ready(object) === 'True' ? isShutDown(object) && !gone : gone
+}
+
+/** Times, a second apart, after which it will not find out. */
+const FAILED = 5
+
+/** Whether the CPI cannot find out that a machine is gone: an entry of `datacenters` that names none fails each such search. */
+function failsToLook({ metadata: { name } }: NodeObject, said: readonly string[]): boolean {
+  return said.filter((line) => line.includes(`error checking if node ${name} exists:`)).length >= FAILED
 }
 
 /** Whether the CPI has initialized a Node, or failed to although it had looked for its machine. */
