@@ -25,17 +25,34 @@ export async function compareScenario(
   try {
     if (cpi.status === 'rejected') throw cpi.reason
     if (rollcall.status === 'rejected') throw rollcall.reason
-    const nodes = await readEach(stage)
-    const first = scenario.cases.map((each, index): ComparedNode => {
-      const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
-      const uuid = staged.machines[index]?.vm.uuid ?? ''
-      const broken = brokenAtFirst(ours, { scenario, one: each, uuid })
-      return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
-    })
+    const { compared: first, nodes } = await compareUntilRight(stage, cpi.value, (nodes) =>
+      scenario.cases.map((each, index): ComparedNode => {
+        const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
+        const uuid = staged.machines[index]?.vm.uuid ?? ''
+        const broken = brokenAtFirst(ours, { scenario, one: each, uuid })
+        return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
+      }),
+    )
     const running = { stage, staged, cpi: cpi.value, rollcall: rollcall.value }
     return [...first, ...(await compareChanges(running, scenario, nodes))]
   } finally {
     for (const each of [cpi, rollcall]) if (each.status === 'fulfilled') await each.value.stop()
+  }
+}
+
+/** Compares what both have made of the Nodes, and again for a while where something is unexplained: one may be late. */
+async function compareUntilRight(
+  stage: CPIStage,
+  cpi: RunningCPI,
+  compare: (nodes: NodesOfEach) => readonly ComparedNode[],
+): Promise<{ readonly compared: readonly ComparedNode[]; readonly nodes: NodesOfEach }> {
+  const start = performance.now()
+  for (;;) {
+    const nodes = await readEach(stage)
+    const compared = compare(nodes)
+    const isRight = judge(compared).unexplained.length === 0
+    if (isRight || performance.now() - start > DEALS_WITH_IT) return { compared, nodes }
+    await cpi.looksAgain()
   }
 }
 
@@ -115,14 +132,12 @@ async function compareChanges(
     for (const some of [told, read]) {
       if (some.length === 0) continue
       if (some === read) await rollcall.startAgain()
-      const start = performance.now()
-      let compared: readonly ComparedNode[]
-      do {
-        await cpi.looksAgain()
-        nodes = await readEach(stage)
-        compared = some.map((each) => compareChanged(each, after, nodes.of(each.name)))
-      } while (judge(compared).unexplained.length > 0 && performance.now() - start < DEALS_WITH_IT)
-      all.push(...compared)
+      await cpi.looksAgain()
+      const done = await compareUntilRight(stage, cpi, (nodes) =>
+        some.map((each) => compareChanged(each, after, nodes.of(each.name))),
+      )
+      nodes = done.nodes
+      all.push(...done.compared)
     }
   }
   return all

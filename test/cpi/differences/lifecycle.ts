@@ -1,5 +1,6 @@
 /** Where Rollcall means to differ in what becomes of a Node whose machine is off or gone. */
 import { isDeepStrictEqual } from 'node:util'
+import { isShutDown } from '../../world/objects.ts'
 import { SHUTDOWN_TAINT } from '../kubelet-node.ts'
 import { isOutOfScopeOfCPI } from '../places.ts'
 import type { NodeRow } from './row.ts'
@@ -18,10 +19,15 @@ export const IN_LIFECYCLE: readonly NodeRow[] = [
     cpi: 'added once the Node is not Ready, removed while it is',
     rollcall:
       'follows the VM within a second; if it [was off before](lifecycle.md#the-vm-is-off), also waits for that',
-    explains: ({ part, cpi, rollcall }, { case: { vm = {}, node = {} } }) =>
-      part === 'taints' &&
-      (vm.powerState !== undefined || (node.shutdownTaint === true && node.ready !== undefined)) &&
-      isDeepStrictEqual(others(cpi), others(rollcall)),
+    explains({ part, cpi, rollcall }, { case: { vm = {}, node = {} }, before }) {
+      // After several changes the case tells of the taint as Rollcall left it.
+      const had = node.shutdownTaint === true || (before?.cpi !== undefined && isShutDown(before.cpi))
+      return (
+        part === 'taints' &&
+        (vm.powerState !== undefined || (had && node.ready !== undefined)) &&
+        isDeepStrictEqual(others(cpi), others(rollcall))
+      )
+    },
   },
   {
     what: 'Not-ready Node of a VM outside `datacenters`',

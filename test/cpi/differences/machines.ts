@@ -40,15 +40,21 @@ export const IN_MACHINES: readonly NodeRow[] = [
   {
     what: 'Another guest with the host name of a Node without provider ID',
     byChance: true,
-    cpi: 'may take its VM',
+    cpi: "may take its VM; that VM's own Node may then get no addresses",
     rollcall: "takes the one with the Node's UUID",
-    explains: (difference, { scenario, scenario: { cases }, case: one, before }) =>
-      (one.node?.providerID === undefined || hasTwoMachines(before)) &&
-      (mistakes(difference, scenario, one) ||
-        (difference.part === 'initialized' && difference.cpi === true && isShort(scenario, one))) &&
-      (cases[cases.indexOf(one) + 1]?.vm?.nameOfPrevious === true ||
-        cases.filter(({ vm = {} }) => vm.hostName !== undefined && vm.hostName === one.node?.name).length >
-          0),
+    explains(difference, { scenario, scenario: { cases }, case: one, before }) {
+      const { vm = {}, node = {} } = one
+      const previous = cases[cases.indexOf(one) - 1]
+      const isTaken = vm.nameOfPrevious === true && previous?.node?.providerID === undefined
+      if (isTaken && node.untainted === true && difference.part === 'addresses') return true
+      return (
+        (node.providerID === undefined || hasTwoMachines(before)) &&
+        (mistakes(difference, scenario, one) ||
+          (difference.part === 'initialized' && difference.cpi === true && isShort(scenario, one))) &&
+        (cases[cases.indexOf(one) + 1]?.vm?.nameOfPrevious === true ||
+          cases.filter(({ vm = {} }) => vm.hostName !== undefined && vm.hostName === node.name).length > 0)
+      )
+    },
   },
   {
     what: 'Two VMs with one BIOS UUID, one of them off',
