@@ -26,7 +26,7 @@ for (const failing of FAILING) {
             operation: 'WaitForUpdatesEx',
             kind: 'fault',
             fault: 'SystemError',
-            times: 1,
+            times: 2,
           })
         },
       })

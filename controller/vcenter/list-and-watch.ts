@@ -86,6 +86,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     paths: [...PUSHED_PATHS, ...vmPaths],
     allVMs,
     onUnwatched: tellNoSightings,
+    onRefused: triggers.lost.trigger,
     alive,
     pollWait,
   }

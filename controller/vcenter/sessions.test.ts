@@ -193,13 +193,13 @@ t.test('objects of the session that vanish are made anew; VMs do not suffer', as
 })
 
 t.test('what was made before a call that fails is destroyed in the session, which goes on', async (t) => {
-  for (const [operation, views] of [
-    ['CreateListView', 0],
-    ['CreatePropertyCollector', 1],
-    ['WaitForUpdatesEx', 2],
+  for (const [operation, times, views] of [
+    ['CreateListView', 1, 0],
+    ['CreatePropertyCollector', 1, 1],
+    ['WaitForUpdatesEx', 2, 2],
   ] as const) {
     const lab = await openLab(t, {
-      before: (vCenter) => vCenter.fault({ operation, kind: 'fault', fault: 'SystemError', times: 1 }),
+      before: (vCenter) => vCenter.fault({ operation, kind: 'fault', fault: 'SystemError', times }),
     })
     const { uuid } = await vmAt(lab, 0)
     lab.inventory.follow(uuid)

@@ -68,13 +68,18 @@ export function createUpdates(options: {
   readonly allVMs: AllVMs
   /** Called where vCenter refuses to watch them, or does not answer that. */
   readonly onUnwatched: (error: SoapFault | UnansweredError) => void
+  /**
+   * Called after a poll that met a fault, which is repeated unless that was so a short while ago: it says nothing of what is watched,
+   * but what changed meanwhile may be lost.
+   */
+  readonly onRefused: () => void
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
   readonly pollWait: PollWait
   readonly timings: Timings
   readonly clock: Clock
 }) {
-  const { soap, content, paths, allVMs, onUnwatched, alive, pollWait, timings, clock } = options
+  const { soap, content, paths, allVMs, onUnwatched, onRefused, alive, pollWait, timings, clock } = options
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
@@ -189,16 +194,16 @@ export function createUpdates(options: {
     let polled = await watchAllUUIDs(opened, signal)
     let version = ''
     let atMost = MAX_OBJECT_UPDATES
-    let refusedBefore = false
+    let refusedAt = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {
       const start = clock.monotonic()
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
-        // A fault that comes once says nothing of what is watched.
-        const isFirst = isRefusal(error) && !refusedBefore
-        if (!isFirst && !pollWait.isCut(error, clock.monotonic() - start)) throw error
-        refusedBefore = isFirst
+        if (isRefusal(error) && clock.monotonic() - refusedAt >= timings.unsteady.within) {
+          refusedAt = clock.monotonic()
+          onRefused()
+        } else if (!pollWait.isCut(error, clock.monotonic() - start)) throw error
         return 'cut' as const
       })
       if (answer === 'cut') {
@@ -208,7 +213,6 @@ export function createUpdates(options: {
         continue
       }
       pollWait.answered()
-      refusedBefore = false
       if (answer !== undefined && 'fewer' in answer) {
         // Not every server resends what was lost. With a new collector all members enter again.
         await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)

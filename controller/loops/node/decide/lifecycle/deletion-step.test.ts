@@ -33,6 +33,7 @@ import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { PROOFS } from './absence-proofs.ts'
 import { isPartlyConfirmed, PRECONDITIONS } from './deletion-preconditions.ts'
+import type { Evidence } from './evidence.ts'
 import { OUT_OF_SERVICE } from './out-of-service.ts'
 import { SHUTDOWN } from './shutdown-taint.ts'
 
@@ -560,17 +561,26 @@ t.test('a probe is due when the proof has lasted for long enough', async (t) => 
   t.same([due(40_000, 149_999), due(40_000, 150_000)], [false, true])
 })
 
-t.test('who must be absent for longer is asked about less often', async (t) => {
+t.test('who must be absent for longer, and is silent, is asked about less often', async (t) => {
   const facts = migrated({ unbound: 'delete' })
   const { evidence } = facts
-  const due = (lasted: number, ago: number) => {
-    const last = facts.monotonic - ago
-    const absent = { since: last - lasted, last, times: 1 }
-    return decide({ ...facts, evidence: evidence && { ...evidence, askedAt: last, absent } }).probePlan?.due
+  const short = lifecycle.absentFor / 2
+  const long = 6 * short
+  const due = (changes: Partial<Evidence>, times = 2, others: Partial<NodeFacts> = {}) => {
+    const ago = (wait: number) => {
+      const askedAt = facts.monotonic - wait
+      const absent = { since: askedAt - (times - 1) * short, last: askedAt, times }
+      return { ...facts, ...others, evidence: evidence && { ...evidence, askedAt, absent, ...changes } }
+    }
+    return [short, long].filter(
+      (wait) => decide(ago(wait)).probePlan?.due === true && decide(ago(wait - 1)).probePlan?.due === false,
+    )
   }
-  const between = (6 * lifecycle.absentFor) / 2
-  t.same([due(0, between - 1), due(0, between)], [false, true], 'the three are spread over all that time')
-  t.same([due(between + 1_000, between - 1_001), due(between + 1_000, between - 1_000)], [false, true])
+  t.same(due({}), [long], 'all but the first are spread over all that time')
+  t.same(due({}, 1), [short], 'its silence shows soon')
+  t.same(due({ spokenAt: facts.monotonic - 1_000_000 }), [short], 'one that has spoken may live')
+  t.same(due({}, 2, { report: report({ ...facts.report, generation: 7 }) }), [short], 'or speaks now')
+  t.same(due({}, 2, { fleet: () => fleet({ latched: 1 }) }), [short], 'or is held by the brake')
 })
 
 t.test('who gets the same answer again and again asks less often', async (t) => {

@@ -137,7 +137,8 @@ export function probeInterval(
   unmet: readonly string[],
 ): number {
   const absence = absenceOf(evidence.request, lifecycle)
-  const interval = Math.max(LEAST, absence / Math.max(1, lifecycle.confirmations - 1))
+  const between = (duration: number) => Math.max(LEAST, duration / Math.max(1, lifecycle.confirmations - 1))
+  const interval = between(lifecycle.absentFor)
   const ready = node.ready?.status === 'True'
   const doubtful =
     evidence.spokenAt === undefined
@@ -151,7 +152,11 @@ export function probeInterval(
   if (unmet.some((name) => COUNTED.has(name))) {
     // However many probes came before, one is due when the proof has lasted for long enough.
     const left = evidence.absent.since + absence - evidence.askedAt
-    return left > 0 ? Math.min(interval, left) : interval
+    if (left <= 0) return interval
+    // Many that no vCenter has shown would keep others from being probed.
+    const isSilent = evidence.absent.times > 1 && evidence.spokenAt === undefined && !evidence.beats
+    const isPatient = isSilent && unmet.every((name) => BY_TIME.has(name))
+    return Math.min(isPatient ? between(absence) : interval, left)
   }
   if (unmet.includes('VolumesDetached')) return PROBE_AGAIN.volumes
   return Math.min(PROBE_AGAIN.held, quietTime(lifecycle))
@@ -159,6 +164,8 @@ export function probeInterval(
 
 /** Preconditions that more results may fulfill. */
 const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
+/** Those that are fulfilled once the proof has lasted for long enough, if nothing else is heard of the machine. */
+const BY_TIME: ReadonlySet<string> = new Set(['Confirmed', 'ConfirmedJustNow'])
 
 /** Milliseconds until the passing of time alone may change what is missing. */
 function nextByTime(facts: DeletionFacts): number {
