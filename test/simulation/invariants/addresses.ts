@@ -30,6 +30,8 @@ function squattedAddresses(world: World): readonly string[] {
     const [machine, ...others] = machinesOf(world, uid)
     if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
     if (isCopied(world, machine)) return []
+    // While calls fail, a session may not last long enough for its VM to be read.
+    if (machine.vm !== undefined && machine.vm.vCenter.errors > 0) return []
     const conditionOf = (wanted: string) => status.conditions.find(({ type }) => type === wanted)
     const said = conditionOf('AddressesResolved')
     // What is said of its addresses stands for as long as its VM is not found.

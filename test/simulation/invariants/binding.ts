@@ -214,16 +214,20 @@ function isUnfollowed(world: World, { machine, leftAt }: VM, bound: StoredStatus
 }
 
 /**
- * Whether the vCenter of a VM shows nothing while a Node of another provider runs, for which no agent speaks: no VM was ever
- * seen for that one, so that it may be there, and the search finds nothing though it is not empty.
+ * Whether the vCenter of a VM shows nothing while the VM of a Node that runs may be there, so that the search finds nothing though
+ * it is not empty: no vCenter lists that VM, or no agent has ever said which it is.
  */
-function mayStillHave({ vCenters, api }: World, nodeUID: string, bound: StoredStatus['vm']): boolean {
+function mayStillHave(world: World, nodeUID: string, bound: StoredStatus['vm']): boolean {
+  const { vCenters, api } = world
+  const isNowhere = (uid: string): boolean => machinesOf(world, uid).every(({ vm }) => vm === undefined)
   const its = vCenters.find(({ instanceUUID }) => instanceUUID === bound?.vCenterInstanceUUID)
   return (
     its?.vms.size === 0 &&
     [...api.nodes.values()].some(
       (other) =>
-        other.metadata.uid !== nodeUID && readyOf(other) === 'True' && !api.reports.has(other.metadata.name),
+        other.metadata.uid !== nodeUID &&
+        readyOf(other) === 'True' &&
+        (!api.reports.has(other.metadata.name) || isNowhere(other.metadata.uid)),
     )
   )
 }

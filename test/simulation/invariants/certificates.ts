@@ -141,12 +141,22 @@ function isNameOf(node: string, dnsName: string, domains: readonly string[]): bo
 function hasAddress(world: World, by: string, machine: Machine, address: string): boolean {
   const { api, machines } = world
   if (machine.address === address) return true
-  if (machine.squats !== address && !isItsOwn(world, by, machine, address)) return false
+  const says = machine.squats === address || isItsOwn(world, by, machine, address)
+  if (!says && !isKept(world, machine, address)) return false
   const others = machines.all.filter((each) => each !== machine && each.address === address)
   return !others.some(({ nodeName, nodeUID }) => {
     const node = api.nodes.get(nodeName)
     return node?.metadata.uid === nodeUID && node?.status.addresses.some((each) => each.address === address)
   })
+}
+
+/** Whether a Node keeps an address that its machine had, as long as another Node has that machine's new one. */
+function isKept({ api }: World, { nodeName }: Machine, address: string): boolean {
+  const { addresses, conditions } = api.reports.get(nodeName)?.status ?? {}
+  return (
+    conditions?.some(({ reason }) => reason === 'AddressOfAnotherNode') === true &&
+    addresses?.some((each) => each.address === address) === true
+  )
 }
 
 function mayBeServed(address: string, { settings }: World): boolean {

@@ -1,7 +1,7 @@
 /** An InternalIP is an address that the machine of its Node has, or had when a controller last heard of it; never another's. */
 import { TIMINGS } from '../../../controller/vcenter/timings.ts'
 import { canSpeak, type Machine } from '../model/machine.ts'
-import type { StoredNode } from '../model/objects.ts'
+import { isDeparting, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { createStopwatch } from './stopwatch.ts'
 
@@ -40,6 +40,8 @@ function othersAddresses(world: World): readonly string[] {
     const [machine, ...others] = machinesOf(world, uid)
     const status = api.reports.get(name)?.status
     if (machine === undefined || others.length > 0 || status?.nodeUID !== uid || !canSpeak(machine)) return []
+    // Nothing is written to a Node that is being deleted.
+    if (isDeparting(node)) return []
     // While calls fail, a session may not last long enough for its VM to be read.
     if (machine.vm !== undefined && machine.vm.vCenter.errors > 0) return []
     const isSo = (wanted: string): boolean =>
