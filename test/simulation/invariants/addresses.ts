@@ -156,7 +156,7 @@ function waitsInVain(world: World): readonly string[] {
 /**
  * Whether its address is that of a Node of which nobody can prove that its VM is gone: its vCenter is no longer there, and nobody
  * has deleted the Node, or one lists a VM that its machine has left; or the search of some vCenter cannot be tried. Or that Node's VM has
- * had a copy, which may have its instance UUID as well.
+ * had a copy, which may have its instance UUID as well. Or that Node is being deleted, and its machine lives.
  */
 export function isHeldForGood(
   world: World,
@@ -165,12 +165,15 @@ export function isHeldForGood(
 ): boolean {
   const { api, vCenters } = world
   return [...api.nodes.values()].some((other) => {
-    const { vm } = api.reports.get(other.metadata.name)?.status ?? {}
+    const { vm, addresses = [] } = api.reports.get(other.metadata.name)?.status ?? {}
+    if (other === node) return false
+    // Nothing is written to it any more, and no VMware Tools say that its machine has another.
+    const isUntold = machinesOf(world, other.metadata.uid).some(({ vm, tools }) => vm !== undefined && !tools)
+    if (isDeparting(other) && isUntold && addresses.some((each) => each.address === address)) return true
     const gone = vCenters.every(({ instanceUUID }) => instanceUUID !== vm?.vCenterInstanceUUID)
     // Its report alone said which VM it was; that it holds the address, and until when, is told.
     const isUnreported = isDeparting(other) && !api.reports.has(other.metadata.name)
     return (
-      other !== node &&
       ((vm !== undefined && gone && !isDeparting(other)) ||
         isUnreported ||
         isSearchUntried(world) ||
