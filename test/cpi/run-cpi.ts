@@ -96,6 +96,7 @@ function roundsOf({ stderr }: Program): number {
   return stderr.filter((line) => /Update \d+ nodes status took/.test(line)).length
 }
 
+/** Tells when the CPI is done with all Nodes, or has ended; and, for an error, with which of them it is not. */
 function followCPI(
   program: Program,
   cluster: Cluster,
@@ -115,7 +116,7 @@ function followCPI(
         ? []
         : nodes.filter(
             (node) =>
-              owesTheLifecycle(node, caseOf.get(node.metadata.name)) && !failsToLook(node, program.stderr),
+              owesTheLifecycle(node, caseOf.get(node.metadata.name)) && !cannotDecide(node, program.stderr),
           )
       if (unsettled.length === 0 && owed.length === 0) {
         if (!nodes.some(isInitialized)) return true
@@ -145,11 +146,11 @@ function owesTheLifecycle(object: NodeObject, { vm = {}, node = {} }: ScenarioCa
   return ready(object) === 'True' ? isShutDown(object) && !gone : gone
 }
 
-/** Times, a second apart, after which it will not find out. */
+/** Errors about one Node, one a second, after which the CPI is taken to fail each time. */
 const FAILED = 5
 
 /** Whether the CPI cannot find out that a machine is gone: an entry of `datacenters` that names none fails each such search. */
-function failsToLook({ metadata: { name } }: NodeObject, said: readonly string[]): boolean {
+function cannotDecide({ metadata: { name } }: NodeObject, said: readonly string[]): boolean {
   return said.filter((line) => line.includes(`error checking if node ${name} exists:`)).length >= FAILED
 }
 

@@ -514,7 +514,7 @@ for (const [what, polls, outcome] of [
   ['before and after one that was cut off', [FAULT, CUT, FAULT], 'thrown'],
   ['now and then', [FAULT, '', '', FAULT, '', '', FAULT], 'repeated'],
 ] as const)
-  t.test(`polls that meet a fault are not repeated where they are many: ${what}`, async (t) => {
+  t.test(`a poll that meets a fault is repeated once in three minutes: ${what}`, async (t) => {
     const clock = createHandClock()
     const end = new AbortController()
     let polled = 0

@@ -68,10 +68,7 @@ export function createUpdates(options: {
   readonly allVMs: AllVMs
   /** Called where vCenter refuses to watch them, or does not answer that. */
   readonly onUnwatched: (error: SoapFault | UnansweredError) => void
-  /**
-   * Called after a poll that met a fault, which is repeated unless that was so a short while ago: it says nothing of what is watched,
-   * but what changed meanwhile may be lost.
-   */
+  /** Called when a poll met a fault and is repeated. Changes may have been lost with its answer. */
   readonly onRefused: () => void
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
@@ -200,6 +197,7 @@ export function createUpdates(options: {
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
+        // A single fault is no reason to make everything anew. Faults that follow one another soon are a failure of vCenter.
         if (isRefusal(error) && clock.monotonic() - refusedAt >= timings.unsteady.within) {
           refusedAt = clock.monotonic()
           onRefused()

@@ -3,6 +3,7 @@ import { type Machine, shownPower } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasCopy, isLeftBehind } from './binding.ts'
+import { mayBeUnread } from './own-addresses.ts'
 import { createStopwatch } from './stopwatch.ts'
 
 /**
@@ -29,9 +30,7 @@ function squattedAddresses(world: World): readonly string[] {
     const status = api.reports.get(name)?.status
     const [machine, ...others] = machinesOf(world, uid)
     if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
-    if (isCopied(world, machine)) return []
-    // While calls fail, a session may not last long enough for its VM to be read.
-    if (machine.vm !== undefined && machine.vm.vCenter.errors > 0) return []
+    if (isCopied(world, machine) || mayBeUnread(machine)) return []
     const conditionOf = (wanted: string) => status.conditions.find(({ type }) => type === wanted)
     const said = conditionOf('AddressesResolved')
     // What is said of its addresses stands for as long as its VM is not found.

@@ -42,8 +42,7 @@ function othersAddresses(world: World): readonly string[] {
     if (machine === undefined || others.length > 0 || status?.nodeUID !== uid || !canSpeak(machine)) return []
     // Nothing is written to a Node that is being deleted.
     if (isDeparting(node)) return []
-    // While calls fail, a session may not last long enough for its VM to be read.
-    if (machine.vm !== undefined && machine.vm.vCenter.errors > 0) return []
+    if (mayBeUnread(machine)) return []
     const isSo = (wanted: string): boolean =>
       status.conditions.some(({ type, status }) => type === wanted && status === 'True')
     if (!['VMFound', 'AddressesResolved', 'Initialized'].every(isSo)) return []
@@ -51,6 +50,11 @@ function othersAddresses(world: World): readonly string[] {
     if (reported.get(address) !== Number.POSITIVE_INFINITY) return []
     return internalIPs(node).flatMap((each) => (each === address ? [] : [`${each} of ${name}`]))
   })
+}
+
+/** Whether calls to the vCenter of a machine fail, so that a session may not last long enough for its VM to be read. */
+export function mayBeUnread({ vm }: Machine): boolean {
+  return vm !== undefined && vm.vCenter.errors > 0
 }
 
 function internalIPs({ status }: StoredNode): readonly string[] {

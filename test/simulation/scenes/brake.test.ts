@@ -178,7 +178,7 @@ for (const deletion of ['dry-run', 'off'] as const)
     },
   )
 
-// Of those that follow it is only known that they were there when vCenter last answered: that was within the same wave.
+// What vanished while vCenter was away was last shown just before: at the same time as what vanished first.
 scenario('vCenter shows some vanish, and is away while others do', { nodes: TEN }, async (scene, t) => {
   const { vCenter, members } = scene
   const gone = members.slice(0, 4)

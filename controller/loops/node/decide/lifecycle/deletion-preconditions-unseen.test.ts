@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Condition } from '../../../../../agent/shared/node-report.ts'
 import { BIOS_UUID, decide, fleet, node, report, SETTINGS, spec } from '../../../../../test/fixtures/facts.ts'
+import { pending } from '../../../../../test/fixtures/gone.ts'
 import { probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import { migrated, SILENT, unseen } from '../../../../../test/fixtures/unseen.ts'
 import type { LifecycleConfig } from '../../../../config/config.ts'
@@ -8,15 +8,10 @@ import type { Node } from '../../../../types/node.ts'
 import { TAINT_UNINITIALIZED } from '../../../../types/well-known.ts'
 import { machinesOf } from '../../facts/machines.ts'
 import { agentlessReport } from '../../facts/previous-status.ts'
-import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 const { lifecycle } = SETTINGS
 const OTHER_UUID = '420e3f74-ea84-f9a2-7736-6106bb5dbf6c'
-
-function pending(decision: Decision): Condition | undefined {
-  return decision.status?.conditions?.find(({ type }) => type === 'DeletionPending')
-}
 
 /** One that nobody has initialized: its agent has reported, or just its kubelet has spoken. */
 function newcomer(

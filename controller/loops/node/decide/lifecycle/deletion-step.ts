@@ -153,7 +153,7 @@ export function probeInterval(
     // However many probes came before, one is due when the proof has lasted for long enough.
     const left = evidence.absent.since + absence - evidence.askedAt
     if (left <= 0) return interval
-    // Many that no vCenter has shown would keep others from being probed.
+    // Many machines that no vCenter has shown would keep other Nodes from being probed.
     const isSilent = evidence.absent.times > 1 && evidence.spokenAt === undefined && !evidence.beats
     const isPatient = isSilent && unmet.every((name) => BY_TIME.has(name))
     return Math.min(isPatient ? between(absence) : interval, left)
@@ -164,7 +164,7 @@ export function probeInterval(
 
 /** Preconditions that more results may fulfill. */
 const COUNTED: ReadonlySet<string> = new Set(['Confirmed', 'NoLifeSign', 'KubeletSilent'])
-/** Those that are fulfilled once the proof has lasted for long enough, if nothing else is heard of the machine. */
+/** Preconditions that hold once the absence has been proven for long enough, unless the machine gives a sign of life. */
 const BY_TIME: ReadonlySet<string> = new Set(['Confirmed', 'ConfirmedJustNow'])
 
 /** Milliseconds until the passing of time alone may change what is missing. */
