@@ -315,3 +315,17 @@ t.test('a fault that comes once is not seen', async (t) => {
     await lab.stop()
   }
 })
+
+t.test(
+  'after a poll that met a fault all VMs are read again, for a change may be lost with its answer',
+  async (t) => {
+    const lab = await openLab(t, { timings: { ...QUICK, resync: NEVER, sweep: NEVER } })
+    const [vm] = await lab.vCenter.vms()
+    lab.inventory.follow(vm?.uuid ?? '')
+    await answered(lab, vm?.uuid ?? '')
+    const before = lab.corrections.length
+    await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'fault', fault: 'SystemError', times: 1 })
+    await until('all are read again', () => lab.corrections.length > before)
+    t.equal((await lab.vCenter.calls()).operations.CreateListView, 1, 'nothing is made anew')
+  },
+)
