@@ -1,5 +1,5 @@
 import t from 'tap'
-import { admissionBudgets, budgeted, isKept } from './budgets.ts'
+import { admissionBudgets, budgeted, isKept, typicalFloors } from './budgets.ts'
 import type { BenchmarkRun } from './initialize.ts'
 
 const MB = 1e6
@@ -111,5 +111,12 @@ t.test('a write may cost little more than without our manifests', (t) => {
   t.ok(admissionBudgets([{ ...write, ours: 2.2 }]).every(isKept))
   t.notOk(admissionBudgets([{ ...write, ours: 2.5 }]).every(isKept))
   t.ok(admissionBudgets([{ ...write, labels: 20_000, ours: 2.5 }]).every(isKept), 'a bit more of a huge Node')
+  t.end()
+})
+
+t.test('floors are the middle ones, and the lower of two', (t) => {
+  const floors = (floor: number) => ({ floor, bareFloor: 2 * floor, reports: 10 - floor })
+  t.strictSame(typicalFloors([3, 9, 4].map(floors)), { floor: 4, bareFloor: 8, reports: 6 })
+  t.strictSame(typicalFloors([5, 4].map(floors)), { floor: 4, bareFloor: 8, reports: 5 })
   t.end()
 })

@@ -1,16 +1,21 @@
 import type { Traffic } from '../servers/vcsim.ts'
 import type { AdmissionFigure, PatchWriter } from './admission.ts'
 import type { BenchmarkRun } from './initialize.ts'
+import { percentile } from './percentile.ts'
 import { markdown, trafficOf } from './table.ts'
 
-/** All that was measured with so many Nodes, on one API server. */
-export interface Measured {
-  readonly nodes: number
+/** What the same Nodes take without a provider. */
+export interface Floors {
   /** Seconds that the two writes to each Node take by themselves: with our manifests, and on a bare API server. */
   readonly floor: number
   readonly bareFloor: number
   /** Seconds that the reports of the agents take by themselves. */
   readonly reports: number
+}
+
+/** All that was measured with so many Nodes, on one API server. */
+export interface Measured extends Floors {
+  readonly nodes: number
   /** From the controller's start. */
   readonly start: BenchmarkRun
   /** From the first report. */
@@ -123,6 +128,16 @@ export function budgeted(all: readonly Measured[], after?: BenchmarkRun): readon
           ]),
     ]
   })
+}
+
+/** The middle one of each, or the lower one of two: the machine is slow or quick for a minute, and a high floor flatters. */
+export function typicalFloors(all: readonly Floors[]): Floors {
+  const typical = (floor: keyof Floors) =>
+    percentile(
+      all.map((floors) => floors[floor]),
+      0.5,
+    )
+  return { floor: typical('floor'), bareFloor: typical('bareFloor'), reports: typical('reports') }
 }
 
 /** What vCenter sends; in an hour, as far as somebody looked on. */

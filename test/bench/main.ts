@@ -5,7 +5,16 @@ import { binary } from '../../build/binaries.ts'
 import { benchAdmission } from './admission.ts'
 import { benchAgent } from './agent.ts'
 import { writeBenchmarksPage } from './benchmarks-page.ts'
-import { admissionBudgets, type Budgeted, budgeted, budgetTable, isKept, type Measured } from './budgets.ts'
+import {
+  admissionBudgets,
+  type Budgeted,
+  budgeted,
+  budgetTable,
+  type Floors,
+  isKept,
+  type Measured,
+  typicalFloors,
+} from './budgets.ts'
 import { benchCertificates, certificateBudgets } from './certificates.ts'
 import { measureBareFloor, measureFloor, measureReports } from './floor.ts'
 import { arrival, type BenchmarkRun, coldStart, cpiStart } from './initialize.ts'
@@ -78,19 +87,24 @@ for (const nodes of counts) {
     return taken
   }
   const times = nodes > QUICK ? 1 : 3
-  // Before and after, for the machine may have others to serve.
-  progress(`${nodes} nodes: the API server alone`)
-  const bareBefore = await measureBareFloor(stage.machines)
-  const before = await measureFloor(stage)
-  const reports = await measureReports(stage)
+  const floors: Floors[] = []
+  const measureAlone = async () => {
+    progress(`${nodes} nodes: the API server alone`)
+    floors.push({
+      bareFloor: await measureBareFloor(stage.machines),
+      floor: await measureFloor(stage),
+      reports: await measureReports(stage),
+    })
+  }
+  // Before, between and after, as often as what is divided by it, for the machine may have others to serve.
+  await measureAlone()
   const start = await take('Rollcall starts', () => typicalStart(stage, times, quietSeconds))
+  if (times > 1) await measureAlone()
   const arrived = await take('Rollcall runs, reports arrive', () =>
     typical(times, () => arrival({ stage, quietSeconds: 0 })),
   )
-  progress(`${nodes} nodes: the API server alone`)
-  const floor = (before + (await measureFloor(stage))) / 2
-  const bareFloor = (bareBefore + (await measureBareFloor(stage.machines))) / 2
-  measured.push({ nodes, floor, bareFloor, reports, start, arrival: arrived })
+  await measureAlone()
+  measured.push({ nodes, ...typicalFloors(floors), start, arrival: arrived })
   if (values.cpi && nodes <= QUICK) {
     await take('the CPI starts', () => cpiStart({ stage, quietSeconds }, 1))
     await take('the CPI starts with 30 workers', () => cpiStart({ stage, quietSeconds: 0 }, 30))
@@ -108,8 +122,8 @@ if (counts.includes(QUICK) && Math.max(...counts) > QUICK) {
 say(`${cpus().length} cores, API server, etcd and vCenter simulator beside it\n`)
 say(initializeTable(runs))
 say(
-  '\nThe reports were written by a load generator, with the credential of its own node for each: so many agents do not' +
-    '\nfit on one machine. Time runs from the start of the provider (where reports arrive: from the first report) until' +
+  '\nThe reports were written by a load generator, each as the user that its own node is: so many agents do not fit' +
+    '\non one machine. Time runs from the start of the provider (where reports arrive: from the first report) until' +
     '\nthe last Node has lost its taint; calls and sessions are counted at the simulator.\n',
 )
 const admission = values.admission ? await benchAdmission(progress) : []

@@ -28,7 +28,7 @@ export interface BenchStage extends StageServers<OwnCluster>, AsyncDisposable {
 export interface Cast extends AsyncDisposable {
   readonly members: readonly CrowdMember[]
   readonly nodes: Recording<NodeObject>
-  /** Writes all reports, each with the credential of its own node. */
+  /** Writes all reports, each as the user that its own node is. */
   report(): Promise<void>
   /** Resolves when the last Node was initialized, with `performance.now()` of then and of the first one. */
   initialized(within: number): Promise<{ readonly first: number; readonly last: number }>
