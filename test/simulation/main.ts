@@ -7,9 +7,12 @@ import { brokenLines, sceneLine, seriesLines, trialLine } from './print.ts'
 import { simulateSeries } from './series.ts'
 
 const MOST_BROKEN = 5
+/** Steps from one line of progress to the next: a few minutes. */
+const PROGRESS = 500_000
 
 async function simulateAll({ seed, steps, single, faults, about }: SimulationArguments): Promise<number> {
   const start = performance.now()
+  let told = 0
   const series = await simulateSeries({
     seed,
     steps: single ? 1 : steps,
@@ -18,6 +21,11 @@ async function simulateAll({ seed, steps, single, faults, about }: SimulationArg
     about,
     shrinks: faults === undefined,
     onBroken: (broken) => print(brokenLines(broken, about)),
+    onRun(done) {
+      if (done < told + PROGRESS) return
+      told = done
+      console.error(`${done.toLocaleString('en')} of ${steps.toLocaleString('en')} steps`)
+    },
   })
   print(seriesLines(series, seed, (performance.now() - start) / 1000))
   return series.broken.length === 0 ? 0 : 1

@@ -34,10 +34,12 @@ export interface SeriesOptions {
   /** Whether to look for the fewest faults that break a promise. */
   readonly shrinks: boolean
   readonly onBroken?: (broken: BrokenRun) => void
+  /** Told after each run how many steps there were so far. */
+  readonly onRun?: (steps: number) => void
 }
 
 export async function simulateSeries(options: SeriesOptions): Promise<Series> {
-  const { seed, steps, mostBroken, only, about, shrinks, onBroken } = options
+  const { seed, steps, mostBroken, only, about, shrinks, onBroken, onRun } = options
   const pairs = new Set<number>()
   const broken: BrokenRun[] = []
   const sums = { steps: 0, runs: 0, deletions: 0 }
@@ -47,6 +49,7 @@ export async function simulateSeries(options: SeriesOptions): Promise<Series> {
     sums.steps += result.steps
     sums.deletions += result.deletions
     for (const pair of result.pairs) pairs.add(pair)
+    onRun?.(sums.steps)
     if (result.violation === undefined) continue
     const found = { whole: result, least: shrinks ? await shrinkRun(result, about) : result }
     broken.push(found)
