@@ -12,9 +12,9 @@ import {
   PLURAL,
   parseSpec,
 } from '../agent/shared/node-report.ts'
-import { MAX_MESSAGE } from '../controller/loops/node/decide/condition-value.ts'
 import { PROOFS } from '../controller/loops/node/decide/lifecycle/absence-proofs.ts'
 import { PRECONDITIONS } from '../controller/loops/node/decide/lifecycle/deletion-preconditions.ts'
+import { MAX_MESSAGE } from '../controller/types/condition-value.ts'
 import { manifestFiles, readManifests } from '../test/servers/manifests.ts'
 import { completeSpec, completeStatus } from './testing/sample-report.ts'
 import { nodeReportSchema, type StructuralSchema } from './testing/schema.ts'

@@ -10,11 +10,11 @@ import {
 import { commonSource, sourceOf } from './credential-source.ts'
 import type { Findings } from './findings.ts'
 import { type Given, type GivenVCenter, type Sections, valuesOf } from './given.ts'
+import { type ParseOptions, readTrust } from './read-trust.ts'
 import { Secret } from './secret.ts'
 import { standardOf } from './settings/row.ts'
 import { SECTIONS } from './settings/sections.ts'
 import { parseServer, VCENTER, type VCenterSettings } from './settings/vcenter.ts'
-import { type ParseOptions, readTrust } from './trust.ts'
 
 /**
  * Builds the configuration from what is given, with defaults from `global` as in the CPI.

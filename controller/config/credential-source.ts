@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { VCenterCredentials } from './config.ts'
 import type { Findings } from './findings.ts'
 import type { GivenVCenter, Sections } from './given.ts'
-import type { ParseOptions } from './trust.ts'
+import type { ParseOptions } from './read-trust.ts'
 
 /** The folder that the CPI reads by default. */
 export const DEFAULT_FOLDER = '/etc/cloud/secrets'

@@ -16,10 +16,10 @@ import {
 } from './overrides.ts'
 import { createRememberingReader, type ReadFile, type RememberedFiles, readTextFile } from './read-files.ts'
 import { readSections } from './read-sections.ts'
+import type { ParseOptions } from './read-trust.ts'
 import { IDENTITY } from './settings/identity.ts'
 import { standardOf } from './settings/row.ts'
 import type { ConfigTree } from './tree.ts'
-import type { ParseOptions } from './trust.ts'
 import { readYAML } from './yaml.ts'
 
 /** Real files have less than 4 kB. */

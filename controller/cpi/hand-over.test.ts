@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ok } from '../../agent/shared/result.ts'
-import { configuredCPI, environmentOf, givenBy } from './findings.ts'
+import { configuredCPI, environmentOf, givenBy } from './cpi-in-cluster.ts'
 import { handOver } from './hand-over.ts'
 import { findManagers } from './interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from './interlock/testing/cpi-object.ts'

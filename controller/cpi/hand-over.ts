@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { SKIP_DELETION } from '../config/settings/environment.ts'
 import { listed } from '../lib/format.ts'
-import { type CPIFindings, describeFindings, overriding } from './findings.ts'
+import { type CPIFindings, describeFindings, overriding } from './cpi-in-cluster.ts'
 import { DEFAULT_LEASE, handlesNodes, type Manager, nameOf, textOf } from './interlock/find-cpi.ts'
 import { ANNOTATION_HANDLES_NODES, isUnseen } from './interlock/judge-interlock.ts'
 

@@ -3,9 +3,9 @@
 import type { NodeReportStatus } from '../../agent/shared/node-report.ts'
 import { type Config, settingsOf } from '../config/config.ts'
 import type { Task } from '../lib/tasks.ts'
+import type { ConditionValues } from '../types/condition-value.ts'
 import type { Trouble } from '../types/trouble.ts'
 import { type CertificateLoopPorts, startCertificateLoop } from './certificates/loop.ts'
-import type { ConditionValues } from './node/decide/condition-value.ts'
 import { labelsRead } from './node/facts/labels-read.ts'
 import { type NodeLoopPorts, startNodeLoop } from './node/loop.ts'
 

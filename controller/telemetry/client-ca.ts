@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import * as v from 'valibot'
 import { readRegularFile } from '../../agent/shared/regular-file.ts'
-import { parseCertificates } from '../config/trust.ts'
+import { parseCertificates } from '../config/read-trust.ts'
 import { hasStatus } from '../kubernetes/api-error.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import type { Logger } from '../lib/log.ts'

@@ -4,7 +4,6 @@ import { LABEL_IDENTITY_LEVEL } from '../../controller/types/well-known.ts'
 import { isInitialized, isShutDown, type NodeObject } from '../world/objects.ts'
 import { brokenAddresses, wrong } from './address-rules.ts'
 import { addressesOf, ipsOf } from './differences/row.ts'
-import { OTHER_TAINT } from './kubelet-node.ts'
 import {
   brokenButAddresses,
   INSTANCE_TYPES,
@@ -16,7 +15,8 @@ import {
   sizeOf,
   taggedValue,
   waitsInVain,
-} from './rules.ts'
+} from './documented-rules.ts'
+import { OTHER_TAINT } from './kubelet-node.ts'
 import type { Change, Label } from './scenario.ts'
 
 /** A change, whose case has it in it, and the Node as Rollcall had it, with what was changed on it. */

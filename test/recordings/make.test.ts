@@ -1,8 +1,8 @@
 /** The recording of vcsim, made anew: of the same form as the file, and without anything that it was planted with. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import type { Exchange } from '../../controller/inspect/bundle/clean-exchange.ts'
-import { printRecording, type VCenterRecording } from '../../controller/inspect/bundle/record-vcenter.ts'
+import type { Exchange } from '../../controller/inspect/recording/clean-exchange.ts'
+import { printRecording, type VCenterRecording } from '../../controller/inspect/recording/record-vcenter.ts'
 import { readXML, type XMLElement } from '../../controller/vcenter/wire/xml.ts'
 import { fileOf, recordSimulator, SCENES } from './make.ts'
 

@@ -16,7 +16,7 @@ import {
   printRecording,
   recordVCenter,
   type VCenterRecording,
-} from '../../controller/inspect/bundle/record-vcenter.ts'
+} from '../../controller/inspect/recording/record-vcenter.ts'
 import { testLogins } from '../../controller/vcenter/testing/logins.ts'
 import { TIMINGS } from '../../controller/vcenter/timings.ts'
 import { drawClaim } from '../fixtures/claim.ts'

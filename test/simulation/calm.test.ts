@@ -1,5 +1,5 @@
 import t from 'tap'
-import { atOnce } from '../../controller/loops/node/decide/lifecycle/disruption-limit.ts'
+import { atOnce } from '../../controller/loops/node/decide/lifecycle/brake.ts'
 import { SETTINGS } from '../fixtures/facts.ts'
 import { CALM_RUNS, STRICT, simulateCalm } from './calm.ts'
 import { REPLACED_APART } from './faults/machines.ts'

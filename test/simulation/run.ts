@@ -1,5 +1,5 @@
 import type { DecisionConfig } from '../../controller/config/config.ts'
-import { atOnce } from '../../controller/loops/node/decide/lifecycle/disruption-limit.ts'
+import { atOnce } from '../../controller/loops/node/decide/lifecycle/brake.ts'
 import { ANNOTATION_DELETION } from '../../controller/types/node.ts'
 import { calmOf, simulateCalm } from './calm.ts'
 import { unleash } from './faults/storm.ts'

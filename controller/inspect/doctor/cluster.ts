@@ -3,7 +3,7 @@ import { fail, fine, judgeClock, warn } from '../../../agent/shared/diagnosis.ts
 import { API_GROUP, API_VERSION, KIND } from '../../../agent/shared/node-report.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import type { Config, IdentityConfig } from '../../config/config.ts'
-import type { CPIFindings } from '../../cpi/findings.ts'
+import type { CPIFindings } from '../../cpi/cpi-in-cluster.ts'
 import type { Accounts } from '../../kubernetes/access-review.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'

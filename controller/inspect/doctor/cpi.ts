@@ -1,7 +1,7 @@
 /** Whether a vSphere CPI runs, and what one has left behind. */
 import { type CheckResult, fail, fine, skip, warn } from '../../../agent/shared/diagnosis.ts'
 import { attempt } from '../../../agent/shared/result.ts'
-import type { CPIFindings } from '../../cpi/findings.ts'
+import type { CPIFindings } from '../../cpi/cpi-in-cluster.ts'
 import { sourceText } from '../../cpi/interlock/container-environment.ts'
 import { handlesNodes, nameOf } from '../../cpi/interlock/find-cpi.ts'
 import { firstLook } from '../../cpi/interlock/interlock.ts'

@@ -8,7 +8,7 @@ import { startVcsim } from '../../../test/servers/vcsim.ts'
 import { configOf } from '../../vcenter/testing/lab.ts'
 import { testLogins } from '../../vcenter/testing/logins.ts'
 import { TIMINGS } from '../../vcenter/timings.ts'
-import { recordVCenter } from '../bundle/record-vcenter.ts'
+import { recordVCenter } from '../recording/record-vcenter.ts'
 import { judgeVCenter, lookAtVCenter } from './vcenter.ts'
 
 const LABELS = { zone: 'k8s-zone', region: undefined }

@@ -7,11 +7,11 @@ import type { NodeReportStatus } from '../../../agent/shared/node-report.ts'
 import { printable } from '../../../agent/shared/printable.ts'
 import type { Result } from '../../../agent/shared/result.ts'
 import { type CertificatesConfig, reaches } from '../../config/config.ts'
+import { contains } from '../../lib/subnet.ts'
 import type { PolicyState } from '../../types/cluster-state.ts'
 import type { Node } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
-import { contains } from '../node/decide/addresses/internal-and-external.ts'
-import type { RequestedCertificate } from './read-request.ts'
+import type { RequestedCertificate } from './read-pkcs10.ts'
 
 /** A CertificateSigningRequest that nobody has approved or denied yet. */
 export interface CertificateRequest {

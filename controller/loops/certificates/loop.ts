@@ -7,14 +7,14 @@ import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { createInformer, type Informer } from '../../kubernetes/informer.ts'
 import { compact } from '../../lib/memory.ts'
+import { createMultimap, createReverseIndex } from '../../lib/multimap.ts'
 import { type Basics, runTogether } from '../../lib/tasks.ts'
 import { createTokenBuckets } from '../../lib/token-buckets.ts'
 import { createWorkQueue, type ReconcileResult } from '../../lib/work-queue.ts'
 import type { PolicyState } from '../../types/cluster-state.ts'
+import { type ConditionValue, type ConditionValues, no, yes } from '../../types/condition-value.ts'
 import type { Node } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
-import { type ConditionValue, type ConditionValues, no, yes } from '../node/decide/condition-value.ts'
-import { createMultimap, createReverseIndex } from '../node/gather/multimap.ts'
 import {
   type CertificateRequest,
   judgeRequest,
@@ -23,7 +23,7 @@ import {
   type VerifiedNode,
   verifiedNode,
 } from './judge-request.ts'
-import { readRequest } from './read-request.ts'
+import { readRequest } from './read-pkcs10.ts'
 
 /** What the loop watches, asks and writes. */
 export interface CertificateLoopPorts extends Basics {

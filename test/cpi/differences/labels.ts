@@ -1,6 +1,7 @@
 /** Where Rollcall means to differ in the labels of a Node. */
+
+import { fits, labelValueOf } from '../documented-rules.ts'
 import { chainOfCPI, chainsOf, valuesIn } from '../places.ts'
-import { fits, labelValueOf } from '../rules.ts'
 import type { Label } from '../scenario.ts'
 import { givesUp, labelOf, type NodeRow, olderNameOf } from './row.ts'
 

@@ -1,7 +1,7 @@
 /** Where Rollcall means to differ in which machine a Node is. */
 import type { NodeDifference, NodeOfEach } from '../compare-nodes.ts'
+import { fits, isOff, runningOf } from '../documented-rules.ts'
 import { hasIgnoredEntry, isOutOfScope, isOutOfScopeOfCPI } from '../places.ts'
-import { fits, isOff, runningOf } from '../rules.ts'
 import type { Scenario, ScenarioCase } from '../scenario.ts'
 import { isShort } from './addresses.ts'
 import { givesUp, type NodeRow, pairOf } from './row.ts'

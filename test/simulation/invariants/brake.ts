@@ -1,4 +1,4 @@
-import { atOnce } from '../../../controller/loops/node/decide/lifecycle/disruption-limit.ts'
+import { atOnce } from '../../../controller/loops/node/decide/lifecycle/brake.ts'
 import { ANNOTATION_DELETION } from '../../../controller/types/node.ts'
 import { isDeparting, readyOf, type StoredNode, type StoredStatus } from '../model/objects.ts'
 import { wallTime } from '../model/process.ts'

@@ -6,7 +6,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     name: 'brake: it stays engaged for those for which it engaged',
     edits: [
       edit(
-        `${LIFECYCLE}/judge-disruption-limit.ts`,
+        `${LIFECYCLE}/judge-brake.ts`,
         'const engaged = engages || (wasEngaged && !releases)',
         'const engaged = engages',
       ),
@@ -14,28 +14,20 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'brake: it holds all as long as it holds any',
-    edits: [edit(`${LIFECYCLE}/judge-disruption-limit.ts`, 'engaged || fleet.latched > 0', 'engaged')],
+    edits: [edit(`${LIFECYCLE}/judge-brake.ts`, 'engaged || fleet.latched > 0', 'engaged')],
   },
   {
     name: 'brake: what vanished at once counts together',
-    edits: [
-      edit(`${LIFECYCLE}/disruption-limit.ts`, 'if (span.from - end > gap) waves.push([])', 'waves.push([])'),
-    ],
+    edits: [edit(`${LIFECYCLE}/brake.ts`, 'if (span.from - end > gap) waves.push([])', 'waves.push([])')],
   },
   {
     name: 'brake: what vanished while vCenter was away counts with what vanished before',
     inSceneAlone: true,
-    edits: [
-      edit(
-        `${LIFECYCLE}/judge-disruption-limit.ts`,
-        'from: Math.min(since, shownUntil(facts))',
-        'from: since',
-      ),
-    ],
+    edits: [edit(`${LIFECYCLE}/judge-brake.ts`, 'from: Math.min(since, shownUntil(facts))', 'from: since')],
   },
   {
     name: 'brake: who was silent since it was proven absent has vanished by then',
-    edits: [edit(`${LIFECYCLE}/judge-disruption-limit.ts`, '? absent.since : latest', '? latest : latest')],
+    edits: [edit(`${LIFECYCLE}/judge-brake.ts`, '? absent.since : latest', '? latest : latest')],
   },
   {
     name: 'brake: who is proven absent, silent and still Ready may still come to count',
@@ -49,13 +41,13 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'brake: it is released after few were missing for long',
-    edits: [edit(`${LIFECYCLE}/disruption-limit.ts`, 'fleet.fewFor >= quiet && ', '')],
+    edits: [edit(`${LIFECYCLE}/brake.ts`, 'fleet.fewFor >= quiet && ', '')],
   },
   {
     name: 'brake: what counts is not Ready',
     edits: [
       edit(
-        `${LIFECYCLE}/disruption-limit.ts`,
+        `${LIFECYCLE}/brake.ts`,
         "!isDecided(node) && node.ready?.status !== 'True'",
         "!isDecided(node) && node.ready?.status === 'True'",
       ),
@@ -63,15 +55,13 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'brake: it releases itself',
-    edits: [
-      edit(`${LIFECYCLE}/judge-disruption-limit.ts`, 'wasEngaged && !tooMany && few &&', 'false && few &&'),
-    ],
+    edits: [edit(`${LIFECYCLE}/judge-brake.ts`, 'wasEngaged && !tooMany && few &&', 'false && few &&')],
   },
   {
     name: 'brake: who lives though its VM is gone does not count',
     edits: [
       edit(
-        `${LIFECYCLE}/disruption-limit.ts`,
+        `${LIFECYCLE}/brake.ts`,
         "!isDecided(node) && node.ready?.status !== 'True'",
         "!isDecided(node) && (node.ready?.status !== 'True' || evidence.spokenAt !== undefined)",
       ),
@@ -99,7 +89,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'brake: who deletes nothing leaves no latch',
     edits: [
-      edit(`${LIFECYCLE}/judge-disruption-limit.ts`, "settings.deletion === 'on' && mayGo", 'mayGo'),
+      edit(`${LIFECYCLE}/judge-brake.ts`, "settings.deletion === 'on' && mayGo", 'mayGo'),
       edit(
         `${LIFECYCLE}/follow-machine.ts`,
         "if (settings.lifecycle.deletion === 'on') return draft",
@@ -111,7 +101,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     name: 'brake: past deletions alone leave no latch',
     edits: [
       edit(
-        `${LIFECYCLE}/disruption-limit.ts`,
+        `${LIFECYCLE}/brake.ts`,
         'waveOf(own, fleet.absentSince, atOnce(settings)) >',
         'waveOf(own, [...fleet.absentSince, ...recent], atOnce(settings)) >',
       ),
@@ -121,7 +111,7 @@ export const BRAKE_MUTATIONS: readonly Mutation[] = [
     name: 'brake: who is held by a person does not count',
     edits: [
       edit(
-        `${LIFECYCLE}/disruption-limit.ts`,
+        `${LIFECYCLE}/brake.ts`,
         'evidence?.absent !== undefined && !isDecided(node) &&',
         'evidence?.absent !== undefined &&',
       ),

@@ -165,7 +165,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
     about: ['dead-entry-beside'],
     edits: [
       edit(
-        `${IDENTITY}/candidates.ts`,
+        `${IDENTITY}/fitting-vms.ts`,
         '!vm.template && !isDeadEntry(vm) && isInScope',
         '!vm.template && isInScope',
       ),
@@ -174,7 +174,7 @@ export const IDENTITY_MUTATIONS: readonly Mutation[] = [
   {
     name: 'identity: an entry whose host is away is no VM beside one that runs',
     about: ['dead-entry-beside'],
-    edits: [edit(`${IDENTITY}/candidates.ts`, 'return vms.filter((vm) => !isOld(vm))', 'return vms')],
+    edits: [edit(`${IDENTITY}/fitting-vms.ts`, 'return vms.filter((vm) => !isOld(vm))', 'return vms')],
   },
   {
     name: 'identity: who is to say which VM a machine is that shows no claim is told how',

@@ -134,7 +134,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     about: ['beta-label-otherwise'],
     edits: [
       edit(
-        `${DECIDE}/topology/label-changes.ts`,
+        `${DECIDE}/topology/moved-labels.ts`,
         'for (const label of [standard, BETA_LABELS[standard] ?? standard]) {',
         'for (const label of [standard]) {',
       ),

@@ -1,12 +1,12 @@
 import { type BoundVM, MAX_GROUP, type ParentObject } from '../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../agent/shared/printable.ts'
+import type { ConditionValue } from '../../../types/condition-value.ts'
 import {
   type Ancestry,
   bindingParents,
   faultToleranceGroup,
   type VirtualMachine,
 } from '../../../types/virtual-machine.ts'
-import type { ConditionValue } from './condition-value.ts'
 
 /**
  * Whether a binding is to this VM or to another VM of its Fault Tolerance group, which is the same machine: a failover

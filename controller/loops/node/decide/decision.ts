@@ -6,7 +6,7 @@ import type {
 } from '../../../../agent/shared/node-report.ts'
 import type { Reason } from '../../../types/reasons.ts'
 import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
-import type { Span } from './lifecycle/disruption-limit.ts'
+import type { Span } from './lifecycle/brake.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { AbsentLabels } from './node-facts.ts'
@@ -55,7 +55,7 @@ export interface Decision {
 export interface Deletion {
   /** The vCenter that had the VM. */
   readonly vCenter: string
-  /** See `disruptionGroup`. */
+  /** See `brakeGroup`. */
   readonly group: string
   /** When the VM vanished; undefined where it was removed on purpose and does not count for the brake. */
   readonly vanished: Span | undefined
@@ -70,7 +70,7 @@ export interface Deletion {
  * kubelet has spoken since.
  */
 export interface Absence extends Span {
-  /** The Nodes among which it counts: see `disruptionGroup`. */
+  /** The Nodes among which it counts: see `brakeGroup`. */
   readonly group: string
   /** When it first went missing, monotonic. */
   readonly since: number

@@ -1,7 +1,7 @@
 import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
+import { type ConditionValues, mergeConditions } from '../../../types/condition-value.ts'
 import type { NodeReport, Taint } from '../../../types/node.ts'
 import { needsInitialization, withoutUninitializedTaint } from '../facts/needs-initialization.ts'
-import { type ConditionValues, mergeConditions } from './condition-value.ts'
 import type { Decision } from './decision.ts'
 import { conditionEvents, type NodeEvent, untaintedEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'

@@ -1,15 +1,15 @@
 import type { NodeAddress } from '../../../../agent/shared/node-report.ts'
+import type { ConditionValue } from '../../../types/condition-value.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { BETA_LABELS, LABEL_REGION, LABEL_ZONE } from '../../../types/well-known.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { chooseAddresses } from './addresses/choose-addresses.ts'
 import { witnessOf } from './addresses/usable-addresses.ts'
-import type { ConditionValue } from './condition-value.ts'
 import type { VerifiedIdentity } from './identity/judge-identity.ts'
 import { judgeRules, type RuledLabels } from './labels/judge-rules.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
-import { judgeLabels, type Labels } from './topology/label-changes.ts'
+import { judgeLabels, type Labels } from './topology/moved-labels.ts'
 import { type NodeTopology, resolveTopology } from './topology/zone-from-tags.ts'
 
 /** What a verified Node gets, and what is said of it. */

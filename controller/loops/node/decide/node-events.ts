@@ -1,9 +1,9 @@
 import type { Condition, ConditionType } from '../../../../agent/shared/node-report.ts'
+import type { ConditionValue, ConditionValues } from '../../../types/condition-value.ts'
 import type { Reason } from '../../../types/reasons.ts'
 import { LABEL_IDENTITY_LEVEL, TAINT_UNINITIALIZED } from '../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
 import { judgeProviderID } from '../facts/provider-id.ts'
-import type { ConditionValue, ConditionValues } from './condition-value.ts'
 import type { NodeFacts } from './node-facts.ts'
 
 export interface NodeEvent {

@@ -2,12 +2,12 @@
 import type { BoundVM, IdentityLevel, NodeReportSpec } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { InterlockState, PolicyState } from '../../../types/cluster-state.ts'
+import type { ConditionValues } from '../../../types/condition-value.ts'
 import type { Lookup, Proof } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { KnownNode } from '../facts/machines.ts'
-import type { ConditionValues } from './condition-value.ts'
 import type { Unmet } from './lifecycle/absence-proofs.ts'
-import type { Fleet } from './lifecycle/disruption-limit.ts'
+import type { Fleet } from './lifecycle/brake.ts'
 import type { Evidence } from './lifecycle/evidence.ts'
 
 /** Another Node that points to a BIOS UUID. */
@@ -113,7 +113,7 @@ export interface NodeFacts extends KnownNode {
   readonly deletionRefused: string | undefined
   /** When this Node's VM first went missing, monotonic, if this leader knows. */
   readonly absentSince: number | undefined
-  /** By group (see `disruptionGroup`). This Node is counted in `bound` only. */
+  /** By group (see `brakeGroup`). This Node is counted in `bound` only. */
   readonly fleet: (group: string) => Fleet
   /**
    * Another Node of this group whose VM is missing by what the inventories show now, and which has not been reconciled

@@ -6,7 +6,7 @@ import { hasUninitializedTaint, withoutUninitializedTaint } from '../facts/needs
 import { providerID } from '../facts/provider-id.ts'
 import type { RuledLabels } from './labels/judge-rules.ts'
 import type { NodeEvent } from './node-events.ts'
-import type { Labels } from './topology/label-changes.ts'
+import type { Labels } from './topology/moved-labels.ts'
 
 /** What to change on a Node; an absent part stays as it is. */
 export interface NodePatch {

@@ -5,8 +5,8 @@ import type {
   NodeReportStatus,
 } from '../../../../agent/shared/node-report.ts'
 import type { PolicyState } from '../../../types/cluster-state.ts'
+import { type ConditionValue, type ConditionValues, no, unknown } from '../../../types/condition-value.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
-import { type ConditionValue, type ConditionValues, no, unknown } from './condition-value.ts'
 import { type Binding, type Draft, recordIdentity } from './draft.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { changedAddresses, levelLabel } from './node-patch.ts'

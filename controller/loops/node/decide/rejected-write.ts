@@ -1,7 +1,4 @@
 import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
-import type { Node, NodeReport } from '../../../types/node.ts'
-import { isHuge } from '../facts/labels-read.ts'
-import { needsInitialization } from '../facts/needs-initialization.ts'
 import {
   type ConditionValue,
   type ConditionValues,
@@ -9,7 +6,10 @@ import {
   no,
   unknown,
   yes,
-} from './condition-value.ts'
+} from '../../../types/condition-value.ts'
+import type { Node, NodeReport } from '../../../types/node.ts'
+import { isHuge } from '../facts/labels-read.ts'
+import { needsInitialization } from '../facts/needs-initialization.ts'
 import type { Decision, Refusal } from './decision.ts'
 import { isShutdownTaint, withoutTaints } from './lifecycle/shutdown-taint.ts'
 import { conditionEvents, warning, words } from './node-events.ts'

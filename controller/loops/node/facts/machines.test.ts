@@ -9,7 +9,7 @@ import {
   spec,
 } from '../../../../test/fixtures/facts.ts'
 import type { NodeReport } from '../../../types/node.ts'
-import { disruptionGroup, isUnseen, machinesOf } from './machines.ts'
+import { brakeGroup, isUnseen, machinesOf } from './machines.ts'
 
 const OTHER = '42000000-0000-4000-8000-0000000000aa'
 const OTHER_SWAPPED = '00000042-0000-0040-8000-0000000000aa'
@@ -56,7 +56,7 @@ t.test('who only names a VM is counted with its like, wherever that was seen', a
   const naming = node({ providerID: `vsphere://${BIOS_UUID}` })
   const group = (status: Parameters<typeof bare>[0]) => {
     const nodeMachines = machinesOf(naming, bare(status))
-    return nodeMachines && disruptionGroup(nodeMachines)
+    return nodeMachines && brakeGroup(nodeMachines)
   }
   const vCenter = boundVM().vCenterInstanceUUID
   t.equal(group({ vm: boundVM(), identityLevel: 'proven' }), vCenter)

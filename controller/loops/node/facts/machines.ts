@@ -91,7 +91,7 @@ function unseenMachine(biosUUID: string): BoundVM {
  * (`about.instanceUuid`). Nodes that merely name a VM form a group of their own, the empty text, so that joining such Nodes
  * can neither engage the brake for verified ones nor raise its limit.
  */
-export function disruptionGroup({ machines: [vm], bound }: NodeMachines): string {
+export function brakeGroup({ machines: [vm], bound }: NodeMachines): string {
   return bound ? vm.vCenterInstanceUUID : ''
 }
 

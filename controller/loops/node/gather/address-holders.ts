@@ -1,3 +1,4 @@
+import { createReverseIndex } from '../../../lib/multimap.ts'
 import { failureOf, type Lookup, vmsOf } from '../../../types/inventory.ts'
 import { isOlder, NO_WITNESS, witnessOf } from '../decide/addresses/usable-addresses.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
@@ -5,7 +6,6 @@ import { isGone } from '../decide/lifecycle/evidence.ts'
 import type { AddressHolder, AddressWitness, NodeFacts } from '../decide/node-facts.ts'
 import { previousStatus, specOf, verifiedVM } from '../facts/previous-status.ts'
 import { lookUpInAll } from './across-vcenters.ts'
-import { createReverseIndex } from './multimap.ts'
 import type { Sources } from './sources.ts'
 
 /**

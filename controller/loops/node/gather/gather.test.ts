@@ -7,7 +7,7 @@ import type { Node, NodeReport } from '../../../types/node.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { decide } from '../decide/decide.ts'
 import type { Evidence } from '../decide/lifecycle/evidence.ts'
-import { disruptionGroup } from '../facts/machines.ts'
+import { brakeGroup } from '../facts/machines.ts'
 import { createProbeTracker } from '../vm-probes/probe-tracker.ts'
 import { heldAddresses } from './address-holders.ts'
 import { gather } from './gather.ts'
@@ -65,7 +65,7 @@ function setUp(names: readonly string[]) {
   }
   const uncounted = (name: string) => {
     const { machines } = factsOf(name)
-    return machines && factsOf(name).uncounted(disruptionGroup(machines))
+    return machines && factsOf(name).uncounted(brakeGroup(machines))
   }
   const vanish = (name: string) => {
     for (const uuid of index.uuidsOf(name)) lookups.set(uuid, GONE)

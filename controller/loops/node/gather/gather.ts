@@ -7,7 +7,7 @@ import {
 import { type Inventory, vmsOf } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
-import { commonMACs } from '../decide/identity/candidates.ts'
+import { commonMACs } from '../decide/identity/fitting-vms.ts'
 import { isGone } from '../decide/lifecycle/evidence.ts'
 import { presenceOf } from '../decide/lifecycle/presence.ts'
 import type { NodeFacts, NodeLookup, Rival } from '../decide/node-facts.ts'

@@ -1,9 +1,9 @@
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
+import { createMultimap } from '../../../lib/multimap.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
 import { knownNode } from '../facts/machines.ts'
-import { createMultimap } from './multimap.ts'
 import {
   KEY_KINDS,
   keysOf,
@@ -41,11 +41,11 @@ export interface NodeIndex {
   /** BIOS UUIDs to search for this Node's VM by, and those of all machines that must be gone before it is deleted. */
   uuidsOf(name: string): readonly string[]
   /**
-   * The number of Nodes that the brake's share is taken of: see `disruptionGroup`. For Nodes that were never verified it is that of
+   * The number of Nodes that the brake's share is taken of: see `brakeGroup`. For Nodes that were never verified it is that of
    * all Nodes of vSphere; otherwise a few Nodes left by another provider would be a group that vanishes as a whole.
    */
   inGroup(group: string): number
-  /** The Nodes of a group: see `disruptionGroup`. */
+  /** The Nodes of a group: see `brakeGroup`. */
   namesInGroup(group: string): Iterable<string>
   /**
    * Nodes that were verified to be VMs of this vCenter (`about.instanceUuid`), or name a VM that was seen there; of the empty

@@ -3,7 +3,7 @@ import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { parseAddress } from '../decide/addresses/candidate-addresses.ts'
-import { disruptionGroup, type KnownNode, machineUUID } from '../facts/machines.ts'
+import { brakeGroup, type KnownNode, machineUUID } from '../facts/machines.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'
 import { isDecided } from '../facts/removal.ts'
@@ -13,7 +13,7 @@ export interface LatchedNode {
   readonly name: string
   /** Its vCenter's name in the configuration. */
   readonly vCenter: string
-  /** See `disruptionGroup`. */
+  /** See `brakeGroup`. */
   readonly group: string
 }
 
@@ -35,7 +35,7 @@ export interface NodeKeys {
   readonly addresses: readonly string[]
   /** `about.instanceUuid` of the vCenter that has its VM; the empty text where none has shown it. */
   readonly vCenter: readonly string[]
-  /** See `disruptionGroup`. */
+  /** See `brakeGroup`. */
   readonly group: readonly string[]
 }
 
@@ -74,7 +74,7 @@ export function keysOf(
     addresses: addressesOf(node, known),
     vCenter: pointed === undefined ? [] : [pointed.machines[0].vCenterInstanceUUID],
     // One that is being deleted is no part of what may vanish, however long a finalizer keeps it.
-    group: followed === undefined || node.deleting ? [] : [disruptionGroup(followed)],
+    group: followed === undefined || node.deleting ? [] : [brakeGroup(followed)],
   }
 }
 
@@ -87,7 +87,7 @@ export function latchedNode(
   // A Node that is being deleted may wait for a finalizer forever.
   if (node === undefined || node.deleting || isDecided(node)) return undefined
   if (known?.machines === undefined || known.previous.brakeEngagedAt === undefined) return undefined
-  return { name, vCenter: known.machines.machines[0].vCenter, group: disruptionGroup(known.machines) }
+  return { name, vCenter: known.machines.machines[0].vCenter, group: brakeGroup(known.machines) }
 }
 
 /**

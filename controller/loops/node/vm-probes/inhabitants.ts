@@ -8,7 +8,7 @@ import {
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { machineState, type VirtualMachine } from '../../../types/virtual-machine.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
-import { isMachineOf } from '../decide/identity/candidates.ts'
+import { isMachineOf } from '../decide/identity/fitting-vms.ts'
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
 import { speaksByKubeletAlone } from '../decide/lifecycle/doubted-vcenter.ts'
 import { type Evidence, type Probed, probedOf } from '../decide/lifecycle/evidence.ts'

@@ -1,5 +1,5 @@
 import type { ProbePlan } from '../decide/decision.ts'
-import type { Fleet, Span } from '../decide/lifecycle/disruption-limit.ts'
+import type { Fleet, Span } from '../decide/lifecycle/brake.ts'
 import {
   type Evidence,
   isAbout,
@@ -30,7 +30,7 @@ export interface ProbeTracker extends Pick<RecentDeletions, 'deleting' | 'refusa
   evidence(name: string): Evidence | undefined
   /** When the VM of this Node first went missing, monotonic; undefined where it is not missing or this leader does not know. */
   absentSince(name: string, nodeUID: string): number | undefined
-  /** The missing and the recently deleted Nodes of a group (see `disruptionGroup`), without this one. */
+  /** The missing and the recently deleted Nodes of a group (see `brakeGroup`), without this one. */
   fleet(group: string, except: string, latched: Iterable<LatchedNode>): Omit<Fleet, 'bound'>
   /** Whether the last decision on this Node was that its VM is missing. */
   tracksMissing(name: string, nodeUID: string): boolean

@@ -1,5 +1,5 @@
 import type { Deletion } from '../decide/decision.ts'
-import type { Span } from '../decide/lifecycle/disruption-limit.ts'
+import type { Span } from '../decide/lifecycle/brake.ts'
 
 /** A Node that was deleted, or is about to be. */
 interface Deleted {
@@ -12,7 +12,7 @@ interface Deleted {
 
 /** The deletions of the last days, which count for the brake and for the rate, and those that the API server has refused. */
 export interface RecentDeletions {
-  /** The deleted Nodes of a group (see `disruptionGroup`) by their UIDs: a copy. */
+  /** The deleted Nodes of a group (see `brakeGroup`) by their UIDs: a copy. */
   of(group: string): Map<string, Deleted>
   /** Whether the Node with this UID is among them, whatever its group. */
   has(nodeUID: string): boolean

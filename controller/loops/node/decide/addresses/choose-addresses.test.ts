@@ -4,7 +4,7 @@ import { BIOS_UUID, MAC, node, SETTINGS, spec, vm } from '../../../../../test/fi
 import type { IPFamily, NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { GuestNIC, VirtualMachine } from '../../../../types/virtual-machine.ts'
-import { commonMACs } from '../identity/candidates.ts'
+import { commonMACs } from '../identity/fitting-vms.ts'
 import type { AddressHolder } from '../node-facts.ts'
 import { chooseAddresses } from './choose-addresses.ts'
 import { NO_WITNESS } from './usable-addresses.ts'

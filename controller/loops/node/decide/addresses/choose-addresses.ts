@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 import type { NodeAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import type { DecisionConfig, IPFamily } from '../../../../config/config.ts'
+import { type ConditionValue, no } from '../../../../types/condition-value.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
-import { type ConditionValue, no } from '../condition-value.ts'
 import { type CandidateAddress, type NodeIPs, parseProvidedNodeIP } from './candidate-addresses.ts'
 import {
   type AddressType,

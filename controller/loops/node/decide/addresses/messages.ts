@@ -2,9 +2,9 @@
 
 import { FACT_ADDRESSES, type NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import type { IPFamily } from '../../../../config/config.ts'
+import { type ConditionValue, no, yes } from '../../../../types/condition-value.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { deletionHangs } from '../../facts/removal.ts'
-import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { CandidateAddress } from './candidate-addresses.ts'
 import type { Discovered } from './internal-and-external.ts'
 import type { Taken } from './usable-addresses.ts'

@@ -1,12 +1,12 @@
 import { MAX_FORMER_VMS } from '../../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../../agent/shared/printable.ts'
+import { type ConditionValue, MAX_MESSAGE } from '../../../../types/condition-value.ts'
 import { failureOf, vmsOf } from '../../../../types/inventory.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { describeVM } from '../bound-vm.ts'
-import { type ConditionValue, MAX_MESSAGE } from '../condition-value.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { fittingOf, isPossible, type MachineWord } from './candidates.ts'
+import { fittingOf, isPossible, type MachineWord } from './fitting-vms.ts'
 import { hasRoomBeside } from './moves.ts'
 
 /** The condition, with why the word of a person is not obeyed that names a VM for this Node; as it is where it is obeyed. */

@@ -1,14 +1,14 @@
 /** What is said of other VMs that pass for a Node's. They change nothing for it. */
 import type { NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import { type ConditionValue, no, yes } from '../../../../types/condition-value.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { describeVM, isBoundTo } from '../bound-vm.ts'
-import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { Decision } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { commonMACs, isDeadEntry, machinesAmong } from './candidates.ts'
 import { provesClaim } from './claim.ts'
 import type { FoundVM } from './find-vm.ts'
+import { commonMACs, isDeadEntry, machinesAmong } from './fitting-vms.ts'
 
 /**
  * Whether other VMs pass for the Node's. Said only where some do, and once more when none does any longer, so that a thousand

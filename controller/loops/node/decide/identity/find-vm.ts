@@ -1,12 +1,12 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
 import { requiredLevel } from '../../../../config/config.ts'
+import { type ConditionValue, unknown, yes } from '../../../../types/condition-value.ts'
 import { failureOf, type Lookup, vmsOf } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { describeVM, isBoundTo, secondaryOnly } from '../bound-vm.ts'
-import { type ConditionValue, unknown, yes } from '../condition-value.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { fittingOf, isFailingOver, isPossible, type MachineWord, showsClaim } from './candidates.ts'
 import { CLAIM_GRACE_MS } from './claim.ts'
+import { fittingOf, isFailingOver, isPossible, type MachineWord, showsClaim } from './fitting-vms.ts'
 import {
   ambiguous,
   claimDecides,

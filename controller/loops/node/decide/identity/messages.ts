@@ -5,12 +5,12 @@ import {
   type IdentityLevel,
   type NodeReportSpec,
 } from '../../../../../agent/shared/node-report.ts'
+import { type ConditionValue, no, unknown } from '../../../../types/condition-value.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { MachineUUID } from '../../facts/machines.ts'
 import { addAgent, isAgentless } from '../../facts/previous-status.ts'
 import { describeBound, describeVM } from '../bound-vm.ts'
-import { type ConditionValue, no, unknown } from '../condition-value.ts'
 import type { NodeFacts } from '../node-facts.ts'
 
 export function noSystemUUID(): ConditionValue {

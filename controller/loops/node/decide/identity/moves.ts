@@ -7,8 +7,8 @@ import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
 import { seenByReference } from '../lifecycle/absence-proofs.ts'
 import { evidenceOn, isFresh } from '../lifecycle/evidence.ts'
 import type { NodeFacts, NodeLookup } from '../node-facts.ts'
-import { isDeadEntry, isPossible, type MachineWord, showsClaim } from './candidates.ts'
 import { provesClaim } from './claim.ts'
+import { isDeadEntry, isPossible, type MachineWord, showsClaim } from './fitting-vms.ts'
 
 /** What is known of a Node's VMs when it is asked whether it has become another one. */
 export interface MoveQuery {

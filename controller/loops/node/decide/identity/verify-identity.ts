@@ -3,14 +3,14 @@ import {
   type NodeReportSpec,
   timestamp,
 } from '../../../../../agent/shared/node-report.ts'
+import { type ConditionValue, no, yes } from '../../../../types/condition-value.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { judgeProviderID } from '../../facts/provider-id.ts'
 import { deletionHangs } from '../../facts/removal.ts'
 import { describeVM, isBoundTo, mayBeBoundTo } from '../bound-vm.ts'
-import { type ConditionValue, no, yes } from '../condition-value.ts'
 import type { NodeFacts, Rival } from '../node-facts.ts'
-import { commonMACs, contradictionOf } from './candidates.ts'
 import { CLAIM_GRACE_MS, type ClaimCheck, judgeClaim } from './claim.ts'
+import { commonMACs, contradictionOf } from './fitting-vms.ts'
 
 export interface Identity {
   /** Undefined where the identity is refused. */

@@ -4,12 +4,12 @@
  * twice.
  */
 import { printable } from '../../../../../agent/shared/printable.ts'
+import { type ConditionValue, MAX_MESSAGE, no, unknown, yes } from '../../../../types/condition-value.ts'
 import { ANNOTATION_LABELS, formatRecord, type LabelRecord, parseRecord } from '../../../../types/labels.ts'
 import type { Node } from '../../../../types/node.ts'
 import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { OWN_PREFIX } from '../../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
-import { type ConditionValue, MAX_MESSAGE, no, unknown, yes } from '../condition-value.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { AbsentLabels, NodeFacts } from '../node-facts.ts'
 import { type SourceValue, valueByRule } from './source-value.ts'

@@ -5,7 +5,7 @@ import { isUnseen } from '../../facts/machines.ts'
 import { mayProceed } from '../../facts/removal.ts'
 import type { DeletionFacts } from '../node-facts.ts'
 import type { Precondition, Unmet, UnmetPrecondition } from './absence-proofs.ts'
-import { waitForRate } from './disruption-limit.ts'
+import { waitForRate } from './brake.ts'
 import { type Evidence, isFresh, lifeSignOf, type ProbeRequest } from './evidence.ts'
 import { volumesAttached } from './out-of-service.ts'
 

@@ -10,7 +10,7 @@ import { ANNOTATION_DELETION, type Node } from '../../../../types/node.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { isDecided } from '../../facts/removal.ts'
 import type { Unmet } from './absence-proofs.ts'
-import { allowedAbsent, type Fleet, quietTime } from './disruption-limit.ts'
+import { allowedAbsent, type Fleet, quietTime } from './brake.ts'
 import type { Evidence } from './evidence.ts'
 
 /**

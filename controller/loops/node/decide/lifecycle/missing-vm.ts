@@ -1,20 +1,20 @@
 import { type BoundVM, timestamp } from '../../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../../config/config.ts'
+import { type ConditionValue, unknown } from '../../../../types/condition-value.ts'
 import type { SeenVM } from '../../../../types/inventory.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
-import { disruptionGroup, type NodeMachines } from '../../facts/machines.ts'
+import { brakeGroup, type NodeMachines } from '../../facts/machines.ts'
 import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
 import { describeBound } from '../bound-vm.ts'
-import { type ConditionValue, unknown } from '../condition-value.ts'
 import type { Deletion } from '../decision.ts'
 import { type Draft, recordAbsence, say } from '../draft.ts'
 import { deletingNode, type NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
+import { brakeEngaged } from './brake.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
-import { brakeEngaged } from './disruption-limit.ts'
 import { type Evidence, evidenceOn, probedOf } from './evidence.ts'
-import { type DisruptionLimit, judgeDisruptionLimit } from './judge-disruption-limit.ts'
+import { type BrakeState, judgeBrake } from './judge-brake.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
 import { planProbe } from './probe-plan.ts'
 
@@ -27,11 +27,11 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
   const [bound] = nodeMachines.machines
   const evidence = evidenceOn(nodeMachines, facts)
   const there = evidence === undefined ? undefined : firstSeen(evidence)
-  const group = disruptionGroup(nodeMachines)
+  const group = brakeGroup(nodeMachines)
   const fleet = facts.fleet(group)
   const goesUnseen = mayGoUnseen(nodeMachines, facts)
   const seenAs = there && (isRenamed(there.machine, there.vm) ? 'renamed' : 'unsearchable')
-  const brake = judgeDisruptionLimit(nodeMachines, { goesUnseen, evidence, there: seenAs, fleet }, facts)
+  const brake = judgeBrake(nodeMachines, { goesUnseen, evidence, there: seenAs, fleet }, facts)
   const absence = there === undefined ? { absence: brake.absence } : {}
   const namedVM =
     previous.namedVM ??
@@ -151,7 +151,7 @@ export function existsThoughNotFound(bound: BoundVM, seen: SeenVM): ConditionVal
 
 function deletionOf(
   { vCenter }: BoundVM,
-  { absence }: DisruptionLimit,
+  { absence }: BrakeState,
   { message }: ConditionValue,
   name: string,
 ): Deletion {

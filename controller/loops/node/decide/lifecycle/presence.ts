@@ -2,7 +2,7 @@ import { failureOf, type VCenterFailure } from '../../../../types/inventory.ts'
 import { isSecondary, machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isBoundTo, mayBeBoundTo, secondaryOnly } from '../bound-vm.ts'
-import { machinesAmong } from '../identity/candidates.ts'
+import { machinesAmong } from '../identity/fitting-vms.ts'
 import type { NodeLookup } from '../node-facts.ts'
 
 /** What the inventories show of a Node's machines. */

@@ -4,9 +4,9 @@ import {
   matchesDatacenter,
   pathOf,
 } from '../../../../config/datacenter-pattern.ts'
+import { type ConditionValue, no } from '../../../../types/condition-value.ts'
 import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { describeVM } from '../bound-vm.ts'
-import { type ConditionValue, no } from '../condition-value.ts'
 
 /**
  * The condition for a VM whose datacenter is not configured. Undefined where the VM is in scope; an empty list means every

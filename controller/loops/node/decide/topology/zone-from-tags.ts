@@ -1,4 +1,5 @@
 import type { DecisionConfig } from '../../../../config/config.ts'
+import { type ConditionValue, no, yes } from '../../../../types/condition-value.ts'
 import { nearestLabelValue } from '../../../../types/labels.ts'
 import {
   type Ancestor,
@@ -8,7 +9,6 @@ import {
   type UnreadTags,
   WAYS,
 } from '../../../../types/virtual-machine.ts'
-import { type ConditionValue, no, yes } from '../condition-value.ts'
 
 export interface NodeTopology {
   readonly zone: string | undefined

@@ -1,7 +1,7 @@
 /** That the differential's rules notice what is wrong on a Node, and only that. */
 import t from 'tap'
 import type { NodeObject } from '../world/objects.ts'
-import { brokenAtFirst, brokenRules, labelValueOf } from './rules.ts'
+import { brokenAtFirst, brokenRules, labelValueOf } from './documented-rules.ts'
 import { at, BEFORE, NO_LIFECYCLE, type Scenario, type ScenarioCase } from './scenario.ts'
 
 const UUID = '564d0000-1111-4222-8333-444444444444'

@@ -1,5 +1,5 @@
 import { type NodeReportStatus, timestamp } from '../../../../../agent/shared/node-report.ts'
-import { disruptionGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
+import { brakeGroup, isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isDecided, isRemovalMeant } from '../../facts/removal.ts'
 import type { Absence } from '../decision.ts'
 import type { AbsenceRecord } from '../draft.ts'
@@ -16,7 +16,7 @@ import {
   releasesItself,
   tooManyAbsent,
   tooManyForNow,
-} from './disruption-limit.ts'
+} from './brake.ts'
 import {
   isStillUnknown,
   livesOn,
@@ -27,8 +27,8 @@ import {
 } from './doubted-vcenter.ts'
 import type { Evidence } from './evidence.ts'
 
-/** The disruption limit for one Node whose VM is missing: the brake, in the words of the configuration and the metrics. */
-export interface DisruptionLimit {
+/** The brake for one Node whose VM is missing. */
+export interface BrakeState {
   readonly absence: Absence
   readonly status: AbsenceRecord
   /** Why the brake keeps this Node from being deleted; undefined where it does not. */
@@ -43,7 +43,7 @@ export interface DisruptionLimit {
  * Whether the brake holds a Node whose VM is missing, and whether the status should remember it. It engages only where too
  * many VMs are missing now and the Node would be deleted otherwise.
  */
-export function judgeDisruptionLimit(
+export function judgeBrake(
   nodeMachines: NodeMachines,
   missing: {
     /** See `mayGoUnseen`. */
@@ -54,7 +54,7 @@ export function judgeDisruptionLimit(
     readonly fleet: Fleet
   },
   facts: NodeFacts,
-): DisruptionLimit {
+): BrakeState {
   const { node, previous: before, now } = facts
   const { goesUnseen, evidence, there, fleet } = missing
   const [bound] = nodeMachines.machines
@@ -97,7 +97,7 @@ export function judgeDisruptionLimit(
     : {}
   return {
     absence: {
-      group: disruptionGroup(nodeMachines),
+      group: brakeGroup(nodeMachines),
       since,
       ...own,
       counts,
@@ -131,7 +131,7 @@ export function judgeDisruptionLimit(
 export function latchWhileThere(
   latch: AbsenceRecord,
   { settings, now }: Pick<NodeFacts, 'settings' | 'now'>,
-): Pick<DisruptionLimit, 'status' | 'requeueAfter'> {
+): Pick<BrakeState, 'status' | 'requeueAfter'> {
   if (latch.brakeEngagedAt === undefined) return { status: latch, requeueAfter: undefined }
   // A clock that was ahead may have written a time to come, up to which it would hold them.
   const since = Math.min(Date.parse(latch.brakeEngagedAt), now)

@@ -7,6 +7,7 @@
  */
 import { printable } from '../../../../../agent/shared/printable.ts'
 import type { DecisionConfig, TopologyConfig } from '../../../../config/config.ts'
+import { type ConditionValue, MAX_MESSAGE, no } from '../../../../types/condition-value.ts'
 import type { Node } from '../../../../types/node.ts'
 import {
   BETA_LABELS,
@@ -17,7 +18,6 @@ import {
   TOPOLOGY_LABELS,
 } from '../../../../types/well-known.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
-import { type ConditionValue, MAX_MESSAGE, no } from '../condition-value.ts'
 import type { NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import type { NodeTopology } from './zone-from-tags.ts'

@@ -3,9 +3,9 @@ import {
   type Condition,
   type ConditionType,
   timestamp,
-} from '../../../../agent/shared/node-report.ts'
-import { printable } from '../../../../agent/shared/printable.ts'
-import type { Reason } from '../../../types/reasons.ts'
+} from '../../agent/shared/node-report.ts'
+import { printable } from '../../agent/shared/printable.ts'
+import type { Reason } from './reasons.ts'
 
 /**
  * What becomes a condition of the report: one finding about a Node, and for a person what to do next. The texts stand

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { SETTINGS } from '../../../../../test/fixtures/facts.ts'
-import { waitForRate } from './disruption-limit.ts'
+import { waitForRate } from './brake.ts'
 
 t.test('no minute has more deletions than it may', async (t) => {
   const wait = (deletedAgo: number[], deletionsPerMinute = 2) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
-import { readRequest } from '../../controller/loops/certificates/read-request.ts'
+import { readRequest } from '../../controller/loops/certificates/read-pkcs10.ts'
 import {
   alternativeNames,
   challengePassword,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { yes } from '../condition-value.ts'
-import { compareWithCSI } from './label-changes.ts'
+import { yes } from '../../../../types/condition-value.ts'
+import { compareWithCSI } from './moved-labels.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }
 const RESOLVED = yes('Resolved', 'zone a, region r')

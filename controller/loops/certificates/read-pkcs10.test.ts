@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readRequest } from './read-request.ts'
+import { readRequest } from './read-pkcs10.ts'
 import {
   alternativeNames,
   attributeOf,

@@ -11,7 +11,7 @@ import {
   tooManyAbsent,
   tooManyForNow,
   waveOf,
-} from './disruption-limit.ts'
+} from './brake.ts'
 
 const settings = SETTINGS.lifecycle
 const MINUTE = 60_000
