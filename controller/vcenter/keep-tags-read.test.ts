@@ -13,7 +13,7 @@ import { VCenterError } from './wire/errors.ts'
 import { keyOf } from './wire/managed-object-reference.ts'
 
 /** Tags kept read for VMs that come one by one, by a reader that does as told. */
-function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
+function setUp(read: TagReader['read'], more: Partial<TagReader> = {}, allReadAt = 0) {
   const clock = createHandClock()
   const end = new AbortController()
   const changed: string[] = []
@@ -42,6 +42,7 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
       trigger,
       store,
       locations,
+      allReadAt: () => allReadAt,
       onAllRead: () => void allRead++,
       timings: TIMINGS,
       clock,
@@ -236,7 +237,7 @@ t.test('tags are read as often as messages and docs say', async (t) => {
 })
 
 /** Reads what is attached at the moment, unless tags may not be read, of which vCenter says nothing. */
-function setUpRights() {
+function setUpRights(allReadAt = 0) {
   const state = { hidden: false, lacking: false }
   const attached = new Map<string, readonly string[]>()
   const reads: string[][] = []
@@ -248,6 +249,7 @@ function setUpRights() {
       take(new Map(objects.map((each) => [keyOf(each), { tags: tagsOf(each.value), problems: [] }])))
     },
     { lacking: () => (state.hidden ? new Map([['zone', 'categories']] as const) : new Map()) },
+    allReadAt,
   )
   const zones = () =>
     ['vm-0', 'vm-1', 'vm-2'].map((vm) =>
@@ -296,5 +298,35 @@ t.test('where no tag was seen, one that has none needs no other', async (t) => {
     await clock.turn(TIMINGS.tags.spacing)
   }
   t.same(reads, [['vm-0'], ['vm-1'], ['vm-2']])
+  await end()
+})
+
+t.test('where a tag that was known is another now, none that is new stands beside older ones', async (t) => {
+  const { clock, follow, end, attached, reads, zones } = setUpRights()
+  for (const vm of ['vm-0', 'vm-1', 'vm-2']) attached.set(vm, [`zone of ${vm}`])
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  follow('vm-1')
+  await clock.turn(TIMINGS.tags.spacing)
+  // Somebody deletes the category, and makes it anew.
+  for (const vm of ['vm-0', 'vm-1', 'vm-2']) attached.set(vm, [`new zone of ${vm}`])
+  follow('vm-2')
+  await clock.turn(TIMINGS.tags.spacing)
+  t.same(zones(), ['new zone of vm-0', 'new zone of vm-1', 'new zone of vm-2'])
+  t.same(reads.slice(2), [
+    ['vm-2', 'vm-0'],
+    ['vm-0', 'vm-1', 'vm-2'],
+  ])
+  await end()
+})
+
+t.test('what is overdue since an earlier session is read at once', async (t) => {
+  const { clock, follow, end, allRead, reads } = setUpRights(-TIMINGS.resync)
+  follow('vm-0')
+  await clock.turn(TIMINGS.tags.max)
+  t.same(reads, [['vm-0']])
+  t.equal(allRead(), 1)
+  await clock.turn(TIMINGS.resync / 2)
+  t.equal(allRead(), 1, 'and then in time')
   await end()
 })

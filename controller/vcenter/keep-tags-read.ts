@@ -1,9 +1,11 @@
 /** Keeps the tags of all relevant objects up to date. Nothing waits for it: tags are independent of other properties. */
+import { isDeepStrictEqual } from 'node:util'
 import { anySignal } from '../../agent/shared/any-signal.ts'
 import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.ts'
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Logger } from '../lib/log.ts'
 import { every, runTogether } from '../lib/tasks.ts'
+import type { Tag } from '../types/virtual-machine.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { VMStore } from './cache/vm-store.ts'
 import { createDebounce, type Debounce, type RunOutcome } from './collect/pace.ts'
@@ -16,7 +18,8 @@ import { keyOf, type ManagedObjectReference, vmOfKey } from './wire/managed-obje
 const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
 
 /**
- * Reads unknown tags when triggered, and all tags at the interval of a resync, until the signal aborts. A failure of the
+ * Reads unknown tags when triggered, and all tags at the interval of a resync, until the signal aborts; at once where that is
+ * overdue, because it failed in earlier sessions or each of them was too short. A failure of the
  * tag service is not a failure of vCenter: known tags stay, and unknown ones count as unreadable meanwhile. The same goes
  * while the service does not answer a call, because Nodes wait until the tags are known. They wait on while it answers, however
  * many calls it takes.
@@ -27,6 +30,8 @@ export async function keepTagsRead(
     readonly trigger: Debounce
     readonly store: VMStore
     readonly locations: VMLocations
+    /** When the tags of all objects were last read, monotonic; in the beginning, when they were not needed yet. */
+    readonly allReadAt: () => number
     /** Called when the tags of all objects were read. */
     readonly onAllRead: () => void
     readonly timings: Timings
@@ -117,23 +122,29 @@ export async function keepTagsRead(
 
   /**
    * An object for each category of which tags are known. It is read again beside what is new: without rights on a category vCenter
-   * refuses nothing, and shows its tags on no object.
+   * refuses nothing, and shows its tags on no object. And where a category was made anew, it has other tags.
    */
   function witnessesAmong(objects: readonly ManagedObjectReference[]): Map<string, ManagedObjectReference> {
     const witnesses = new Map<string, ManagedObjectReference>()
     for (const object of objects)
-      for (const category of locations.categoriesOf(object))
+      for (const { category } of locations.tagsOf(object))
         if (!witnesses.has(category)) witnesses.set(category, object)
     return witnesses
   }
 
-  /** Whether other categories are shown than those of which tags are known: the rights on them may have changed in between. */
-  function hasChanged(
+  /**
+   * Whether other categories are shown than those of which tags are known, as the rights on them may have changed in between, or
+   * other tags of what was known: beside older ones of what is nearer, a farther tag would count.
+   */ function hasChanged(
     known: ReadonlyMap<string, ManagedObjectReference>,
     found: ReadonlyMap<string, ObjectTags>,
   ): boolean {
     const shown = new Set([...found.values()].flatMap(({ tags }) => tags.map(({ category }) => category)))
-    return shown.size !== known.size || [...known.keys()].some((category) => !shown.has(category))
+    if (shown.size !== known.size || [...known.keys()].some((category) => !shown.has(category))) return true
+    return [...known.values()].some((witness) => {
+      const now = found.get(keyOf(witness))?.tags ?? []
+      return !isDeepStrictEqual(locations.tagsOf(witness).map(nameOf), now.map(nameOf))
+    })
   }
 
   /** Reads all tags, so that none of an object that is new stands beside older ones which no longer say the same. */
@@ -177,6 +188,7 @@ export async function keepTagsRead(
     tagReader.refreshNames()
     trigger.trigger()
   }
+  if (clock.monotonic() - options.allReadAt() >= timings.resync) await readAllInTime()
   trigger.trigger()
   await runTogether(
     [
@@ -187,6 +199,8 @@ export async function keepTagsRead(
     signal,
   )
 }
+
+const nameOf = ({ category, name }: Tag) => [category, name]
 
 function unreadable(error: VCenterError): ObjectTags {
   return { tags: [], problems: [{ why: error.message }] }

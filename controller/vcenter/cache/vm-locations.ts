@@ -4,6 +4,7 @@ import { compact } from '../../lib/memory.ts'
 import {
   type Ancestor,
   type Ancestry,
+  type Tag,
   type TagLack,
   type UnreadTags,
   type VirtualMachine,
@@ -31,8 +32,8 @@ export interface VMLocations {
   /** Drops the tags of all other objects. */
   keepTags(objects: readonly ManagedObjectReference[]): void
   hasTags(object: ManagedObjectReference): boolean
-  /** The categories of its tags, as far as they are known. */
-  categoriesOf(object: ManagedObjectReference): readonly string[]
+  /** Its tags, as far as they are known. */
+  tagsOf(object: ManagedObjectReference): readonly Tag[]
   /** Whether some of its tags could not be read. */
   hasProblems(object: ManagedObjectReference): boolean
   /** The objects whose tags count: these VMs and all readable objects above them. */
@@ -102,7 +103,7 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
       paths = new Map()
     },
     hasTags: (object) => tagsOf(object) !== undefined,
-    categoriesOf: (object) => (tagsOf(object)?.tags ?? []).map(({ category }) => category),
+    tagsOf: (object) => tagsOf(object)?.tags ?? [],
     hasProblems: (object) => (tagsOf(object)?.problems ?? []).length > 0,
     tagged(machines) {
       const objects = new Map<string, ManagedObjectReference>()
