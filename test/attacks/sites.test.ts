@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
+import type { VcsimVM } from '../servers/control.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { metric } from '../world/meters.ts'
@@ -25,7 +26,8 @@ const { cluster, nodes, reports, vcsim } = stage
 const theirs = await other.vms()
 const there = { ...stage, vcsim: other }
 // Its VM is in the second vCenter, which answers to the end.
-const passed = await createMarker(stage, { vm: spare(), vcsim: other })
+const herald = spare()
+const passed = await createMarker(stage, { vm: herald, vcsim: other })
 const victim = await stage.forger('worker-10')
 await victim.proven()
 let machine: Forger = victim
@@ -43,9 +45,12 @@ const answers = (name: string, does: boolean) =>
   until(`vCenter ${name} ${does ? 'answers' : 'is away'}`, async () => {
     return (await metric(stage.running, `rollcall_vcenter_up{vcenter="${name}"}`)) === Number(does)
   })
-const lose = async (name: string, simulator: Vcsim) => {
+/** News of this VM ends the poll that waits, and the next is refused. */
+const lose = async (name: string, simulator: Vcsim, vm: VcsimVM) => {
+  await followed({ vcsim: simulator }, vm)
   await simulator.fault({ operation: '*', kind: 'status', status: 503 })
   await simulator.endSessions()
+  await simulator.tell(vm.ref, { name: 'config', op: 'assign' })
   await answers(name, false)
 }
 const regain = async (name: string, simulator: Vcsim) => {
@@ -118,7 +123,7 @@ await runTheme(t, sites, {
     })
   },
 
-  'away: own claim': attempt(() => lose('main', vcsim)),
+  'away: own claim': attempt(() => lose('main', vcsim, victim.vm)),
   'away: made-up claim': claim(() => claims.madeUp(victim)),
   'away: new boot': attempt(async () => {
     machine = booted(victim)
@@ -155,7 +160,7 @@ await runTheme(t, sites, {
     await settles(t, victim, 'proven')
   },
   'joins: own vCenter away': async (t, row) => {
-    await lose('second', other)
+    await lose('second', other, herald)
     const node = await stage.forger('no-claim')
     t.match(await node.report(truth(node)), { status: 201 })
     await reports.until('it waits', () => condition(reports.last(node.name), 'VMFound')?.reason === row.seen)
@@ -181,7 +186,7 @@ await runTheme(t, sites, {
         'the copy is found',
         () => condition(reports.last(victim.name), 'VMUnique')?.reason === row.seen,
       )
-      await lose('main', vcsim)
+      await lose('main', vcsim, victim.vm)
     })(t, row)
   },
   'heedless: made-up claim': attempt(async () => {
