@@ -37,8 +37,8 @@ t.test('off in the clone alone: the Node gets no taint, whether the real one ans
     message: /do not agree on the power state of VM/,
   })
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
-  await until('the real one is away', async () => /^vCenter main: /m.test(await controller.readyz()))
   const other = await stage.reported('worker-2')
+  await until('the real one is away', async () => /^vCenter main: /m.test(await controller.readyz()))
   // It waits, though the clone shows its VM.
   await stage.says(other.name, 'VMFound', { status: 'Unknown' })
   t.notOk(nodes.of(member.name).some(({ object }) => isTainted(object)))
