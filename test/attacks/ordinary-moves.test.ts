@@ -107,6 +107,8 @@ t.test('failed over to another site, while its own vCenter is down', async (t) =
   const there = await movedThere(node)
   await vcsim.fault({ operation: '*', kind: 'status', status: 503 })
   await vcsim.endSessions()
+  // The poll that waits ends with news, and the next is refused.
+  await vcsim.tell(node.vm.ref, { name: 'config', op: 'assign' })
   await until('its vCenter is away', async () => {
     return (await metric(stage.running, 'rollcall_vcenter_up{vcenter="main"}')) === 0
   })
