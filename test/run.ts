@@ -26,7 +26,7 @@ const AT_ONCE = {
 }
 /** These wait or compute for longest. Started last, they would run alone at the end. */
 const LONGEST =
-  /^test\/(demo\/demo|cpi\/nodes|simulation\/(calm|simulation)|e2e\/(api-server|credential|deletion-and-signs-of-life|two-vcenters|unreadable|vcenter-interruptions))/
+  /^test\/(demo\/demo|cpi\/nodes|install\/hand-over|simulation\/(calm|mutations|simulation)|e2e\/(api-server|credential|deletion-and-signs-of-life|two-vcenters|vcenter-interruptions))/
 
 function isKind(word: string | undefined): word is keyof TestFiles {
   return word !== undefined && word in AT_ONCE
