@@ -112,8 +112,8 @@ scenario("vCenter is restored from last month's backup", { nodes: TEN }, async (
     await scene.told(nodeName, 'BrakeEngaged')
   }
   await scene.counted(MISSING, lost.length)
-  // Longer than a brake that only past deletions, or too few, keep engaged would last.
-  await scene.pass(3 * absentFor)
+  // Longer than a brake that only past deletions, or too few, keep engaged would last, and than agents may be silent.
+  await scene.pass(7 * absentFor)
   await scene.probed(2, ...lost.map(({ nodeName }) => nodeName))
   for (const { nodeName } of silent) await scene.said(nodeName, held(nodeName))
   await scene.counted(DELETED, 0)
