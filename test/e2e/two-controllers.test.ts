@@ -39,34 +39,6 @@ t.test('SIGTERM: the Lease is given back, and the other need not wait until it h
   t.match(await vcsim.sessions(), { soap: 1, rest: 1 })
 })
 
-t.test(
-  'frozen for longer than its Lease: the other leads, and the first one notices when it wakes',
-  async (t) => {
-    const c = await stage.controller({ identity: 'c', until: 'answering' })
-    await until('c knows who leads', () => standsBy(c, 'b'))
-    b.kill('SIGSTOP')
-    t.match(await lease(cluster), { leaseDurationSeconds: 15 })
-    await until('the other one leads', () => isLeading(c))
-    await stage.initialized('third')
-    b.kill('SIGCONT')
-    await until('b stands by', () => standsBy(b, 'c'))
-    t.equal(nodes.of('third').length, 3, 'two writes, of one of them')
-    t.match(await lease(cluster), { holderIdentity: /^c_/, leaseTransitions: 2 })
-
-    await t.test('kill -9: the other takes over when the Lease has run out', async (t) => {
-      c.kill('SIGKILL')
-      await c.ended
-      t.match(await lease(cluster), { leaseDurationSeconds: 15 })
-      await until('the other one leads', () => isLeading(b))
-      await leases.until('it is recorded', () => holders().at(-1) === 'b')
-      t.same(holders(), ['a', '', 'b', 'c', 'b'], 'neither the frozen nor the dead gave it back')
-      await stage.initialized('fourth')
-      t.equal(nodes.of('fourth').length, 3)
-      t.match(await lease(cluster), { holderIdentity: /^b_/, leaseTransitions: 3 })
-    })
-  },
-)
-
 /** Who held the Lease, one after the other; the empty text is nobody, who gave it back. */
 function holders(): string[] {
   return leases
