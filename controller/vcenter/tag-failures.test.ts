@@ -19,14 +19,22 @@ const ancestryOf = ({ inventory }: Lab, uuid: string) => vmsOf(inventory.lookup(
 t.test('tags that cannot be read keep nothing else back', async (t) => {
   for (const status of [403, 503]) {
     const lab = await openLab(t, {
-      before: (vCenter) =>
-        vCenter.fault({ operation: 'REST POST /rest/com/vmware/cis/session', kind: 'status', status }),
+      before: async (vCenter) => {
+        await vCenter.tag(ZONE)
+        await vCenter.fault({
+          operation: 'REST POST /rest/com/vmware/cis/session',
+          kind: 'status',
+          status,
+        })
+      },
     })
     const vm = await vmAt(lab, 0)
     lab.inventory.follow(vm.uuid)
     const ancestry = await until('ancestry', () => vmsOf(lab.inventory.lookup(vm.uuid))?.[0]?.ancestry)
     t.match(ancestry.unreadable, [new RegExp(`HTTP status ${status}`)])
     t.equal(lab.inventory.failure(), undefined)
+    await lab.vCenter.clearFaults()
+    await until('its tag', () => ancestryOf(lab, vm.uuid)?.compute[1]?.tags[0]?.name === 'a')
   }
 })
 
