@@ -116,7 +116,10 @@ t.test('refused while the identity source is away: it heals by itself', async (t
   inventory.follow(first)
   start()
   const failure = await until('it is refused', () => inventory.failure())
-  t.match(failure, { reason: 'InvalidLogin', message: /will be retried at/ })
+  t.match(failure, {
+    reason: 'InvalidLogin',
+    message: /will be retried at \d\d:\d\d UTC so that the account is not locked out/,
+  })
   await vCenter.clearFaults(away)
   await until('its VM and zone', () => zoneOf(first) === 'a')
   t.equal(inventory.failure(), undefined)
@@ -133,7 +136,9 @@ t.test('REST refuses what SOAP accepts: tags come as soon as it does no more', a
   await until('tags are named as unreadable', () => {
     const [vm] = vmsOf(inventory.lookup(first)) ?? []
     return vm?.ancestry?.unreadable.some((why) =>
-      /REST interface; will be retried at .*SOAP accepts it/.test(why),
+      /REST interface; will be retried at \d\d:\d\d UTC so that the account is not locked out.*SOAP accepts it/.test(
+        why,
+      ),
     )
   })
   t.equal(inventory.failure(), undefined, 'the vCenter is well')

@@ -24,7 +24,7 @@ import {
 } from '../../telemetry/server.ts'
 import { loadServingCertificate } from '../../telemetry/serving-certificate.ts'
 import { openInventory } from '../../vcenter/inventory.ts'
-import { TIMINGS, type Timings } from '../../vcenter/timings.ts'
+import { TIMINGS } from '../../vcenter/timings.ts'
 import {
   configOf,
   type LeaseFlags,
@@ -57,7 +57,7 @@ export interface RunFlags extends LeaseFlags {
   }
 }
 
-export interface ControllerOptions extends Basics {
+interface ControllerOptions extends Basics {
   readonly config: CandidateOptions['config']
   readonly credentials: CredentialLocation
   readonly lease: CandidateOptions['lease']
@@ -71,7 +71,6 @@ export interface ControllerOptions extends Basics {
   readonly secure?: (SecureServing & { readonly host: string }) | undefined
   readonly version: string
   readonly metrics: Metrics
-  readonly timings?: Timings
   readonly memory: ProcessMemory
 }
 
@@ -159,8 +158,8 @@ export const RUN = command<RunFlags>({
  *
  * @throws where a port cannot be opened or the credentials for the API server cannot be read
  */
-export async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
-  const { clock, random, logger, metrics, identity, timings = TIMINGS } = options
+async function run(options: ControllerOptions, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger, metrics, identity } = options
   const userAgent = `${COMPONENT}/${options.version}`
   const openClient = () =>
     metrics.measured(createKubeClient({ credentials: options.credentials, clock, userAgent }))
@@ -187,7 +186,7 @@ export async function run(options: ControllerOptions, signal: AbortSignal): Prom
     identity,
     agent: options.agent,
     userAgent,
-    timings,
+    timings: TIMINGS,
     openInventory,
     createTracker: () => createProbeTracker(() => clock.monotonic()),
     events,
