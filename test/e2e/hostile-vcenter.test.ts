@@ -13,20 +13,10 @@ t.afterEach(() => vcsim.clearFaults())
 const MEMORY = 250
 
 const kinds: Record<string, { fault: Omit<VcsimFault, 'operation'>; reason: RegExp; message?: RegExp }> = {
-  'half a document': { fault: { kind: 'truncate' }, reason: /^MalformedAnswer$/ },
-  'a connection that ends half-way': { fault: { kind: 'abort' }, reason: /^(MalformedAnswer|Unreachable)$/ },
-  'a page of HTML': { fault: { kind: 'html' }, reason: /^NotVCenter$/ },
-  'a document type': {
-    fault: { kind: 'doctype' },
-    reason: /^MalformedAnswer$/,
-    message: /DOCTYPE|document type/i,
-  },
   '50 MB': { fault: { kind: 'huge' }, reason: /^MalformedAnswer$/ },
   'status 503': { fault: { kind: 'status', status: 503 }, reason: /^Unavailable$/ },
-  'a reset': { fault: { kind: 'reset' }, reason: /^Unreachable$/ },
   'no privilege': { fault: { kind: 'fault', fault: 'NoPermission' }, reason: /^NoPermission$/ },
-  'a fault nobody knows': { fault: { kind: 'fault', fault: 'OutOfBeer' }, reason: /^UnexpectedFault$/ },
-  'a fault that drives a terminal': {
+  'a fault that nobody knows, and that drives a terminal': {
     fault: { kind: 'fault', fault: 'OutOfBeer', text: 'no\u009b2J\u202ebeer\u2028' },
     reason: /^UnexpectedFault$/,
     message: /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u,
