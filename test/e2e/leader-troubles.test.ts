@@ -1,9 +1,6 @@
 /** What the leader itself lacks, as `status` and `explain` read it with a kubeconfig alone, by the real binaries. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { systemClock } from '../../agent/shared/clock.ts'
-import { createKubeClient } from '../../controller/kubernetes/client.ts'
-import { compareClocks } from '../../controller/leader/troubles.ts'
 import { until } from '../fixtures/until.ts'
 import { applyManifests } from '../servers/manifests.ts'
 import { createCertificateAuthority } from '../servers/pki.ts'
@@ -108,20 +105,6 @@ t.test('a vCenter with a certificate of another CA', async (t) => {
   )
   await write(good.replace(/user: .*/, 'user: nobody').replace(/password: .*/, 'password: wrong-7f3a'))
   await status(/^! vCenter main: InvalidLogin: /m)
-})
-
-t.test('a clock that is off, by the account of the controller', async (t) => {
-  const clock = { ...systemClock, now: () => Date.now() - 180_000 }
-  const credentials = { kind: 'kubeconfig', path: controller.kubeconfig } as const
-  const client = createKubeClient({ credentials, clock: systemClock, userAgent: 'test' })
-  const ending = new AbortController()
-  const clocks = compareClocks({ client, clock, random: Math.random })
-  const running = clocks.run(ending.signal)
-  await until('it is found', () => clocks.troubles().length === 1)
-  t.match(clocks.troubles(), [{ text: /is about 3m behind the API server's/ }])
-  ending.abort()
-  await running
-  await client.close()
 })
 
 t.test('each was told once', async (t) => {
