@@ -18,7 +18,7 @@ const files: Record<string, string> = {
   'controller/later.test.ts': `await import('${start}')`,
   'controller/program.test.ts': `spawn(import.meta.resolve('${start}'))`,
   'test/world/cpi.ts': "import '../servers/start.ts'",
-  'test/e2e/hand-over.test.ts': "import '../world/cpi.ts'",
+  'test/e2e/beside-the-cpi.test.ts': "import '../world/cpi.ts'",
   'build/round.ts': "import './trip.ts'",
   'build/trip.ts': "import './round.ts'",
   'build/trip.test.ts': "import './trip.ts'",
@@ -33,7 +33,7 @@ t.test('a unit test is one that reaches no server, by whatever way', async (t) =
   t.strictSame(await testFiles(root), {
     unit: ['agent/pure.test.ts', 'agent/typed.test.ts', 'build/trip.test.ts'],
     product: ['controller/again.test.ts', 'controller/later.test.ts', 'controller/program.test.ts'],
-    rest: ['test/e2e/hand-over.test.ts', 'test/servers/start.test.ts'],
+    rest: ['test/e2e/beside-the-cpi.test.ts', 'test/servers/start.test.ts'],
   })
 })
 

@@ -231,7 +231,11 @@ await t.test('the CPI initializes all', async (t) => {
   byCPI = await written()
   t.match(
     byCPI,
-    names.map((name) => ({ name, addresses: [{}, {}, {}] })),
+    names.map((name) => ({
+      name,
+      labels: { 'topology.kubernetes.io/region': 'region-1' },
+      addresses: [{}, {}, {}],
+    })),
   )
 })
 
@@ -269,6 +273,7 @@ await t.test('docs/hand-over.md, with the manifests: to Rollcall', async (t) => 
   await follow(commands, {
     'rollcall-controller plan --from-cpi': async (said) => {
       t.match(said, /^no change to any of 3 Nodes$/m)
+      t.match(said, /^Nodes that would get a new identity level label: 3 \(worker-1, worker-2, worker-3\)$/m)
       const printed = (command: string) =>
         !/^(rollcall-controller|sed|echo|helm list|kubectl (get|apply|create secret))/.test(command)
       for (const command of commands.filter(printed)) t.ok(said.includes(command), command)
