@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { deletionPending, probed, QUICK } from '../world/deletion.ts'
+import { deletionPending, followed, probed, QUICK } from '../world/deletion.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
 import { condition, eventsOf } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
@@ -13,7 +13,6 @@ import {
   claims,
   copyOf,
   createMarker,
-  followed,
   type Holdings,
   holdings,
   isUnique,

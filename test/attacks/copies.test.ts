@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { printable } from '../../agent/shared/printable.ts'
 import type { VcsimVM } from '../servers/control.ts'
+import { followed } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { condition, eventsOf, isShutDown } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
@@ -15,7 +16,6 @@ import {
   counted,
   createMarker,
   elsewhere,
-  followed,
   type Holdings,
   holdings,
   isUnique,

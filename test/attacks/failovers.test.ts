@@ -1,13 +1,14 @@
 import t, { type Test } from 'tap'
 import type { VcsimVM } from '../servers/control.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { followed } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { condition, hasTaint, isShutDown } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import { failovers } from './rows/failovers.ts'
 import type { AttackRow } from './rows/row.ts'
 import { type Forger, openAttackStage, truth } from './stage.ts'
-import { booted, checkTold, claims, copyOf, followed, isUnique, show } from './tenant.ts'
+import { booted, checkTold, claims, copyOf, isUnique, show } from './tenant.ts'
 
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'rollcall', effect: 'NoExecute' }
 

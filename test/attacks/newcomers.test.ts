@@ -1,12 +1,13 @@
 import t, { type Test } from 'tap'
 import type { VcsimVM } from '../servers/control.ts'
+import { followed } from '../world/deletion.ts'
 import { condition, eventsOf, isInitialized, level } from '../world/objects.ts'
 import { checkHeld } from './held.ts'
 import { runTheme } from './refused.ts'
 import { newcomers } from './rows/newcomers.ts'
 import type { AttackRow } from './rows/row.ts'
 import { type Forger, NO_CLAIM, openAttackStage, truth } from './stage.ts'
-import { checkTold, claims, copyOf, createMarker, elsewhere, followed, type Pair, show } from './tenant.ts'
+import { checkTold, claims, copyOf, createMarker, elsewhere, type Pair, show } from './tenant.ts'
 
 const stage = await openAttackStage(t, { vms: 100, dcs: 2 }, { datacenters: ['DC0'] })
 const { nodes, reports, events, vcsim } = stage

@@ -5,13 +5,13 @@ import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { startVcsim } from '../servers/vcsim.ts'
-import { QUICK } from '../world/deletion.ts'
+import { followed, QUICK } from '../world/deletion.ts'
 import { heartbeat } from '../world/kubelet.ts'
 import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isInitialized } from '../world/objects.ts'
 import { REGION_CATEGORY, ZONE_CATEGORY } from '../world/stage.ts'
 import { type Forger, openAttackStage, truth } from './stage.ts'
-import { booted, claims, copyOf, elsewhere, followed, holdings, isUnique, show } from './tenant.ts'
+import { booted, claims, copyOf, elsewhere, holdings, isUnique, show } from './tenant.ts'
 
 const other = await startVcsim({ clusters: 2, vms: 8, seed: 'second', password: 'another' })
 t.teardown(() => other.stop())

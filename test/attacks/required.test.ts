@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { followed } from '../world/deletion.ts'
 import { productUUID } from '../world/machine.ts'
 import { condition } from '../world/objects.ts'
 import { checkHeld } from './held.ts'
@@ -6,7 +7,7 @@ import { checkRefused, runTheme } from './refused.ts'
 import { required } from './rows/required.ts'
 import type { AttackRow } from './rows/row.ts'
 import { openAttackStage, truth } from './stage.ts'
-import { booted, checkTold, claims, copyOf, elsewhere, followed, holdings, show } from './tenant.ts'
+import { booted, checkTold, claims, copyOf, elsewhere, holdings, show } from './tenant.ts'
 
 const EXEMPT = 'example.com.node-restriction.kubernetes.io/no-agent'
 const stage = await openAttackStage(t, { vms: 16 }, { require: 'proven', exempt: EXEMPT })

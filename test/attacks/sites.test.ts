@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { until } from '../fixtures/until.ts'
 import type { VcsimVM } from '../servers/control.ts'
 import { startVcsim, type Vcsim } from '../servers/vcsim.ts'
+import { followed } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { metric } from '../world/meters.ts'
 import { condition, isInitialized, isShutDown } from '../world/objects.ts'
@@ -9,7 +10,7 @@ import { runTheme } from './refused.ts'
 import type { AttackRow } from './rows/row.ts'
 import { sites } from './rows/sites.ts'
 import { type Forger, openAttackStage, truth } from './stage.ts'
-import { booted, claims, copyOf, createMarker, followed, type Holdings, holdings, show } from './tenant.ts'
+import { booted, claims, copyOf, createMarker, type Holdings, holdings, show } from './tenant.ts'
 
 const other = await startVcsim({ clusters: 2, vms: 12, seed: 'second', password: 'another' })
 const stage = await openAttackStage(

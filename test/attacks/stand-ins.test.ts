@@ -2,13 +2,13 @@ import t from 'tap'
 import { until } from '../fixtures/until.ts'
 import { startVcsim } from '../servers/vcsim.ts'
 import { startApiProxy } from '../world/api-proxy.ts'
-import { deleted, deletionPending, QUICK } from '../world/deletion.ts'
+import { deleted, deletionPending, followed, QUICK } from '../world/deletion.ts'
 import { heartbeat, loseHeartbeats } from '../world/kubelet.ts'
 import { condition } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import { standIns } from './rows/stand-ins.ts'
 import { openAttackStage, truth } from './stage.ts'
-import { createMarker, followed, holdings } from './tenant.ts'
+import { createMarker, holdings } from './tenant.ts'
 
 const second = await startVcsim({ clusters: 2, vms: 4, seed: 'second' })
 t.teardown(() => second.stop())

@@ -12,8 +12,6 @@ import { metric } from '../world/meters.ts'
 import { condition, eventsOf, isShutDown, type NodeObject } from '../world/objects.ts'
 import { type AttackMember, type AttackStage, type Forger, type ForgerOptions, REPORTS } from './stage.ts'
 
-export { followed }
-
 /** A Node and the VM that passes for its own. */
 export interface Pair {
   readonly node: Forger
@@ -145,7 +143,7 @@ export async function checkTold(
   t: Test,
   { reports, events, running }: AttackStage & { readonly running: Pick<Controller, 'url'> },
   { node, copy }: Pair,
-  { reason, vCenter = 'main' }: { readonly reason: string; readonly vCenter?: string },
+  { reason }: { readonly reason: string },
 ): Promise<void> {
   const { name } = node
   const moref = reports.last(name)?.status?.vm?.moref ?? node.vm.ref
@@ -157,7 +155,7 @@ export async function checkTold(
   await events.until(`a Warning on ${name} names the copy`, () =>
     eventsOf(events, name).some((event) => event.type === 'Warning' && event.reason === reason),
   )
-  await counted(running, `main/${moref}`, `${vCenter}/${copy.ref}`)
+  await counted(running, `main/${moref}`, `main/${copy.ref}`)
   t.pass(`${reason} is told of ${name}`)
 }
 

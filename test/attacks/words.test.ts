@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
 import type { VcsimVM } from '../servers/control.ts'
-import { deleted, QUICK } from '../world/deletion.ts'
+import { deleted, followed, QUICK } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import { condition, eventsOf } from '../world/objects.ts'
 import { runTheme } from './refused.ts'
 import { words } from './rows/words.ts'
 import { openAttackStage, truth } from './stage.ts'
-import { copyOf, followed } from './tenant.ts'
+import { copyOf } from './tenant.ts'
 
 const EVIL = 'evil\u001b[2J\u0007\u009b\u202e\u2028end'
 /** What a terminal or a reader of lines would act on; a line ends with the first of those left out. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { deletionPending, deletionsCounted, metric, probed, pushes, verified } from '../world/deletion.ts'
+import { deletionPending, deletionsCounted, probed, pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
+import { metric } from '../world/meters.ts'
 import { condition, isShutDown, level } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 
@@ -39,7 +40,7 @@ t.test('a Node whose VM is gone goes meanwhile, and this one stays', async (t) =
   t.notOk(isShutDown(nodes.last(name)))
   t.equal(reports.last(name)?.status?.vm?.biosUUID, vm.uuid)
   t.equal(found()?.reason, 'BIOSUUIDChanged')
-  await deletionsCounted(controller, 'main', 1)
+  await deletionsCounted(controller, 1)
   t.equal(await metric(controller, 'rollcall_vms_missing{vcenter="main"}'), 0, 'it does not count as missing')
 })
 

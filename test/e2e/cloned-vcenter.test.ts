@@ -1,7 +1,8 @@
 // A cloned appliance: two vCenters in the configuration say that they are one, with the same VMs under the same references.
+
 import t from 'tap'
-import { followed } from '../attacks/tenant.ts'
 import { until } from '../fixtures/until.ts'
+import { followed } from '../world/deletion.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
 import { runProgram } from '../world/program.ts'
 import { openStage } from '../world/stage.ts'

@@ -38,7 +38,7 @@ t.test('between the last confirmation and the deletion, which comes too late', a
   await next.reportOnce()
   await settled(stage, next.name)
   t.equal(nodes.last(next.name)?.spec.providerID, `vsphere://${vm.uuid}`)
-  await deletionsCounted(stage.leader, 'main', 0)
+  await deletionsCounted(stage.leader, 0)
   t.same(eventsOfReason(stage, between.name, 'NodeDeleted'), [])
 })
 

@@ -29,7 +29,7 @@ t.test(
     await until('it stands by', () => standsBy(old, 'next'))
     await play.ends(play.cast.gone)
     t.equal(await play.deletions(), 1)
-    await deletionsCounted(next, 'main', 1)
+    await deletionsCounted(next, 1)
     t.ok(play.nodes.last('canary'))
   },
 )
@@ -55,7 +55,7 @@ t.test(
     await play.ends(play.cast.gone)
     t.ok(Date.now() - began >= leaderAge, 'a new leader waits')
     t.equal(await play.deletions(), 1)
-    await deletionsCounted(next, 'main', 1)
+    await deletionsCounted(next, 1)
     t.ok(play.nodes.last('canary'))
   },
 )

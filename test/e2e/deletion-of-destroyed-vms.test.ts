@@ -27,7 +27,7 @@ t.test('its Node is deleted', async (t) => {
     { status: 'True', reason: 'VMGone' },
     'the reason is on record, until the report is collected',
   )
-  await deletionsCounted(play.leader, 'main', 1)
+  await deletionsCounted(play.leader, 1)
   const logged = play.leader
     .output()
     .split('\n')

@@ -82,5 +82,5 @@ t.test('the folder goes with all that is left of the VMs', async (t) => {
   await vcsim.govc('object.destroy', '/DC0/vm/workers')
   t.same(await vcsim.vms(), [], 'no vCenter has any VM')
   await stage.ends(last)
-  await deletionsCounted(controller, 'main', 3)
+  await deletionsCounted(controller, 3)
 })

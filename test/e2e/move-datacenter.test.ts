@@ -1,8 +1,9 @@
 import t from 'tap'
 import { until } from '../fixtures/until.ts'
-import { metric, pushes, verified } from '../world/deletion.ts'
+import { pushes, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import type { Member } from '../world/member.ts'
+import { metric } from '../world/meters.ts'
 import { condition, isShutDown, level } from '../world/objects.ts'
 import { openStage, REGION_CATEGORY } from '../world/stage.ts'
 

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { deletionPending, metric, probed, QUICK, verified } from '../world/deletion.ts'
+import { deletionPending, probed, QUICK, verified } from '../world/deletion.ts'
 import { loseHeartbeats } from '../world/kubelet.ts'
 import type { Member } from '../world/member.ts'
+import { metric } from '../world/meters.ts'
 import { eventsOf, isShutDown, level, ready } from '../world/objects.ts'
 import { openStage } from '../world/stage.ts'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { metric, verified, watched } from '../world/deletion.ts'
+import { verified, watched } from '../world/deletion.ts'
 import type { Member } from '../world/member.ts'
+import { metric } from '../world/meters.ts'
 import { condition, eventsOf, level } from '../world/objects.ts'
 import { openStage, ZONE_CATEGORY } from '../world/stage.ts'
 

@@ -16,7 +16,6 @@ export interface ServerOptions {
   removes?: string
   /** Resolves once the server answers, or throws to be asked again. Without it the server is ready at its first line. */
   ready?: () => Promise<void>
-  readyWithin?: number
 }
 
 export interface Server {
@@ -47,7 +46,7 @@ const garbageCollection = { GOGC: '400', GOMEMLIMIT: '4GiB' }
  * a killed test leaves a server behind.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { name, command, args, readyWithin = PATIENCE } = options
+  const { name, command, args } = options
   const child = spawn(command, args, {
     env: {
       ...garbageCollection,
@@ -86,8 +85,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     await Promise.race([
       options.ready ? poll(options.ready, waiting.signal) : firstLine,
       ended.then(() => fail('ended before it was ready')),
-      sleep(readyWithin, undefined, { signal: waiting.signal }).then(() =>
-        fail(`was not ready in ${readyWithin} ms`),
+      sleep(PATIENCE, undefined, { signal: waiting.signal }).then(() =>
+        fail(`was not ready in ${PATIENCE} ms`),
       ),
     ])
   } catch (error) {

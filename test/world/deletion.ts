@@ -8,8 +8,6 @@ import { metric } from './meters.ts'
 import { condition, eventsOf, isInitialized, type NodeObject } from './objects.ts'
 import type { Stage } from './stage.ts'
 
-export { metric }
-
 /** Minutes in production. */
 export const QUICK = {
   absentFor: '3s',
@@ -82,13 +80,9 @@ export async function deleted({ nodes, reports }: Stage, name: string): Promise<
 }
 
 /** Waits until a controller has counted that many deletions in all, which it does after the API server's answer. */
-export async function deletionsCounted(
-  controller: Pick<Controller, 'url'>,
-  vCenter: string,
-  count: number,
-): Promise<void> {
+export async function deletionsCounted(controller: Pick<Controller, 'url'>, count: number): Promise<void> {
   await until(`${count} deletions are counted`, async () => {
-    return (await metric(controller, `rollcall_nodes_deleted_total{vcenter="${vCenter}"}`)) === count
+    return (await metric(controller, DELETED)) === count
   })
 }
 
