@@ -171,19 +171,7 @@ export interface LifecycleConfig {
 }
 
 /** The part of the configuration that decisions depend on. */
-export interface DecisionConfig
-  extends Pick<
-    Config,
-    | 'labels'
-    | 'labelRules'
-    | 'identity'
-    | 'initialization'
-    | 'lifecycle'
-    | 'topology'
-    | 'nodes'
-    | 'certificates'
-    | 'ipFamilies'
-  > {
+export interface DecisionConfig extends Omit<Config, 'vCenters' | 'credentials'> {
   /** Datacenters in scope by vCenter name; an empty list means all. */
   readonly datacenters: Readonly<Record<string, readonly string[]>>
   /** Server and port by vCenter name, equal where two names, as of two tenants, are one vCenter. */
@@ -191,19 +179,11 @@ export interface DecisionConfig
 }
 
 /** What decisions depend on, of the whole. */
-export function settingsOf(config: Config): DecisionConfig {
+export function settingsOf({ vCenters, credentials: _, ...settings }: Config): DecisionConfig {
   return {
-    labels: config.labels,
-    labelRules: config.labelRules,
-    identity: config.identity,
-    lifecycle: config.lifecycle,
-    topology: config.topology,
-    initialization: config.initialization,
-    nodes: config.nodes,
-    certificates: config.certificates,
-    ipFamilies: config.ipFamilies,
-    datacenters: Object.fromEntries(config.vCenters.map(({ name, datacenters }) => [name, datacenters])),
-    servers: Object.fromEntries(config.vCenters.map((each) => [each.name, serverKey(each)])),
+    ...settings,
+    datacenters: Object.fromEntries(vCenters.map(({ name, datacenters }) => [name, datacenters])),
+    servers: Object.fromEntries(vCenters.map((each) => [each.name, serverKey(each)])),
   }
 }
 
