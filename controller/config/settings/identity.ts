@@ -1,14 +1,10 @@
+import { BETA_LABELS } from '../../types/well-known.ts'
 import type { IdentityConfig } from '../config.ts'
 import { type LabelSelector, parseLabelSelector, type Requirement } from '../label-selector.ts'
-import { row, type SectionTable, type ValueType } from './row.ts'
-import { choice, flag, TEXT } from './values.ts'
+import { row, type SectionTable } from './row.ts'
+import { choice, flag, textOf } from './values.ts'
 
-const selector: ValueType<LabelSelector | undefined> = {
-  form: 'text',
-  parse: parseLabelSelector,
-  nothing: undefined,
-  schema: TEXT,
-}
+const selector = textOf<LabelSelector | undefined>(parseLabelSelector, undefined)
 
 export const IDENTITY: SectionTable<IdentityConfig> = {
   others: {},
@@ -63,12 +59,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
   'kubernetes.io/arch',
   'beta.kubernetes.io/os',
   'beta.kubernetes.io/arch',
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
-  'node.kubernetes.io/instance-type',
-  'beta.kubernetes.io/instance-type',
+  ...Object.entries(BETA_LABELS).flat(),
 ])
 const ALLOWED_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io']
 

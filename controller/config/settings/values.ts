@@ -55,58 +55,37 @@ export const flag: ValueType<boolean> = {
 }
 
 export function choice<const T extends string>(choices: readonly [T, ...T[]]): ValueType<T> {
-  return {
-    form: 'text',
-    parse: (written) => parseChoice(written, choices),
-    nothing: choices[0],
-    schema: { enum: [...choices, null] },
-  }
+  return textOf<T>((written) => parseChoice(written, choices), choices[0], { enum: [...choices, null] })
 }
 
 export function integer(min: number, max: number): ValueType<number> {
-  return {
-    form: 'text',
-    parse: (written) => parseInteger(written, min, max),
-    nothing: min,
-    schema: {
-      anyOf: [
-        { type: 'integer', minimum: min, maximum: max },
-        { type: 'string', pattern: String.raw`^\d*$` },
-        { type: 'null' },
-      ],
-    },
-  }
+  return textOf((written) => parseInteger(written, min, max), min, {
+    anyOf: [
+      { type: 'integer', minimum: min, maximum: max },
+      { type: 'string', pattern: String.raw`^\d*$` },
+      { type: 'null' },
+    ],
+  })
 }
 
 export function duration(least: '0s' | '1s'): ValueType<number> {
-  return {
-    form: 'text',
-    parse: (written) => parseDuration(written, least),
-    nothing: 0,
-    schema: { anyOf: [{ type: ['string', 'null'], pattern: DURATION }, { const: 0 }] },
-  }
+  return textOf((written) => parseDuration(written, least), 0, {
+    anyOf: [{ type: ['string', 'null'], pattern: DURATION }, { const: 0 }],
+  })
 }
 
 export function durationOrOff(least: '0s' | '1s'): ValueType<number | undefined> {
-  return {
-    form: 'text',
-    parse: (written) => parseDurationOrOff(written, least),
-    nothing: undefined,
-    schema: { anyOf: [{ type: ['string', 'null'], pattern: DURATION }, { enum: ['off', false] }] },
-  }
+  return textOf((written) => parseDurationOrOff(written, least), undefined, {
+    anyOf: [{ type: ['string', 'null'], pattern: DURATION }, { enum: ['off', false] }],
+  })
 }
 
-export const share: ValueType<number> = {
-  form: 'text',
-  parse: parseShare,
-  nothing: 0,
-  schema: {
-    anyOf: [
-      { type: 'number', minimum: 0, maximum: 1 },
-      { type: ['string', 'null'], pattern: String.raw`^(\d{1,3}(\.\d*)?\s*%|\d?\.\d+|0)$` },
-    ],
-  },
-}
+export const share: ValueType<number> = textOf(parseShare, 0, {
+  anyOf: [
+    { type: 'number', minimum: 0, maximum: 1 },
+    { type: ['string', 'null'], pattern: String.raw`^(\d{1,3}(\.\d*)?\s*%|\d?\.\d+|0)$` },
+  ],
+})
 
 /** The words of YAML 1.1, which the CPI reads, and of its INI form. */
 export function parseFlag(text: string): Result<boolean> {
