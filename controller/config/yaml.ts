@@ -57,20 +57,15 @@ function isJSON(text: string): boolean {
   return text.trimStart().startsWith('{')
 }
 
-/** What is wrong with one line alone. What comes after any other error mostly follows from it. */
-const OF_ITS_LINE: ReadonlySet<ErrorCode> = new Set([
-  'BAD_DQ_ESCAPE',
-  'BAD_SCALAR_START',
-  'BLOCK_AS_IMPLICIT_KEY',
-  'TAB_AS_INDENT',
-])
-
 /** What spoils one value or key alone: all others are where they were meant to be. */
 const OF_ITS_VALUE: ReadonlySet<ErrorCode> = new Set([
   'BAD_DQ_ESCAPE',
   'BAD_SCALAR_START',
   'BLOCK_AS_IMPLICIT_KEY',
 ])
+
+/** What is wrong with one line alone. What comes after any other error mostly follows from it. */
+const OF_ITS_LINE: ReadonlySet<ErrorCode> = new Set([...OF_ITS_VALUE, 'TAB_AS_INDENT'])
 
 /** What is as wrong in JSON as in other YAML. */
 const IN_EITHER: Partial<Record<ErrorCode, string>> = {

@@ -149,10 +149,7 @@ function notServer(got: string): Result<never> {
  * @returns lower-case hex without colons, each once, at least one
  */
 export function parseThumbprints(text: string): Result<readonly string[]> {
-  const parts = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+  const parts = itemsOf(text)
   // Commas alone are refused: with an empty list no certificate would be trusted.
   const written = parts.length === 0 ? [text] : parts
   const found = new Set<string>()
