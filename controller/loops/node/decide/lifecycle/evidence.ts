@@ -1,5 +1,4 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
-import type { VCenterProbe } from '../../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../../types/node.ts'
 import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { isAgentless } from '../../facts/previous-status.ts'
@@ -25,10 +24,7 @@ export interface ProbeRequest {
 }
 
 /** The last probe of one machine, by each vCenter. */
-export interface Probed {
-  readonly vm: BoundVM
-  readonly probes: readonly VCenterProbe[]
-}
+export type Probed = Omit<ProofFacts, 'inhabited'>
 
 /** Consecutive results that agreed. Times are monotonic, in milliseconds, so that setting the clock changes nothing. */
 interface Run {
@@ -38,19 +34,8 @@ interface Run {
 }
 
 /** What the probes of a VM that is missing or off have shown. Kept in memory only: a new leader starts again. */
-export interface Evidence {
+export interface Evidence extends ProbeResult {
   readonly request: ProbeRequest
-  /** The last probe of the VM, by each vCenter. */
-  readonly probes: readonly VCenterProbe[]
-  /** The same for the Node's other machines. */
-  readonly others: readonly Probed[]
-  readonly askedAt: number
-  /** When the last vCenter answered, by the monotonic clock and by the wall clock. */
-  readonly answeredAt: { readonly monotonic: number; readonly now: number }
-  /** See {@link ProofFacts.inhabited}. */
-  readonly inhabited: ProofFacts['inhabited']
-  /** Changes when the kubelet renews its Lease; undefined where the Lease could not be read. */
-  readonly heartbeat: string | undefined
   /** Whether it was renewed between this result and the previous one. */
   readonly beats: boolean
   /** When the machine was last heard to have given a sign of life after its absence was proven; undefined where it has not. */
@@ -59,8 +44,6 @@ export interface Evidence {
   readonly agentHeardAt: number
   /** How many results in a row have proven nothing. */
   readonly unproven: number
-  /** VolumeAttachments of the Node; undefined where they were not requested or could not be counted. */
-  readonly attachments: number | undefined
   /** Complete proofs of absence in a row. */
   readonly absent: Run | undefined
   /**
@@ -79,12 +62,16 @@ export interface Evidence {
 
 /** What all vCenters and the API server answered to one probe request. */
 export interface ProbeResult extends Omit<ProofFacts, 'vm'> {
+  /** The probes of the Node's other machines. */
   readonly others: readonly Probed[]
+  /** VolumeAttachments of the Node; undefined where they were not requested or could not be counted. */
   readonly attachments: number | undefined
+  /** Changes when the kubelet renews its Lease; undefined where the Lease could not be read. */
   readonly heartbeat: string | undefined
   /** When the request was sent, monotonic: the result is as old as its request. */
   readonly askedAt: number
-  readonly answeredAt: Evidence['answeredAt']
+  /** When the last vCenter answered, by the monotonic clock and by the wall clock. */
+  readonly answeredAt: { readonly monotonic: number; readonly now: number }
 }
 
 /**
