@@ -11,6 +11,9 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['route', 'node-route-controller'],
 ])
 
+export const ALL = { node: true, lifecycle: true, services: true, routes: true }
+export const NONE = { node: false, lifecycle: false, services: false, routes: false }
+
 const EMPTY = '--controllers is empty, so no Node is handled, as in the CPI: write * for all'
 
 /**
@@ -34,17 +37,8 @@ export function chooseControllers(lists: readonly (readonly string[])[]): Result
   readonly warnings: readonly string[]
 }> {
   const items = lists.flat()
-  if (lists.length === 0)
-    return ok({ node: true, lifecycle: true, services: true, routes: true, onlyOut: false, warnings: [] })
-  if (items.length === 0)
-    return ok({
-      node: false,
-      lifecycle: false,
-      services: false,
-      routes: false,
-      onlyOut: false,
-      warnings: [EMPTY],
-    })
+  if (lists.length === 0) return ok({ ...ALL, onlyOut: false, warnings: [] })
+  if (items.length === 0) return ok({ ...NONE, onlyOut: false, warnings: [EMPTY] })
   const known = [...NAMES.keys(), ...NAMES.values()]
   for (const item of items) {
     const name = item.replace(/^-/, '')

@@ -2,7 +2,7 @@ import type { Secret } from '../../config/secret.ts'
 import { SKIP_DELETION } from '../../config/settings/environment.ts'
 import type { LeaseName } from '../../kubernetes/lease.ts'
 import { bool, readCSV } from '../arguments/flags.ts'
-import { chooseControllers } from '../arguments/node-flags.ts'
+import { ALL, chooseControllers, NONE } from '../arguments/node-flags.ts'
 import { FLAGS } from '../arguments/table.ts'
 import type { VariableSource } from './container-environment.ts'
 import { type ConfigKey, findKey, type Workload } from './workloads.ts'
@@ -19,11 +19,7 @@ export const DEFAULT_LEASE: LeaseName = {
 }
 
 /** A cloud controller manager that is set up in the cluster. */
-export interface Manager
-  extends Pick<
-    Workload,
-    'kind' | 'namespace' | 'name' | 'account' | 'release' | 'pods' | 'upToDate' | 'mounts'
-  > {
+export interface Manager extends Omit<Workload, 'images' | 'words' | 'environments'> {
   /** Undefined where leader election is switched off. */
   readonly lease: LeaseName | undefined
   /** What it does to Nodes, by `--controllers`. */
@@ -90,8 +86,7 @@ function isRollcall(word: string): boolean {
   return word.includes('rollcall')
 }
 
-function managerOf(workload: Workload): Manager {
-  const { kind, namespace, name, account, release, words, mounts, environments, pods, upToDate } = workload
+function managerOf({ images: _, words, environments, ...workload }: Workload): Manager {
   const variables = new Map(environments.flatMap((each) => [...each.variables]))
   const last = (flag: string) => valuesOf(words, flag).at(-1)
   // Both add up over several flags, and a comma parts their items; an empty list of controllers is one, too.
@@ -105,14 +100,7 @@ function managerOf(workload: Workload): Manager {
   const isOneOfMany = valuesOf(words, 'cloud-provider').length > 1
   const { node, lifecycle, services, routes } = isOneOfMany ? ALL : controllersOf(controllers)
   return {
-    kind,
-    namespace,
-    name,
-    account,
-    release,
-    pods,
-    upToDate,
-    mounts,
+    ...workload,
     variables,
     variableSources: environments.flatMap(({ unread, unreadWhole }) =>
       unread.map((each) => ({ ...each, whole: unreadWhole.includes(each) })),
@@ -128,7 +116,7 @@ function managerOf(workload: Workload): Manager {
       clusterName: last('cluster-name'),
       clusterCIDR: last('cluster-cidr'),
     },
-    config: cloudConfig === undefined ? undefined : findKey(mounts, cloudConfig),
+    config: cloudConfig === undefined ? undefined : findKey(workload.mounts, cloudConfig),
     lease:
       elects.ok && !elects.value
         ? undefined
@@ -138,9 +126,6 @@ function managerOf(workload: Workload): Manager {
           },
   }
 }
-
-const ALL = { node: true, lifecycle: true, services: true, routes: true }
-const NONE = { node: false, lifecycle: false, services: false, routes: false }
 
 /** As `IsControllerEnabled` of k8s.io/controller-manager has it (v0.36.3). What cannot be read may be anything. */
 function controllersOf(controllers: string | undefined): typeof ALL {
