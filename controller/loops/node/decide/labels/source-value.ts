@@ -13,8 +13,6 @@ export type SourceValue =
   /** Whether there is one is not known. */
   | { readonly state: 'unread'; readonly message: string }
 
-type Found = Exclude<SourceValue, { readonly state: 'invalid' }>
-
 /** The label value of a rule. Nothing is made up: a name that is not a label value needs an entry in the rule's map. */
 export function valueByRule(
   { from, map }: Pick<LabelRule, 'from' | 'map'>,
@@ -39,7 +37,11 @@ export function valueByRule(
   }
 }
 
-function readSource(from: LabelSource, vm: Pick<VirtualMachine, 'attributes'>, ancestry: Ancestry): Found {
+function readSource(
+  from: LabelSource,
+  vm: Pick<VirtualMachine, 'attributes'>,
+  ancestry: Ancestry,
+): SourceValue {
   switch (from.kind) {
     case 'tagCategory':
       return readTag(from.name, ancestry)
@@ -60,7 +62,7 @@ const LACKS: Readonly<Record<TagLack, string>> = {
   tags: 'vCenter shows no tag in this category',
 }
 
-function readTag(category: string, ancestry: Ancestry): Found {
+function readTag(category: string, ancestry: Ancestry): SourceValue {
   const { tags, on, unread } = nearestTag(ancestry, category)
   const [tag] = tags
   const lack = ancestry.lacking?.get(category)
@@ -77,7 +79,7 @@ function readTag(category: string, ancestry: Ancestry): Found {
   return { state: 'ambiguous', message }
 }
 
-function readAttribute(name: string, { attributes }: Pick<VirtualMachine, 'attributes'>): Found {
+function readAttribute(name: string, { attributes }: Pick<VirtualMachine, 'attributes'>): SourceValue {
   const found = attributes?.get(name)
   if (found === undefined) return { state: 'unread', message: 'custom attributes are not read yet' }
   if ('unread' in found) return { state: 'unread', message: found.unread }
@@ -90,38 +92,27 @@ function readAttribute(name: string, { attributes }: Pick<VirtualMachine, 'attri
 
 type Place = Exclude<LabelSource, { readonly name: string }>['kind']
 
-const WAY: Readonly<Record<Place, Way>> = {
-  host: 'compute',
-  cluster: 'compute',
-  resourcePool: 'resourcePool',
-  folder: 'folder',
-  datacenter: 'folder',
+/** On which way up from the VM each is, and which of the objects there it is. */
+const IN_ANCESTRY: Readonly<
+  Record<Place, { readonly on: Way; readonly of: (way: readonly Ancestor[]) => Ancestor | undefined }>
+> = {
+  host: { on: 'compute', of: (way) => way.find(({ type }) => type === 'HostSystem') },
+  cluster: { on: 'compute', of: (way) => way.find(({ type }) => type === 'ClusterComputeResource') },
+  resourcePool: { on: 'resourcePool', of: (way) => way[0] },
+  // The first one is the VM itself.
+  folder: { on: 'folder', of: (way) => (way[1]?.type === 'Folder' ? way[1] : undefined) },
+  datacenter: { on: 'folder', of: (way) => way.find(({ type }) => type === 'Datacenter') },
 }
 
 /** Absent only where all on the way was read: a host without a cluster, a VM in a vApp, which has no folder of its own. */
-function readPlace(place: Place, ancestry: Ancestry): Found {
-  const way = ancestry[WAY[place]]
-  const object = placeOn(way, place)
+function readPlace(place: Place, ancestry: Ancestry): SourceValue {
+  const { on, of } = IN_ANCESTRY[place]
+  const way = ancestry[on]
+  const object = of(way)
   if (object !== undefined) return { state: 'known', value: object.name }
   const isRead =
     way.length > 0 &&
-    ancestry.unreadAbove?.[WAY[place]] === undefined &&
+    ancestry.unreadAbove?.[on] === undefined &&
     way.every(({ unread }) => unread === undefined)
   return isRead ? { state: 'absent' } : { state: 'unread', message: `the ${place} of the VM is not readable` }
-}
-
-function placeOn(way: readonly Ancestor[], place: Place): Ancestor | undefined {
-  switch (place) {
-    case 'host':
-      return way.find(({ type }) => type === 'HostSystem')
-    case 'cluster':
-      return way.find(({ type }) => type === 'ClusterComputeResource')
-    case 'resourcePool':
-      return way[0]
-    // The first one is the VM itself.
-    case 'folder':
-      return way[1]?.type === 'Folder' ? way[1] : undefined
-    case 'datacenter':
-      return way.find(({ type }) => type === 'Datacenter')
-  }
 }
