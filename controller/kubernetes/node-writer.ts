@@ -9,7 +9,7 @@ import {
   type NodeReportStatus,
   PLURAL,
 } from '../../agent/shared/node-report.ts'
-import type { Node, NodeAddress, NodeReport, Taint } from '../types/node.ts'
+import type { Node, NodeAddress, NodePatch, NodeReport, Taint } from '../types/node.ts'
 import { type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
 import type { ObjectParsers } from './object-parsers.ts'
 
@@ -30,15 +30,7 @@ export type WriteResult<T> =
   /** Not in time; the API server may have stored it all the same, or may still do so. */
   | { readonly outcome: 'unanswered'; readonly message: string }
 
-interface NodeChanges {
-  /** Merged with the present ones; null removes one that is there. */
-  readonly labels?: Readonly<Record<string, string | null>>
-  /** The same. */
-  readonly annotations?: Readonly<Record<string, string | null>>
-  readonly providerID?: string
-  /** The whole list, of which only the differences are sent. */
-  readonly taints?: readonly Taint[]
-}
+type NodeChanges = Omit<NodePatch, 'addresses'>
 
 /** The version of a Node, and what it has of that whose differences are written. */
 type SeenNode = ObjectVersion & Pick<Node, 'labelCount' | 'hasAnnotations' | 'taints'>

@@ -48,6 +48,19 @@ export interface Node {
   readonly hasAnnotations: boolean
 }
 
+/** What to change on a Node; an absent part stays as it is. */
+export interface NodePatch {
+  /** For the status subresource; written first, so that no Node loses its taint before it has an address. */
+  readonly addresses?: readonly NodeAddress[]
+  /** Merged with the present ones; null removes one that is there. */
+  readonly labels?: Readonly<Record<string, string | null>>
+  readonly providerID?: string
+  /** The same of annotations. */
+  readonly annotations?: Readonly<Record<string, string | null>>
+  /** The whole list, which replaces the present one; only the differences are sent. */
+  readonly taints?: readonly Taint[]
+}
+
 export interface NodeReport {
   readonly name: string
   readonly uid: string

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeReportSpec, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import type { NodeWriter, WriteResult } from '../../../kubernetes/node-writer.ts'
-import type { Node, NodeReport } from '../../../types/node.ts'
+import type { Node, NodePatch, NodeReport } from '../../../types/node.ts'
 import type { Decision, Deletion } from '../decide/decision.ts'
 import type { NodeEvent } from '../decide/node-events.ts'
-import type { NodePatch } from '../decide/node-patch.ts'
 import type { RejectedWrite } from '../decide/rejected-write.ts'
 
 /** All that a decision may change in the cluster. */

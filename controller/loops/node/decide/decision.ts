@@ -4,13 +4,13 @@ import type {
   NodeReportSpec,
   NodeReportStatus,
 } from '../../../../agent/shared/node-report.ts'
+import type { NodePatch } from '../../../types/node.ts'
 import type { Reason } from '../../../types/reasons.ts'
 import type { UnmetPrecondition } from './lifecycle/absence-proofs.ts'
 import type { Span } from './lifecycle/brake.ts'
 import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { AbsentLabels } from './node-facts.ts'
-import type { NodePatch } from './node-patch.ts'
 
 /** What prevents the initialization, for the metric. */
 export interface Refusal {

@@ -1,11 +1,10 @@
 import type { NodeReportStatus } from '../../../../agent/shared/node-report.ts'
 import { type ConditionValues, mergeConditions } from '../../../types/condition-value.ts'
-import type { NodeReport, Taint } from '../../../types/node.ts'
+import type { NodePatch, NodeReport, Taint } from '../../../types/node.ts'
 import { needsInitialization, withoutUninitializedTaint } from '../facts/needs-initialization.ts'
 import type { Decision } from './decision.ts'
 import { conditionEvents, type NodeEvent, untaintedEvents } from './node-events.ts'
 import type { NodeFacts } from './node-facts.ts'
-import type { NodePatch } from './node-patch.ts'
 
 /**
  * A decision in the making. It begins as one that changes nothing; each stage takes the one so far and returns the next, and

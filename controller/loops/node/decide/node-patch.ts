@@ -1,25 +1,12 @@
 import type { IdentityLevel, NodeAddress } from '../../../../agent/shared/node-report.ts'
-import type { Node, Taint } from '../../../types/node.ts'
+import type { Node, NodePatch } from '../../../types/node.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { BETA_LABELS, LABEL_IDENTITY_LEVEL } from '../../../types/well-known.ts'
-import { hasUninitializedTaint, withoutUninitializedTaint } from '../facts/needs-initialization.ts'
+import { hasUninitializedTaint } from '../facts/needs-initialization.ts'
 import { providerID } from '../facts/provider-id.ts'
 import type { RuledLabels } from './labels/judge-rules.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { Labels } from './topology/moved-labels.ts'
-
-/** What to change on a Node; an absent part stays as it is. */
-export interface NodePatch {
-  /** For the status subresource; written first, so that no Node loses its taint before it has an address. */
-  readonly addresses?: readonly NodeAddress[]
-  /** Null removes a label. */
-  readonly labels?: Readonly<Record<string, string | null>>
-  readonly providerID?: string
-  /** The same of an annotation. */
-  readonly annotations?: Readonly<Record<string, string | null>>
-  /** The whole list: it replaces the present one. */
-  readonly taints?: readonly Taint[]
-}
 
 /** The differences between a Node and what it should be, if there are any, and the Events that tell of them. */
 export function patchFor(
@@ -36,7 +23,7 @@ export function patchFor(
     /** Labels that have nothing to do with vCenter, for a Node that is initialized. */
     readonly more: Readonly<Record<string, string>>
   },
-): { readonly patch?: NodePatch; readonly events: readonly NodeEvent[] } {
+): { readonly patch?: Omit<NodePatch, 'taints'>; readonly events: readonly NodeEvent[] } {
   const initializing = hasUninitializedTaint(node)
   const { labels: ruled, ...others } = wanted.metadata.ruled?.patch ?? {}
   const labels = {
@@ -45,14 +32,13 @@ export function patchFor(
     ...levelLabel(node, wanted.level),
     ...ruled,
   }
-  const patch: NodePatch = {
+  const patch: Omit<NodePatch, 'taints'> = {
     ...others,
     ...changedAddresses(node, wanted.metadata.addresses),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     ...(node.providerID === undefined && wanted.vm.biosUUID !== undefined
       ? { providerID: providerID(wanted.vm.biosUUID) }
       : {}),
-    ...(initializing ? { taints: withoutUninitializedTaint(node.taints) } : {}),
   }
   return {
     ...(Object.keys(patch).length > 0 ? { patch } : {}),

@@ -6,7 +6,7 @@
 import { printable } from '../../../../../agent/shared/printable.ts'
 import { type ConditionValue, MAX_MESSAGE, no, unknown, yes } from '../../../../types/condition-value.ts'
 import { ANNOTATION_LABELS, formatRecord, type LabelRecord, parseRecord } from '../../../../types/labels.ts'
-import type { Node } from '../../../../types/node.ts'
+import type { Node, NodePatch } from '../../../../types/node.ts'
 import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { OWN_PREFIX } from '../../../../types/well-known.ts'
 import { hasUninitializedTaint } from '../../facts/needs-initialization.ts'
@@ -16,10 +16,7 @@ import { type SourceValue, valueByRule } from './source-value.ts'
 
 export interface RuledLabels {
   /** Part of the Node's patch; null removes. */
-  readonly patch: {
-    readonly labels?: Readonly<Record<string, string | null>>
-    readonly annotations?: Readonly<Record<string, string | null>>
-  }
+  readonly patch: Pick<NodePatch, 'labels' | 'annotations'>
   /** Undefined where there is nothing to say. */
   readonly condition?: ConditionValue
   readonly events: readonly NodeEvent[]
