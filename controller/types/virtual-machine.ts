@@ -183,3 +183,7 @@ export function machineState({
 }: Pick<VirtualMachine, 'connectionState' | 'powerState'>): 'runs' | 'off' | 'unknown' {
   return MACHINE[connectionState][powerState]
 }
+
+export function runs(vm: Parameters<typeof machineState>[0]): boolean {
+  return machineState(vm) === 'runs'
+}

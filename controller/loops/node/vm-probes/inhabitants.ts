@@ -6,7 +6,7 @@ import {
   vmsOf,
 } from '../../../types/inventory.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { machineState, type VirtualMachine } from '../../../types/virtual-machine.ts'
+import { runs, type VirtualMachine } from '../../../types/virtual-machine.ts'
 import { isBoundTo } from '../decide/bound-vm.ts'
 import { isMachineOf } from '../decide/identity/fitting-vms.ts'
 import type { Inhabitants } from '../decide/lifecycle/absence-proofs.ts'
@@ -155,8 +155,4 @@ function findersOf(
 
 function isFound(finding: VMExistence | undefined): boolean {
   return finding?.state === 'found'
-}
-
-function runs(vm: Parameters<typeof machineState>[0]): boolean {
-  return machineState(vm) === 'runs'
 }

@@ -2,7 +2,7 @@ import { type BoundVM, MAX_FORMER_VMS } from '../../../../../agent/shared/node-r
 import { vmsOf } from '../../../../types/inventory.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
 import { sameMachineUUID } from '../../../../types/uuid.ts'
-import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
+import { machineState, runs, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
 import { seenByReference } from '../lifecycle/absence-proofs.ts'
 import { evidenceOn, isFresh } from '../lifecycle/evidence.ts'
@@ -277,10 +277,6 @@ function isNewClaim({ report, previous }: NodeFacts): boolean {
 
 function digestOf(report: NodeFacts['report']): string | undefined {
   return report?.spec.ok === true ? report.spec.value.claim.digest : undefined
-}
-
-function runs(vm: VirtualMachine): boolean {
-  return machineState(vm) === 'runs'
 }
 
 /**

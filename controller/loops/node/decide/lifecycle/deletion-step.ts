@@ -127,6 +127,14 @@ function listed(unmet: readonly Unmet[]): string {
   return [...new Set(unmet.map(({ message }) => message))].join('; ')
 }
 
+/** Milliseconds between probes that confirm an absence for this long. */
+export function intervalFor(
+  duration: number,
+  { confirmations }: Pick<DeletionFacts['settings']['lifecycle'], 'confirmations'>,
+): number {
+  return Math.max(LEAST, duration / Math.max(1, confirmations - 1))
+}
+
 /**
  * Milliseconds between two probes.
  *
@@ -137,7 +145,7 @@ export function probeInterval(
   unmet: readonly string[],
 ): number {
   const absence = absenceOf(evidence.request, lifecycle)
-  const between = (duration: number) => Math.max(LEAST, duration / Math.max(1, lifecycle.confirmations - 1))
+  const between = (duration: number) => intervalFor(duration, lifecycle)
   const interval = between(lifecycle.absentFor)
   const ready = node.ready?.status === 'True'
   const doubtful =

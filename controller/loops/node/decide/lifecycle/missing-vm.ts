@@ -16,10 +16,7 @@ import { judgeDeletion, notProbedYet } from './deletion-step.ts'
 import { type Evidence, evidenceOn, probedOf } from './evidence.ts'
 import { type BrakeState, judgeBrake } from './judge-brake.ts'
 import { isOwnOutOfServiceTaint, OUT_OF_SERVICE } from './out-of-service.ts'
-import { planProbe } from './probe-plan.ts'
-
-/** Longest time between two reconciles of a Node whose VM is missing, milliseconds. */
-const LOOK = 60_000
+import { LOOK, planProbe } from './probe-plan.ts'
 
 /** What follows where no vCenter shows any of a Node's machines: they are probed, and once proven gone the Node is deleted. */
 export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts: NodeFacts): Draft {

@@ -1,7 +1,7 @@
 import type { NodeMachines } from '../../facts/machines.ts'
 import type { Decision, ProbePlan } from '../decision.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import { probeInterval } from './deletion-step.ts'
+import { intervalFor, probeInterval } from './deletion-step.ts'
 import { agentSignOf, evidenceOn, isGone, lifeSignOf, type ProbeRequest } from './evidence.ts'
 import { presenceOf } from './presence.ts'
 
@@ -22,9 +22,6 @@ export function planProbe(
   return { request, ...how }
 }
 
-/** Least time between two probes, milliseconds. */
-const LEAST = 1_000
-
 /**
  * The probe of a VM that is not found while another has its UUID, and when to decide again, milliseconds. Where the last one
  * found that other gone as well, which no vCenter has pushed, it is as of a VM that is missing: sooner again if the machine
@@ -35,8 +32,8 @@ export function probeDeparture(
   facts: NodeFacts,
 ): { readonly probePlan: ProbePlan; readonly requeueAfter: number } {
   const { node, settings } = facts
-  const { confirmations, absentFor } = settings.lifecycle
-  const most = Math.max(LEAST, absentFor / Math.max(1, confirmations - 1))
+  const { lifecycle } = settings
+  const most = intervalFor(lifecycle.absentFor, lifecycle)
   const evidence = evidenceOn(machines, facts)
   const interval =
     evidence?.absent === undefined ? most : Math.min(most, probeInterval({ node, evidence, settings }, []))
@@ -45,8 +42,8 @@ export function probeDeparture(
   return { probePlan, requeueAfter: dueIn <= 0 ? interval : dueIn }
 }
 
-/** Longest time between two looks, milliseconds. */
-const LOOK = 60_000
+/** Longest time between two looks at a Node whose VM is missing, milliseconds. */
+export const LOOK = 60_000
 
 /**
  * What is still done for a Node that is being deleted: nothing is written to it, but where no vCenter shows its machine, or a
