@@ -1,13 +1,7 @@
 /** What several vCenters say of one Node, or several accounts of one vCenter, put together. */
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
-import {
-  type Inventory,
-  type Lookup,
-  type Proof,
-  type VCenterFailure,
-  vmsOf,
-} from '../../../types/inventory.ts'
+import { failureOf, type Inventory, type Lookup, type Proof, vmsOf } from '../../../types/inventory.ts'
 import type { Reason } from '../../../types/reasons.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import type { NodeFacts, NodeLookup } from '../decide/node-facts.ts'
@@ -106,16 +100,14 @@ export function oneViewOfEach(
   }
   const unread = ({ unreadable, ancestry }: VirtualMachine): number =>
     unreadable.length + (ancestry?.unreadable.length ?? 0) + (ancestry?.unreadableAbove === undefined ? 0 : 1)
-  const rank = (vm: VirtualMachine): readonly number[] => [
-    scope(vm),
-    vm.vCenter.name === boundBy ? 0 : 1,
-    unread(vm),
-  ]
+  const isOther = (vm: VirtualMachine): number => (vm.vCenter.name === boundBy ? 0 : 1)
+  const compare = (a: VirtualMachine, b: VirtualMachine): number =>
+    scope(a) - scope(b) || isOther(a) - isOther(b) || unread(a) - unread(b)
 
   const best = new Map<string, VirtualMachine>()
   for (const vm of lookups.flatMap(({ lookup }) => vmsOf(lookup))) {
     const other = best.get(identityOf(vm))
-    if (other === undefined || isLess(rank(vm), rank(other))) best.set(identityOf(vm), vm)
+    if (other === undefined || compare(vm, other) < 0) best.set(identityOf(vm), vm)
   }
   const isBest = (vm: VirtualMachine): boolean => best.get(identityOf(vm)) === vm
 
@@ -137,17 +129,13 @@ export function oneViewOfEach(
     const others = vms.some((vm) => scope(vm) === OUT) ? awaited(one) : []
     const silent = others.find(({ state }) => state !== 'answered')
     if (silent !== undefined) return { ...one, lookup: silent }
-    const incomplete = others.map(incompleteOf).find((failure) => failure !== undefined)
+    const incomplete = others.map(failureOf).find((failure) => failure !== undefined)
     if (incomplete !== undefined) {
       const own = vms.filter((vm) => scope(vm) !== OUT)
       return { ...one, lookup: { ...lookup, vms: own, incomplete } }
     }
     return vms.length === lookup.vms.length ? one : { ...one, lookup: { ...lookup, vms } }
   })
-}
-
-function incompleteOf(lookup: Lookup): VCenterFailure | undefined {
-  return lookup.state === 'answered' ? lookup.incomplete : undefined
 }
 
 const IN = 0
@@ -157,9 +145,4 @@ const OUT = 2
 /** A moref is unique within one vCenter, whatever the configuration calls that. */
 function identityOf({ vCenter: { instanceUUID }, moref }: VirtualMachine): string {
   return `${instanceUUID} ${moref}`
-}
-
-function isLess(one: readonly number[], other: readonly number[]): boolean {
-  const index = one.findIndex((each, index) => each !== other[index])
-  return index >= 0 && (one[index] ?? 0) < (other[index] ?? 0)
 }
