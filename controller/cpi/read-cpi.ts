@@ -3,7 +3,8 @@ import { attempt, failed, messageOf, ok, type Result } from '../../agent/shared/
 import type { ConfigSource } from '../config/load.ts'
 import type { KubeClient } from '../kubernetes/client.ts'
 import { createLeaseStore } from '../kubernetes/lease.ts'
-import { readList } from '../kubernetes/list.ts'
+import { collect } from '../kubernetes/list.ts'
+import { PROVIDED_NODE_IP } from '../types/well-known.ts'
 import { configOfCPI, objectReader, readSources } from './cpi-files.ts'
 import { type CPIFindings, configuredCPI } from './cpi-in-cluster.ts'
 import { DEFAULT_LEASE, findManagers, type Manager, type Managers } from './interlock/find-cpi.ts'
@@ -31,8 +32,6 @@ const Service = v.object({
 
 /** What `k8s.io/cloud-provider/controllers/route` says of a Node that it has looked at. */
 const ROUTE_REASONS: ReadonlySet<string> = new Set(['RouteCreated', 'NoRouteCreated'])
-/** A kubelet that has both `--node-ip` and an external cloud provider writes it. */
-const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 
 const NodeCondition = v.object({ type: v.string(), reason: v.optional(v.string()) })
 const NodeWithConditions = v.object({
@@ -76,8 +75,8 @@ export async function readCPI(
   const managers = findManagers(parsed.toSorted((a, b) => isElsewhere(a) - isElsewhere(b)))
   const held = managers.cpi.find(({ lease }) => lease !== undefined)?.lease
   const lease = held && (await createLeaseStore(client, held.namespace, held.name).get(signal))
-  const services = await collect(client, '/api/v1/services', serviceOf, signal)
-  const nodes = await collect(client, '/api/v1/nodes', nodeOf, signal)
+  const services = await collect(client, { path: '/api/v1/services' }, serviceOf, signal)
+  const nodes = await collect(client, { path: '/api/v1/nodes' }, nodeOf, signal)
   const configured = configuredCPI(managers)
   const neighbor = managers.cpi.find(({ serves }) => serves.services || serves.routes)
   return {
@@ -123,22 +122,6 @@ async function lookAtNSX(
   return ok(warnOfNSX(cpi, readNSX(Buffer.from(file.value).toString()), services, withoutNodeIP))
 }
 
-/** The objects of a list as `take` reads them, without those for which it returns undefined. */
-async function collect<T>(
-  client: KubeClient,
-  path: string,
-  take: (object: unknown) => T | undefined,
-  signal: AbortSignal,
-): Promise<readonly T[]> {
-  const found: T[] = []
-  const keep = (object: unknown): void => {
-    const taken = take(object)
-    if (taken !== undefined) found.push(taken)
-  }
-  await readList(client, { path }, keep, signal)
-  return found
-}
-
 function nodeOf(object: unknown) {
   const parsed = v.safeParse(NodeWithConditions, object)
   if (!parsed.success) return undefined
@@ -166,8 +149,6 @@ function serviceOf(object: unknown) {
   return { name, finalized, balanced }
 }
 
-const RESOURCES = { DaemonSet: 'daemonsets', Deployment: 'deployments' } as const
-
 async function listWorkloads<T>(
   client: KubeClient,
   namespace: string | undefined,
@@ -177,8 +158,8 @@ async function listWorkloads<T>(
   const parent = `/apis/apps/v1${namespace === undefined ? '' : `/namespaces/${namespace}`}`
   const found: T[] = []
   for (const kind of ['DaemonSet', 'Deployment'] as const) {
-    const path = `${parent}/${RESOURCES[kind]}`
-    found.push(...(await collect(client, path, (object) => take(kind, object), signal)))
+    const path = `${parent}/${kind.toLowerCase()}s`
+    found.push(...(await collect(client, { path }, (object) => take(kind, object), signal)))
   }
   return found
 }

@@ -74,21 +74,28 @@ export async function readList(
 }
 
 /**
- * Reads a whole list by the names of its objects, without those that the parser does not take.
+ * Reads a whole list, without those of its objects that the parser does not take.
  *
  * @throws as {@link readList}
  */
-export async function readAll<T extends { readonly name: string }>(
+export async function collect<T>(
   client: KubeClient,
   list: ListQuery,
   parse: (object: unknown) => T | undefined,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, T>> {
-  const found = new Map<string, T>()
+): Promise<readonly T[]> {
+  const found: T[] = []
   const keep = (object: unknown): void => {
     const parsed = parse(object)
-    if (parsed !== undefined) found.set(parsed.name, parsed)
+    if (parsed !== undefined) found.push(parsed)
   }
   await readList(client, list, keep, signal)
   return found
+}
+
+/** The same by their names. */
+export async function readAll<T extends { readonly name: string }>(
+  ...list: Parameters<typeof collect<T>>
+): Promise<ReadonlyMap<string, T>> {
+  return new Map((await collect<T>(...list)).map((each) => [each.name, each]))
 }

@@ -13,11 +13,10 @@ import { printable } from '../../agent/shared/printable.ts'
 import { compact } from '../lib/memory.ts'
 import { ANNOTATION_LABELS, MAX_RECORD } from '../types/labels.ts'
 import { ANNOTATION_DELETION, ANNOTATION_VM, type Node, type NodeReport } from '../types/node.ts'
-import { CSI_DRIVER } from '../types/well-known.ts'
+import { CSI_DRIVER, PROVIDED_NODE_IP } from '../types/well-known.ts'
 
 /** A Node has at most five; with more it differs from what it should have, whatever the rest are. */
 const MAX_ADDRESSES = 100
-const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
 /** The IDs that the registered CSI drivers have given the Node, as a JSON object with their names as keys. */
 const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid'
 

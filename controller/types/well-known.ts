@@ -40,6 +40,9 @@ export function csiTopologyLabel(category: string): string {
 /** How the vSphere CSI driver is registered with kubelets. */
 export const CSI_DRIVER = 'csi.vsphere.vmware.com'
 
+/** A kubelet that has both `--node-ip` and an external cloud provider writes this annotation. */
+export const PROVIDED_NODE_IP = 'alpha.kubernetes.io/provided-node-ip'
+
 /** Rollcall's own prefix of labels. No kubelet can write under it: the plugin NodeRestriction guards it. */
 export const OWN_PREFIX = 'rollcall.node-restriction.kubernetes.io/'
 

@@ -1,5 +1,5 @@
 import { createBackoff } from '../../../agent/shared/backoff.ts'
-import { attempt } from '../../../agent/shared/result.ts'
+import { attempt, messageOf } from '../../../agent/shared/result.ts'
 import { hasStatus } from '../../kubernetes/api-error.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { believedFor, createLeaseStore, type Lease } from '../../kubernetes/lease.ts'
@@ -171,7 +171,7 @@ export function createInterlock({
           known.resolve()
           retry.reset()
         } else if (!failing) {
-          const cause = looked.error instanceof Error ? looked.error.message : String(looked.error)
+          const cause = messageOf(looked.error)
           logger.warn({ cause }, 'looking for the CPI failed')
         }
         failing = !looked.ok
