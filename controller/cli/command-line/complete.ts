@@ -4,7 +4,7 @@ import { readAll } from '../../kubernetes/list.ts'
 import { parseNode } from '../../kubernetes/parse-node.ts'
 import { type Surroundings, withClient } from '../commands/command.ts'
 import { COMMANDS, type CommandName, isCommand, optionsOf, wordsOf } from '../commands/table.ts'
-import { OPTIONS, type OptionName, type OptionRow, optionRow } from './options.ts'
+import { OPTIONS, type OptionName, type OptionRow, optionRow, takesValue } from './options.ts'
 
 /** What may stand at the end of a command line. */
 type Completion =
@@ -56,10 +56,6 @@ function completeFor(command: CommandName, words: readonly string[]): Completion
 function inFull(word: string): string {
   const row = Object.entries<OptionRow>(OPTIONS).find(([, { short }]) => word === `-${short}`)
   return row === undefined ? word : `--${row[0]}`
-}
-
-function takesValue(name: string): boolean {
-  return optionRow(name)?.value !== undefined
 }
 
 function valuesOf(command: CommandName, name: string, begun: string, prefix: string): Completion {

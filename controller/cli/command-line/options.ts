@@ -77,6 +77,11 @@ export function optionRow(name: string): OptionRow | undefined {
   return isOption(name) ? OPTIONS[name] : undefined
 }
 
+/** Whether it is an option, and no switch. */
+export function takesValue(name: string): boolean {
+  return optionRow(name)?.value !== undefined
+}
+
 /** By the name of the option; a switch that is given has its own name as its value. `operand` is what has no name. */
 export type GivenOptions = ReadonlyMap<OptionName | 'operand', string>
 

@@ -7,7 +7,15 @@ import { type CpiArguments, parseCpiArguments } from '../../cpi/arguments/parse-
 import { FLAGS } from '../../cpi/arguments/table.ts'
 import type { RunFlags } from '../commands/run.ts'
 import { COMMANDS, type Command, type CommandName, isCommand, optionsOf, wordsOf } from '../commands/table.ts'
-import { checkLease, type GivenOptions, isOption, OPTIONS, optionRow, parseListen } from './options.ts'
+import {
+  checkLease,
+  type GivenOptions,
+  isOption,
+  OPTIONS,
+  optionRow,
+  parseListen,
+  takesValue,
+} from './options.ts'
 
 type ControllerCommandLine = CommandLine<
   | Command
@@ -104,7 +112,7 @@ function readOptions(command: CommandName, args: readonly string[]): Result<Give
     options: Object.fromEntries(
       known.map((name) => {
         const { short } = optionRow(name) ?? {}
-        const type = isSwitch(name) ? ('boolean' as const) : ('string' as const)
+        const type = takesValue(name) ? ('string' as const) : ('boolean' as const)
         return [name, { type, ...(short === undefined ? {} : { short }) }]
       }),
     ),
@@ -131,7 +139,7 @@ function readOptions(command: CommandName, args: readonly string[]): Result<Give
     if (!isOption(name) || !known.includes(name))
       return failed(`unknown option ${optionName(token.rawName)}${suggestion(name, known, '--')}`)
     if (values.has(name)) return failed(`--${name}: given twice, expected once`)
-    if (isSwitch(name)) {
+    if (!takesValue(name)) {
       if (value !== undefined) return failed(`--${name}: takes no value`)
       values.set(name, name)
       continue
@@ -151,10 +159,6 @@ function readOptions(command: CommandName, args: readonly string[]): Result<Give
   if (given !== undefined && operand?.words?.includes(given) === false)
     return failed(`${operand.name}: expected one of ${operand.words.join(', ')}`)
   return ok(values)
-}
-
-function isSwitch(name: string): boolean {
-  return optionRow(name)?.value === undefined
 }
 
 /** Options of ours by the name that the CPI has for them. */
