@@ -1,6 +1,6 @@
 import { readSync, statSync } from 'node:fs'
 import { withRegularFile } from '../shared/regular-file.ts'
-import { ok, type Result } from '../shared/result.ts'
+import { codeOf, ok, type Result } from '../shared/result.ts'
 
 const CHUNK = 4096
 const TABLE_CHUNK = 1 << 16
@@ -82,7 +82,7 @@ function tooLong(path: string, limit: number): Result<never, Unreadable> {
 }
 
 function explain(path: string, error: unknown): Result<never, Unreadable> {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
+  const code = codeOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') return unreadable('NotFound', `${path} is not there`)
   if (code === 'EACCES' || code === 'EPERM') {
     return unreadable('PermissionDenied', `permission denied reading ${path}: run the agent as root`)

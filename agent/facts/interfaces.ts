@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import type { InterfaceAddress, NetworkInterface } from '../shared/node-report.ts'
-import { ok, type Result } from '../shared/result.ts'
+import { codeOf, ok, type Result } from '../shared/result.ts'
 import {
   type AddressTable,
   addressesByInterface,
@@ -34,8 +34,7 @@ export function readInterfaces(
   try {
     names = readdirSync(folder)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
-    const interfaces = unreadable('Unreadable', `${folder} cannot be listed: ${code}`)
+    const interfaces = unreadable('Unreadable', `${folder} cannot be listed: ${codeOf(error)}`)
     return { interfaces, placed: ok(undefined) }
   }
   const nics = names.flatMap((name) => readNic(folder, name))

@@ -24,3 +24,8 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Result<T, { re
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The code of an error of the system, such as ENOENT. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
+}

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { codeOf } from './result.ts'
 
 export interface ToolOptions {
   /** The whole environment of the process. */
@@ -93,8 +94,4 @@ function abandon(child: ChildProcess): void {
 
 function text(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks).toString('utf8')
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error'
 }
