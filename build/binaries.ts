@@ -1,10 +1,10 @@
 /** Builds the binaries for this machine into dist/: `node build/binaries.ts [name...]`. */
 
 import { createHash } from 'node:crypto'
-import { access, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle, goNotices, notices } from './bundle.ts'
-import { runAsProgram, showProgress, withLock } from './entry.ts'
+import { canAccess, runAsProgram, showProgress, withLock } from './entry.ts'
 import { makeExecutable } from './executable.ts'
 import { goBinary } from './go-command.ts'
 import { type Architecture, dist, hostArchitecture, type ProgramName, programs, root } from './programs.ts'
@@ -55,7 +55,7 @@ async function program(
   const lockfile = await readFile(join(root, 'package-lock.json'), 'utf8')
   const ingredients = [entry, ...execArgv, version, node.version, architecture, lockfile]
   const stampFile = join(workFolder, `${name}-${architecture}.stamp`)
-  if ((await isFresh(stampFile, ingredients)) && (await isThere(output))) return
+  if ((await isFresh(stampFile, ingredients)) && (await canAccess(output))) return
 
   const done = showProgress(`building ${name} for ${architecture}`)
   const temporary = join(workFolder, `${name}-${architecture}`)
@@ -92,13 +92,6 @@ async function program(
 
 async function packageFile(path: string): Promise<{ version: string }> {
   return JSON.parse(await readFile(join(root, path), 'utf8'))
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 async function main(names: readonly string[]): Promise<void> {
@@ -152,7 +145,7 @@ export async function guestinfoTool(output: string, architecture: Architecture):
   const built = await goBinary({ name: 'rollcall-guestinfo', dir, goos: 'linux', goarch: architecture })
   const [ours, theirs] = await Promise.all([readFile(built), readIfThere(output)])
   const licenses = `${output}.licenses.txt`
-  if (theirs?.equals(ours) && (await isThere(licenses))) return
+  if (theirs?.equals(ours) && (await canAccess(licenses))) return
   await writeFile(licenses, await goNotices(dir))
   // By way of another name, because a file that runs cannot be written to.
   const unfinished = `${output}.${process.pid}`

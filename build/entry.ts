@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Runs a tool of this repository as a program: a failure is one sentence and exit code 1, without a stack. */
@@ -54,6 +54,14 @@ export async function withLock<T>(path: string, work: () => Promise<T>, signal?:
   } finally {
     await rm(mine, { force: true })
   }
+}
+
+/** @param mode as that of `access` of `node:fs`; by default, whether it is there */
+export async function canAccess(path: string, mode?: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Links rather than creates, so that no one ever reads a lock without its holder's number. */

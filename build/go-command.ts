@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { constants, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { showProgress, withLock } from './entry.ts'
+import { canAccess, showProgress, withLock } from './entry.ts'
 import { cacheFolder } from './programs.ts'
 
 /** A Go command of this repository, and how it is linked. */
@@ -40,11 +40,11 @@ export async function goBinary(
   const cache = cacheFolder('servers', env)
   const output = command.output ?? join(cache, `${command.name}-${key}`, command.name)
   // A path that was asked for says nothing of its content, so only a cached binary may be taken as it is.
-  if (!command.output && (await executable(output))) return output
+  if (!command.output && (await canAccess(output, constants.X_OK))) return output
 
   await mkdir(cache, { recursive: true })
   const build = async () => {
-    if (!command.output && (await executable(output))) return output
+    if (!command.output && (await canAccess(output, constants.X_OK))) return output
     await mkdir(resolve(output, '..'), { recursive: true })
     const unfinished = `${output}.${process.pid}`
     try {
@@ -147,11 +147,4 @@ async function contentKey(dir: string, extra: string[]): Promise<string> {
     }
   }
   return hash.digest('hex').slice(0, 16)
-}
-
-async function executable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }

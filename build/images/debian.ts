@@ -3,7 +3,7 @@
  * `node build/images/debian.ts` pins what this machine's apt offers now.
  */
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -121,9 +121,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 async function sha256(file: string): Promise<string> {
-  return createHash('sha256')
-    .update(await readFile(file))
-    .digest('hex')
+  return hash('sha256', await readFile(file), 'hex')
 }
 
 /** Pins the versions that apt offers now. */

@@ -1,5 +1,5 @@
 /** Images as the specification of the Open Container Initiative has them: plain data, put together without a daemon. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Architecture } from '../programs.ts'
 import { gzipped, type TarEntry, tar } from '../tar.ts'
 
@@ -122,5 +122,5 @@ function json(mediaType: string, value: unknown): Blob {
 }
 
 function digest(content: Buffer): string {
-  return `sha256:${createHash('sha256').update(content).digest('hex')}`
+  return `sha256:${hash('sha256', content, 'hex')}`
 }

@@ -1,5 +1,5 @@
 /** Files by which machines get the agent on their first boot, with the hashes of what they fetch. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Where operators put the files of the release; to be replaced by theirs. */
 const site = 'https://files.example.com/rollcall'
@@ -21,7 +21,7 @@ export function ignition(
       source: `${site}/${file}`,
       compression: 'gzip',
       // Of what it is once it is no longer compressed.
-      verification: { hash: `sha512-${createHash('sha512').update(content).digest('hex')}` },
+      verification: { hash: `sha512-${hash('sha512', content, 'hex')}` },
     },
   }))
   const contents = unit.replaceAll('/usr/bin/', '/opt/bin/')
@@ -38,9 +38,7 @@ export function cloudInit(
   version: string,
   packages: readonly { readonly name: string; readonly content: string | Buffer }[],
 ): string {
-  const sums = packages.map(
-    ({ name, content }) => `${createHash('sha256').update(content).digest('hex')}  ${name}`,
-  )
+  const sums = packages.map(({ name, content }) => `${hash('sha256', content, 'hex')}  ${name}`)
   return `#cloud-config
 runcmd:
   # In a shell of its own, because one that fails would end the commands of others.

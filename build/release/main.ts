@@ -1,6 +1,6 @@
 /** Builds everything that is released, into dist/release/: `npm run release`. */
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
@@ -34,7 +34,7 @@ async function main(args: readonly string[]): Promise<void> {
   const made: Subject[] = []
   const add = async ({ name, content }: Artifact) => {
     await writeFile(join(unfinished, name), content)
-    made.push({ name, sha256: createHash('sha256').update(content).digest('hex') })
+    made.push({ name, sha256: hash('sha256', content, 'hex') })
   }
   for await (const artifact of artifacts(source, registry)) await add(artifact)
   const statement = await provenance(source, await tools(), made)
