@@ -16,8 +16,7 @@ import {
   type WorkQueue,
   type WorkQueueObserver,
 } from '../../lib/work-queue.ts'
-import type { InterlockState, PolicyState } from '../../types/cluster-state.ts'
-import type { ConditionValues } from '../../types/condition-value.ts'
+import type { PolicyState } from '../../types/cluster-state.ts'
 import type { Inventory, Proof } from '../../types/inventory.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
 import type { Reason } from '../../types/reasons.ts'
@@ -27,7 +26,7 @@ import { createSlowLane, SLOW_AFTER, type SlowNodes } from './apply/slow-lane.ts
 import type { Decision } from './decide/decision.ts'
 import { isPartlyConfirmed } from './decide/lifecycle/deletion-preconditions.ts'
 import { NEVER_SEEN } from './facts/machines.ts'
-import type { NodeIndex } from './gather/node-index.ts'
+import type { Sources } from './gather/sources.ts'
 import { createReconciler } from './reconcile.ts'
 import { createInhabitantsOf } from './vm-probes/inhabitants.ts'
 import type { ProbeTracker } from './vm-probes/probe-tracker.ts'
@@ -63,21 +62,18 @@ export interface NodeLoopMetrics {
 }
 
 /** What the loop watches, asks and writes. */
-export interface NodeLoopPorts extends Basics {
+export interface NodeLoopPorts
+  extends Basics,
+    Pick<Sources, 'index' | 'policy' | 'interlock' | 'csiTopologyKeys' | 'leadingFor'> {
   readonly config: Config
   readonly client: KubeClient
   /** Shared with the two informers. */
   readonly parsers: ObjectParsers
   readonly nodes: Pick<Informer<Node>, 'get' | 'values'>
   readonly reports: Pick<Informer<NodeReport>, 'get'>
-  readonly index: NodeIndex
   readonly inventories: readonly (Inventory & { provableEverywhere(): Proof | undefined })[]
-  readonly policy: () => PolicyState
-  readonly interlock: () => InterlockState
-  readonly csiTopologyKeys: (node: Node) => readonly string[] | undefined
   /** Lives as long as the term: it keeps evidence and deletions when the configuration changes. */
   readonly tracker: ProbeTracker
-  readonly leadingFor: () => number
   /** Confirms that this replica leads and may write: to be called before anything that cannot be undone. */
   readonly confirm: () => Promise<boolean>
   readonly events: Pick<EventRecorder, 'event'>
@@ -88,7 +84,7 @@ export interface NodeLoopPorts extends Basics {
   /** To be called when a Node is being initialized. */
   readonly onInitializing: () => void
   /** What other loops say of a Node, for the status of its report. */
-  readonly otherConditions: (name: string) => ConditionValues
+  readonly otherConditions: Sources['otherConditions']
   /** Cuts off writes under way. The signal of `run` only prevents new ones. */
   readonly writing: AbortSignal
   readonly metrics: NodeLoopMetrics
