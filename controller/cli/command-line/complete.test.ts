@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { completionScript, SHELLS } from '../commands/completion.ts'
+import { SCRIPTS, SHELLS } from '../commands/completion.ts'
 import { COMMANDS } from '../commands/table.ts'
 import { complete } from './complete.ts'
 
@@ -71,7 +71,7 @@ const inPath = (name: string) =>
 t.test('bash', { skip: inPath('bash') ? false : 'there is no bash' }, async (t) => {
   const bin = stub(t.testdir({ 'vsphere.conf': '', other: {} }))
   const script = `${bin}/script`
-  writeFileSync(script, completionScript('bash'))
+  writeFileSync(script, SCRIPTS.bash)
   const replies = (...line: string[]) => {
     const quoted = line.map((word) => `'${word}'`).join(' ')
     const run = `source '${script}'; cd '${bin}/..'; COMP_WORDS=(${quoted}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _rollcall_controller; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -88,7 +88,7 @@ t.test('bash', { skip: inPath('bash') ? false : 'there is no bash' }, async (t) 
 t.test('zsh', { skip: inPath('zsh') ? false : 'there is no zsh' }, async (t) => {
   const bin = stub(t.testdir({}))
   const script = `${bin}/script`
-  writeFileSync(script, completionScript('zsh'))
+  writeFileSync(script, SCRIPTS.zsh)
   // As within its completion system: what is handed to it is printed.
   const system = `compdef() { }; compadd() { shift; print -l -- "$@" }; _files() { print files }`
   const replies = (...line: string[]) => {
@@ -107,7 +107,7 @@ t.test('zsh', { skip: inPath('zsh') ? false : 'there is no zsh' }, async (t) => 
 t.test('fish', { skip: inPath('fish') ? false : 'there is no fish' }, async (t) => {
   const bin = stub(t.testdir({ 'vsphere.conf': '', other: {} }))
   const script = `${bin}/script`
-  writeFileSync(script, completionScript('fish'))
+  writeFileSync(script, SCRIPTS.fish)
   const replies = (line: string) => {
     const run = `source '${script}'; cd '${bin}/..'; complete -C '${line}'`
     const env = { PATH: `${bin}:${process.env.PATH}`, HOME: bin }

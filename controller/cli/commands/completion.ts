@@ -2,10 +2,10 @@ import { ok } from '../../../agent/shared/result.ts'
 import { command } from './command.ts'
 
 /**
- * Each hands the words to the program itself (`__complete`), which answers with a candidate a line and, as the last line,
+ * The script that a shell reads, or the executable that kubectl asks. Each hands the words to the program itself (`__complete`), which answers with a candidate a line and, as the last line,
  * what else there is: `:0` files, `:4` nothing. kubectl reads the same (cobra's ShellCompDirective).
  */
-const SCRIPTS = {
+export const SCRIPTS = {
   bash: `# source <(rollcall-controller completion bash)
 _rollcall_controller() {
   local -a found
@@ -65,11 +65,6 @@ exec kubectl-rollcall __complete "$@"
 `,
 }
 
-/** The script that a shell reads, or the executable that kubectl asks. */
-export function completionScript(shell: keyof typeof SCRIPTS): string {
-  return SCRIPTS[shell]
-}
-
 /** Whom completion is for. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const
 
@@ -80,7 +75,7 @@ export const COMPLETION = command({
   optional: [],
   parse: (values) => ok({ shell: SHELLS.find((known) => known === values.get('operand')) ?? 'bash' }),
   async start({ shell }, { stdout }) {
-    stdout.write(completionScript(shell))
+    stdout.write(SCRIPTS[shell])
     return 0
   },
 })
