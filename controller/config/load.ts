@@ -87,35 +87,28 @@ export async function parseConfig(
   text: string,
   environment: Environment,
   options: ParseOptions,
-  said: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
+  { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'> = {},
 ): Promise<Pick<LoadedConfig, 'config' | 'requireGiven'> | undefined> {
-  const parsed = await parse(text, environment, options, said)
-  options.findings.nameInvisible(text)
-  return parsed
-}
-
-async function parse(
-  text: string,
-  environment: Environment,
-  options: ParseOptions,
-  { given, levelInForce }: Pick<ConfigSource, 'given' | 'levelInForce'>,
-): ReturnType<typeof parseConfig> {
   const { findings } = options
-  if (refuseControl(text, findings)) return undefined
-  const tree = readTree(text, findings)
-  if (tree === undefined) {
-    if (!findings.wrong) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
-    return undefined
+  try {
+    if (refuseControl(text, findings)) return undefined
+    const tree = readTree(text, findings)
+    if (tree === undefined) {
+      if (!findings.wrong) findings.refuse('', undefined, `is empty: write it as in ${EXAMPLE}`)
+      return undefined
+    }
+    // What could not be read may be what seems to be missing, so nothing is reported as missing.
+    const partial = findings.wrong
+    const read = readSections(tree, findings)
+    if (read === undefined || partial) return undefined
+    const said = applyEnvironment(read, environment, findings)
+    const sections = applyArguments(said, given, findings)
+    keepLevel(said.identity, sections.identity, levelInForce, findings)
+    const config = await buildConfig(sections, initializationOf(given), options)
+    return config && { config, requireGiven: sections.identity.require !== undefined }
+  } finally {
+    findings.nameInvisible(text)
   }
-  // What could not be read may be what seems to be missing, so nothing is reported as missing.
-  const partial = findings.wrong
-  const read = readSections(tree, findings)
-  if (read === undefined || partial) return undefined
-  const said = applyEnvironment(read, environment, findings)
-  const sections = applyArguments(said, given, findings)
-  keepLevel(said.identity, sections.identity, levelInForce, findings)
-  const config = await buildConfig(sections, initializationOf(given), options)
-  return config && { config, requireGiven: sections.identity.require !== undefined }
 }
 
 /** Reads a file's text, whatever its form; what is wrong is in the findings. */
