@@ -49,28 +49,11 @@ function describeAll(machines: readonly BoundVM[]): { readonly names: string; re
   return { names, are: named.length === 1 ? 'it is' : 'all are' }
 }
 
-/** What happens to a Node whose VM is missing. */
-interface DeletionStep {
-  /** For the condition DeletionPending. */
-  readonly condition: ConditionValue
-  /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
-  readonly unmet: readonly UnmetPrecondition[]
-  /** The names of those that the condition lists, in its order. */
-  readonly listed: readonly string[]
-  readonly deletes: boolean
-  /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
-  readonly detaches: boolean
-  /** Whether the VM is to be probed now. */
-  readonly probeDue: boolean
-  /** When to decide again if it is not, milliseconds. */
-  readonly requeueAfter: number
-}
-
 /**
  * Decides the next step toward the deletion of a Node. The evidence holds all earlier results, so each step follows from
  * the facts alone, whatever happened in between.
  */
-export function judgeDeletion(facts: DeletionFacts): DeletionStep {
+export function judgeDeletion(facts: DeletionFacts) {
   const { evidence, monotonic } = facts
   const proofs = unmetProofsOf(evidence)
   const others = unmetPreconditions(facts)
@@ -83,12 +66,18 @@ export function judgeDeletion(facts: DeletionFacts): DeletionStep {
     proofs.length === 0 && names.every((name) => name === 'VolumesDetached') && awaitsDetaching(facts)
   const stale = proofs.length === 0 && names.every((name) => name === 'ConfirmedJustNow')
   return {
+    /** For the condition DeletionPending. */
     condition: judge(facts, proofs, shown),
+    /** What does not hold yet, proofs first; empty where the Node is to be deleted. */
     unmet: [...proofs, ...others],
+    /** The names of those that the condition lists, in its order. */
     listed: shown.map(({ name }) => name),
     deletes,
+    /** Whether to add the out-of-service taint first, so that the Node's volumes are detached. */
     detaches,
+    /** Whether the VM is to be probed now. */
     probeDue: !deletes && (stale || dueIn <= 0),
+    /** When to decide again if it is not, milliseconds. */
     requeueAfter: Math.min(dueIn, names.includes('OthersCounted') ? LEAST : nextByTime(facts)),
   }
 }
