@@ -7,7 +7,7 @@ import { shapeOfText } from '../tree.ts'
 import { type Schema, spelling, type ValueType } from './row.ts'
 
 /** YAML gives editors numbers and booleans for what is text here. */
-export const TEXT: Schema = { type: ['string', 'number', 'boolean', 'null'] }
+const TEXT: Schema = { type: ['string', 'number', 'boolean', 'null'] }
 const LIST: Schema = { anyOf: [TEXT, { type: 'array', items: TEXT }] }
 const DURATION = String.raw`^(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|\u03bcs|ms|s|m|h))+)$`
 
