@@ -159,19 +159,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   metrics.agentVersions(() =>
     [...reports.values()].flatMap(({ spec }) => (spec.ok ? (agentVersionOf(spec.value) ?? []) : [])),
   )
-  metrics.vCentersUp(() =>
-    inventories.map((inventory) => {
-      const proof = inventory.provableEverywhere()
-      return {
-        name: inventory.vCenter,
-        up: inventory.connected(),
-        unsteady: inventory.unsteady() !== undefined,
-        // Undefined while nobody knows.
-        absenceProvable: proof && proof.state === 'proven',
-        certificateExpiry: inventory.certificateExpiry(),
-      }
-    }),
-  )
+  metrics.vCentersUp(() => inventories)
 
   const work: Task = async (signal) => {
     const listed = [synced.nodes.promise, synced.reports.promise, csiNodes.known, interlock.known]

@@ -24,6 +24,20 @@ async function samples(metrics: Metrics, prefix: string): Promise<string[]> {
   return (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix))
 }
 
+type VCenterState = ReturnType<Parameters<Metrics['vCentersUp']>[0]> extends Iterable<infer T> ? T : never
+
+/** One that answers, and where all absences could be proven. */
+function vCenter(name: string, state: Partial<VCenterState> = {}): VCenterState {
+  return {
+    vCenter: name,
+    connected: () => true,
+    unsteady: () => undefined,
+    provableEverywhere: () => ({ state: 'proven' }),
+    certificateExpiry: () => undefined,
+    ...state,
+  }
+}
+
 function node(name: string, uid = `uid-${name}`): Node {
   return nodeOf({ name, uid, creationTimestamp: '2026-11-01T10:00:00Z' })
 }
@@ -72,9 +86,15 @@ await t.test('nodes by state, reason and level', async (t) => {
   metrics.leading(true)
   t.same(await samples(metrics, 'rollcall_leader'), ['rollcall_leader 1'])
   metrics.vCentersUp(() => [
-    { name: 'vc1', up: true, unsteady: false, absenceProvable: true, certificateExpiry: 1_800_000_000_500 },
-    { name: 'vc2', up: true, unsteady: true, absenceProvable: false, certificateExpiry: undefined },
-    { name: 'vc3', up: false, unsteady: false, absenceProvable: undefined, certificateExpiry: undefined },
+    vCenter('vc1', { certificateExpiry: () => 1_800_000_000_500 }),
+    vCenter('vc2', {
+      unsteady: () => ({ vCenter: 'vc2', reason: 'Unreachable', message: '' }),
+      provableEverywhere: () => ({
+        state: 'unproven',
+        failure: { vCenter: 'vc2', reason: 'Unreachable', message: '' },
+      }),
+    }),
+    vCenter('vc3', { connected: () => false, provableEverywhere: () => undefined }),
   ])
   metrics.queueDepth(() => 5)
   t.same(await samples(metrics, 'rollcall_vcenter_up'), [
@@ -108,16 +128,7 @@ await t.test('what an inventory has said goes with its vCenter', async (t) => {
     ...(await samples(metrics, 'rollcall_vcenter_unwatched_vms')),
     ...(await samples(metrics, 'rollcall_vcenter_last_resync')),
   ]
-  const up = (...names: string[]) =>
-    metrics.vCentersUp(() =>
-      names.map((name) => ({
-        name,
-        up: true,
-        unsteady: false,
-        absenceProvable: true,
-        certificateExpiry: undefined,
-      })),
-    )
+  const up = (...names: string[]) => metrics.vCentersUp(() => names.map((name) => vCenter(name)))
   for (const name of ['vc1', 'vc2']) {
     const vCenter = metrics.vCenter(name)
     vCenter.unwatched(3)

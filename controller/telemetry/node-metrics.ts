@@ -4,7 +4,7 @@ import type { Condition } from '../../agent/shared/node-report.ts'
 import type { SlowNodes } from '../loops/node/apply/slow-lane.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'
 import type { NodeLoopMetrics, VCenterLifecycle } from '../loops/node/loop.ts'
-import { createLabelGuard } from './vcenter-metrics.ts'
+import { addVCenterGauge, createLabelGuard } from './vcenter-metrics.ts'
 
 export interface NodeMetrics
   extends Pick<NodeLoopMetrics, 'decided' | 'nodeDeleted' | 'lifecycle' | 'slowNodes'> {
@@ -223,27 +223,18 @@ function addCopiesGauge(registry: Registry, known: ReadonlyMap<string, Known>): 
 }
 
 function addLifecycleGauges(registry: Registry, read: () => Iterable<VCenterLifecycle>): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'rollcall_vms_missing',
-    help: 'Verified Nodes whose VM is missing from vCenter; only on the leader',
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { vCenter, missing } of read()) this.set({ vcenter: vCenter }, missing)
-    },
-  })
-  new Gauge({
-    name: 'rollcall_deletion_brake_engaged',
-    help: '1 while the deletion brake is engaged because too many VMs vanished at once, else 0; only on the leader',
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { vCenter, brakeEngaged } of read()) this.set({ vcenter: vCenter }, brakeEngaged ? 1 : 0)
-    },
-  })
+  addVCenterGauge(
+    registry,
+    'rollcall_vms_missing',
+    'Verified Nodes whose VM is missing from vCenter; only on the leader',
+    () => Array.from(read(), ({ vCenter, missing }) => [vCenter, missing] as const),
+  )
+  addVCenterGauge(
+    registry,
+    'rollcall_deletion_brake_engaged',
+    '1 while the deletion brake is engaged because too many VMs vanished at once, else 0; only on the leader',
+    () => Array.from(read(), ({ vCenter, brakeEngaged }) => [vCenter, brakeEngaged] as const),
+  )
 }
 
 /** What the controller's own reasons look like. */

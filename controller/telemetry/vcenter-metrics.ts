@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { InventoryMetrics } from '../vcenter/running-inventory.ts'
+import type { InventoryMetrics, RunningInventory } from '../vcenter/running-inventory.ts'
 
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */
@@ -10,17 +10,10 @@ export interface VCenterMetrics {
   credentials(read: () => ReadonlyMap<string, boolean>): void
 }
 
-interface VCenterState {
-  readonly name: string
-  /** Whether it answers. */
-  readonly up: boolean
-  /** Whether it fails again and again, although it answers in between. */
-  readonly unsteady: boolean
-  /** Whether the absence of each of its VMs could be proven; undefined where that is not known. */
-  readonly absenceProvable: boolean | undefined
-  /** When its last seen certificate expires, milliseconds since the epoch; undefined where none was seen. */
-  readonly certificateExpiry: number | undefined
-}
+type VCenterState = Pick<
+  RunningInventory,
+  'vCenter' | 'connected' | 'unsteady' | 'provableEverywhere' | 'certificateExpiry'
+>
 
 /** A long poll, so its duration says nothing. */
 const LONG_POLL = 'WaitForUpdatesEx'
@@ -53,22 +46,15 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     registers,
   })
   let readUp: () => Iterable<VCenterState> = () => []
+  function addState(name: string, help: string, stateOf: (state: VCenterState) => Value): void {
+    addVCenterGauge(registry, name, help, () =>
+      Array.from(readUp(), (each) => [each.vCenter, stateOf(each)] as const),
+    )
+  }
   /** What each inventory has said last, as long as its vCenter is followed. */
   function addSaid(name: string, help: string): Map<string, number> {
     const said = new Map<string, number>()
-    new Gauge({
-      name,
-      help,
-      labelNames: ['vcenter'],
-      registers,
-      collect() {
-        this.reset()
-        for (const { name: vcenter } of readUp()) {
-          const value = said.get(vcenter)
-          if (value !== undefined) this.set({ vcenter }, value)
-        }
-      },
-    })
+    addState(name, help, ({ vCenter }) => said.get(vCenter))
     return said
   }
   const lastResync = addSaid(
@@ -79,61 +65,40 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     'rollcall_vcenter_unwatched_vms',
     'VMs whose changes vCenter does not push to this account; a resync reads them; only on the leader',
   )
-  new Gauge({
-    name: 'rollcall_vcenter_up',
-    help: '1 while there is a session with vCenter and it answers, else 0; only on the leader',
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { name, up } of readUp()) this.set({ vcenter: name }, up ? 1 : 0)
+  addState(
+    'rollcall_vcenter_up',
+    '1 while there is a session with vCenter and it answers, else 0; only on the leader',
+    (each) => each.connected(),
+  )
+  addState(
+    'rollcall_vcenter_unsteady',
+    '1 while the connection to vCenter fails again and again although vCenter answers in between, else 0; only on the leader',
+    (each) => each.unsteady() !== undefined,
+  )
+  addState(
+    'rollcall_vcenter_absence_provable',
+    "1 while the account may read all that the proof of a VM's absence rests on, else 0; only on the leader",
+    (each) => {
+      const proof = each.provableEverywhere()
+      // Undefined while nobody knows.
+      return proof && proof.state === 'proven'
     },
-  })
-  new Gauge({
-    name: 'rollcall_vcenter_unsteady',
-    help: '1 while the connection to vCenter fails again and again although vCenter answers in between, else 0; only on the leader',
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { name, unsteady } of readUp()) this.set({ vcenter: name }, unsteady ? 1 : 0)
+  )
+  addState(
+    'rollcall_vcenter_certificate_expiry_timestamp_seconds',
+    'Expiry of the certificate that vCenter last showed, trusted or not; only on the leader',
+    (each) => {
+      const expiry = each.certificateExpiry()
+      return expiry === undefined ? undefined : expiry / 1000
     },
-  })
-  new Gauge({
-    name: 'rollcall_vcenter_absence_provable',
-    help: "1 while the account may read all that the proof of a VM's absence rests on, else 0; only on the leader",
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { name, absenceProvable: provable } of readUp()) {
-        if (provable !== undefined) this.set({ vcenter: name }, provable ? 1 : 0)
-      }
-    },
-  })
-  new Gauge({
-    name: 'rollcall_vcenter_certificate_expiry_timestamp_seconds',
-    help: 'Expiry of the certificate that vCenter last showed, trusted or not; only on the leader',
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { name, certificateExpiry: expiry } of readUp()) {
-        if (expiry !== undefined) this.set({ vcenter: name }, expiry / 1000)
-      }
-    },
-  })
+  )
   let readCredentials: () => ReadonlyMap<string, boolean> = () => new Map()
-  new Gauge({
-    name: 'rollcall_vcenter_credential_usable',
-    help: '1 while the Secret or folder of a vCenter gives its user and password, else 0; on every replica',
-    labelNames: ['vcenter'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [vcenter, usable] of readCredentials()) this.set({ vcenter }, usable ? 1 : 0)
-    },
-  })
+  addVCenterGauge(
+    registry,
+    'rollcall_vcenter_credential_usable',
+    '1 while the Secret or folder of a vCenter gives its user and password, else 0; on every replica',
+    () => readCredentials(),
+  )
   const outcomes = createLabelGuard()
   return {
     vCenter(vcenter) {
@@ -158,6 +123,28 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
       readCredentials = read
     },
   }
+}
+
+/** What has no value has no sample. */
+type Value = number | boolean | undefined
+
+/** Adds a gauge with a sample for each vCenter, read at each scrape. */
+export function addVCenterGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => Iterable<readonly [vCenter: string, value: Value]>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: ['vcenter'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [vcenter, value] of read()) if (value !== undefined) this.set({ vcenter }, Number(value))
+    },
+  })
 }
 
 /** Most values of one label; further values count as `other`. */

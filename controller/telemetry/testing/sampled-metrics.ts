@@ -30,7 +30,13 @@ export async function sampledMetrics(): Promise<string> {
   vCenter.resynced(1, 1)
   vCenter.unwatched(1)
   metrics.vCentersUp(() => [
-    { name: 'main', up: true, unsteady: true, absenceProvable: true, certificateExpiry: 1 },
+    {
+      vCenter: 'main',
+      connected: () => true,
+      unsteady: () => ({ vCenter: 'main', reason: 'Unreachable', message: '' }),
+      provableEverywhere: () => ({ state: 'proven' }),
+      certificateExpiry: () => 1,
+    },
   ])
   metrics.agentVersions(() => ['0.1.0'])
   metrics.credentials(() => new Map([['main', true]]))
