@@ -105,33 +105,19 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 1, 5, 15, 30],
     registers,
   })
-  let readDepth = () => 0
-  new Gauge({
-    name: 'rollcall_queue_depth',
-    help: 'Nodes in the work queue',
-    registers,
-    collect() {
-      this.set(readDepth())
-    },
-  })
-  let readPolicy = () => false
-  new Gauge({
-    name: 'rollcall_policy_in_force',
-    help: '1 on the leader while trial writes of forged reports are refused, else 0',
-    registers,
-    collect() {
-      this.set(readPolicy() ? 1 : 0)
-    },
-  })
-  let readInterlock = () => false
-  new Gauge({
-    name: 'rollcall_cpi_runs',
-    help: '1 on the leader while it leaves Nodes to a vSphere CPI, else 0',
-    registers,
-    collect() {
-      this.set(readInterlock() ? 1 : 0)
-    },
-  })
+  const queueDepth = addReadGauge(registry, 'rollcall_queue_depth', 'Nodes in the work queue', () => 0)
+  const policyInForce = addReadGauge(
+    registry,
+    'rollcall_policy_in_force',
+    '1 on the leader while trial writes of forged reports are refused, else 0',
+    () => false,
+  )
+  const cpiRuns = addReadGauge(
+    registry,
+    'rollcall_cpi_runs',
+    '1 on the leader while it leaves Nodes to a vSphere CPI, else 0',
+    () => false,
+  )
   const certificates = new Counter({
     name: 'rollcall_certificate_requests_judged_total',
     help: 'Judgments of certificate requests of kubelets, by reason; one that stays as it was is not counted again',
@@ -139,44 +125,66 @@ function addWorkMetrics(registry: Registry): WorkMetrics {
     registers,
   })
   let readEvents = () => ({ written: 0, dropped: 0 })
-  new Counter({
-    name: 'rollcall_events_written_total',
-    help: 'Requests that wrote an Event',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(readEvents().written)
-    },
-  })
-  new Counter({
-    name: 'rollcall_events_dropped_total',
-    help: 'Events that were dropped',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(readEvents().dropped)
-    },
-  })
+  addReadCounter(
+    registry,
+    'rollcall_events_written_total',
+    'Requests that wrote an Event',
+    () => readEvents().written,
+  )
+  addReadCounter(
+    registry,
+    'rollcall_events_dropped_total',
+    'Events that were dropped',
+    () => readEvents().dropped,
+  )
   return {
     leading: (is) => leader.set(is ? 1 : 0),
     reconciled(seconds, outcome) {
       reconciles.inc({ outcome })
       durations.observe(seconds)
     },
-    queueDepth(read) {
-      readDepth = read
-    },
-    policyInForce(read) {
-      readPolicy = read
-    },
-    cpiRuns(read) {
-      readInterlock = read
-    },
+    queueDepth,
+    policyInForce,
+    cpiRuns,
     certificateJudged: (reason) => certificates.inc({ reason }),
     events(read) {
       readEvents = read
     },
   }
+}
+
+/** Adds a gauge that is read at each scrape; returns what replaces its reader. */
+function addReadGauge<T extends number | boolean>(
+  registry: Registry,
+  name: string,
+  help: string,
+  first: () => T,
+) {
+  let read = first
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(Number(read()))
+    },
+  })
+  return (next: () => T): void => {
+    read = next
+  }
+}
+
+/** Adds a counter that is counted elsewhere, and read at each scrape. */
+function addReadCounter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(read())
+    },
+  })
 }
 
 function addConfigMetrics(registry: Registry): ConfigMetrics {
@@ -212,37 +220,24 @@ function addProcessMetrics(registry: Registry, version: string, startedAt: numbe
     labelNames: ['version', 'node'],
     registers,
   }).set({ version, node: process.version }, 1)
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'CPU time of this process, user and system',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage()
-      this.reset()
-      this.inc((user + system) / 1e6)
-    },
+  addReadCounter(registry, 'process_cpu_seconds_total', 'CPU time of this process, user and system', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
   })
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of this process',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
-    },
-  })
+  addReadGauge(registry, 'process_resident_memory_bytes', 'Resident memory of this process', () =>
+    process.memoryUsage.rss(),
+  )
   new Gauge({
     name: 'process_start_time_seconds',
     help: 'Start of this process, seconds since the epoch',
     registers,
   }).set(startedAt / 1000)
-  new Gauge({
-    name: 'nodejs_heap_size_used_bytes',
-    help: 'JavaScript heap in use',
-    registers,
-    collect() {
-      this.set(process.memoryUsage().heapUsed)
-    },
-  })
+  addReadGauge(
+    registry,
+    'nodejs_heap_size_used_bytes',
+    'JavaScript heap in use',
+    () => process.memoryUsage().heapUsed,
+  )
 }
 
 /** The API server's own statuses. A proxy may send any other, and each would become a time series forever. */
