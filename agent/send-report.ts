@@ -14,7 +14,7 @@ import {
   claimDigest,
   KIND,
   type NodeReportSpec,
-  PLURAL,
+  REPORTS_PATH,
   timestamp,
 } from './shared/node-report.ts'
 import { escapeUnprintable } from './shared/printable.ts'
@@ -154,7 +154,7 @@ export async function publish(
 ): Promise<void> {
   await client.request({
     method: 'PATCH',
-    path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}/${encodeURIComponent(identity.nodeName)}?fieldManager=${AGENT_FIELD_MANAGER}&force=true${dryRun ? '&dryRun=All' : ''}`,
+    path: `${REPORTS_PATH}/${encodeURIComponent(identity.nodeName)}?fieldManager=${AGENT_FIELD_MANAGER}&force=true${dryRun ? '&dryRun=All' : ''}`,
     contentType: 'application/apply-patch+yaml',
     body: reportObject(identity, spec, timestamp(now)),
   })

@@ -13,6 +13,8 @@ export const API_GROUP = 'rollcall.dev'
 export const API_VERSION = 'v1alpha1'
 export const KIND = 'NodeReport'
 export const PLURAL = 'nodereports'
+/** Where the API server has all reports. */
+export const REPORTS_PATH = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 
 /** Field manager of the agent's server-side apply. */
 export const AGENT_FIELD_MANAGER = 'rollcall-agent'

@@ -7,7 +7,7 @@ import {
   KIND,
   type NodeReportSpec,
   type NodeReportStatus,
-  PLURAL,
+  REPORTS_PATH,
 } from '../../agent/shared/node-report.ts'
 import type { Node, NodeAddress, NodePatch, NodeReport, Taint } from '../types/node.ts'
 import { type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
@@ -65,7 +65,6 @@ const Deleted = v.variant('kind', [
 ])
 
 const NODES = '/api/v1/nodes'
-const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 const MERGE = 'application/merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
 
@@ -145,14 +144,14 @@ export function createNodeWriter(
       const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
       const apiVersion = `${API_GROUP}/${API_VERSION}`
       const body = { apiVersion, kind: KIND, metadata: { name, ownerReferences }, spec }
-      return write({ method: 'POST', path: REPORTS, body }, parsers.report.answer)
+      return write({ method: 'POST', path: REPORTS_PATH, body }, parsers.report.answer)
     },
     patchReportStatus(name, seen, status) {
       const body = [
         { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
         { op: 'add', path: '/status', value: status },
       ]
-      return patch(`${REPORTS}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parsers.report.answer)
+      return patch(`${REPORTS_PATH}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parsers.report.answer)
     },
   }
 }

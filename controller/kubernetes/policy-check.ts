@@ -6,7 +6,7 @@ import {
   API_VERSION,
   KIND,
   type NodeReportSpec,
-  PLURAL,
+  REPORTS_PATH,
 } from '../../agent/shared/node-report.ts'
 import { printable } from '../../agent/shared/printable.ts'
 import { messageOf } from '../../agent/shared/result.ts'
@@ -26,7 +26,6 @@ const DENIED_BY_POLICY =
 /** The message of policies and webhooks while an API server is starting (`policy/generic/plugin.go`). */
 const NOT_READY = 'not yet ready to handle request'
 
-const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 /** A name that no Node has; and if one had it, a dry run would do no harm. */
 const NOBODY = 'policy-proof.rollcall.dev'
 const UID = '00000000-0000-0000-0000-000000000000'
@@ -99,7 +98,7 @@ export function createPolicyCheck(
   async function ask(signal: AbortSignal): Promise<PolicyAnswer> {
     const created = await tryWrite('create a report', {
       method: 'POST',
-      path: REPORTS,
+      path: REPORTS_PATH,
       query: { dryRun: 'All' },
       body: reportOf(NOBODY),
       signal,
@@ -122,7 +121,7 @@ export function createPolicyCheck(
   function tryChange(name: string, signal: AbortSignal): Promise<PolicyAnswer> {
     return tryWrite("change a Node's report", {
       method: 'PATCH',
-      path: `${REPORTS}/${encodeURIComponent(name)}`,
+      path: `${REPORTS_PATH}/${encodeURIComponent(name)}`,
       // The agent's own, or the Node's owner reference would stand there beside this one.
       query: { dryRun: 'All', fieldManager: AGENT_FIELD_MANAGER, force: 'true' },
       contentType: 'application/apply-patch+yaml',

@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../agent/shared/node-report.ts'
+import { REPORTS_PATH } from '../../agent/shared/node-report.ts'
 import { type Config, settingsOf, type VCenterConfig } from '../config/config.ts'
 import { credentialTrouble } from '../config/credentials/credential-watch.ts'
 import type { Interlock } from '../cpi/interlock/interlock.ts'
@@ -93,7 +93,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
   })
   const reports = createInformer({
     client,
-    path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`,
+    path: REPORTS_PATH,
     parse: parsers.report.shown,
     onChange: onReport,
     onSynced: synced.reports.resolve,

@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import { REPORTS_PATH } from '../../../agent/shared/node-report.ts'
 import type { LogLevel } from '../../../agent/shared/program.ts'
 import { attempt, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
@@ -30,7 +30,6 @@ const ASSUMED =
   'the file has no "identity.require", so reported is assumed; with the CPI\'s arguments it means asserted: write it, and run this again'
 
 const NODES = '/api/v1/nodes'
-const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 const NODE_NAME = /^[a-z0-9.-]{1,253}$/
 /** Where a CPI could be there as well, and it is not known whether it handles Nodes. */
 const CPI_UNKNOWN = 'it could not be determined whether a vSphere CPI handles Nodes as well'
@@ -87,7 +86,12 @@ async function explain(
   const now = () => clock.now() + skew
   const [reports, kubelet, leader, fresh] = await Promise.all([
     attempt(() =>
-      readAll(client, { path: REPORTS, fieldSelector: `metadata.name=${name}` }, parseNodeReport, signal),
+      readAll(
+        client,
+        { path: REPORTS_PATH, fieldSelector: `metadata.name=${name}` },
+        parseNodeReport,
+        signal,
+      ),
     ),
     attempt(() => createLeaseStore(client, 'kube-node-lease', name).get(signal)),
     attempt(() => readLeader(client, lease, { ...clock, now }, signal)),
@@ -132,7 +136,7 @@ async function findNode(client: KubeClient, name: string, signal: AbortSignal): 
   if (node !== undefined) return node
   const [all, reports] = await Promise.all([
     read({}),
-    attempt(() => readAll(client, { path: REPORTS }, parseNodeReport, signal)),
+    attempt(() => readAll(client, { path: REPORTS_PATH }, parseNodeReport, signal)),
   ])
   const report = (node: string) => (reports.ok ? reports.value.get(node) : undefined)
   throw new Error(

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { API_GROUP, API_VERSION, PLURAL, timestamp } from '../../../agent/shared/node-report.ts'
+import { REPORTS_PATH, timestamp } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, ok } from '../../../agent/shared/result.ts'
 import { doctor } from '../../inspect/doctor/doctor.ts'
 import { suggestNode } from '../../inspect/explain/explain-node.ts'
@@ -27,7 +27,7 @@ import { command, partsOf, withClient } from './command.ts'
 import { INSPECTION_OPTIONS, inspectionFlags, inspectionParts } from './doctor.ts'
 
 const NODES = { what: 'Nodes', path: '/api/v1/nodes' }
-const REPORTS = { what: 'NodeReports', path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` }
+const REPORTS = { what: 'NodeReports', path: REPORTS_PATH }
 const LEASE = { what: 'the Lease of the leader' }
 /** Least time between two pictures, and the time after which the Lease and the clock are read again, milliseconds. */
 const REDRAW = 1_000

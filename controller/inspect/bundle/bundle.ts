@@ -1,7 +1,7 @@
 /** What a bug report needs, in one text with a section each: plain text is read before it is sent, and quoted in an issue. */
 import * as v from 'valibot'
 import { printLines } from '../../../agent/shared/diagnosis.ts'
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import { REPORTS_PATH } from '../../../agent/shared/node-report.ts'
 import { escapeUnprintable } from '../../../agent/shared/printable.ts'
 import { attempt, messageOf, type Result } from '../../../agent/shared/result.ts'
 import type { Config, VCenterConfig } from '../../config/config.ts'
@@ -141,7 +141,7 @@ async function reports(client: KubeClient, known: Known, signal: AbortSignal): P
   const others: string[] = []
   await readList(
     client,
-    { path: `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}` },
+    { path: REPORTS_PATH },
     (object) => {
       const read = v.safeParse(RawReport, object)
       if (read.success) (isWell(read.output.metadata.name) ? well : others).push(JSON.stringify(read.output))

@@ -3,7 +3,7 @@
 import { basename, dirname } from 'node:path'
 import * as v from 'valibot'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import { REPORTS_PATH } from '../../../agent/shared/node-report.ts'
 import { attempt, failed, messageOf, ok, type Result } from '../../../agent/shared/result.ts'
 import { readCredentials } from '../../config/credentials/credential-watch.ts'
 import { ConfigError } from '../../config/findings.ts'
@@ -150,8 +150,7 @@ async function whoAmI(client: KubeClient, clock: Clock, signal: AbortSignal) {
 export async function nodesAndReports(client: Result<KubeClient>, signal: AbortSignal) {
   const opened = opens(client)
   const nodes = await readAll(opened, { path: '/api/v1/nodes' }, parseNode, signal)
-  const path = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
-  const reports = await attempt(() => readAll(opened, { path }, parseNodeReport, signal))
+  const reports = await attempt(() => readAll(opened, { path: REPORTS_PATH }, parseNodeReport, signal))
   // Without Rollcall's CRD there are none.
   if (!reports.ok && !hasStatus(reports.error, 404)) throw reports.error
   return {

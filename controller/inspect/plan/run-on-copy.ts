@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import { REPORTS_PATH } from '../../../agent/shared/node-report.ts'
 import { attempt } from '../../../agent/shared/result.ts'
 import { type Config, settingsOf } from '../../config/config.ts'
 import { unread } from '../../kubernetes/api-error.ts'
@@ -48,7 +48,6 @@ export const DEADLINE = 120_000
 /** Milliseconds between two looks whether they have. */
 const POLL_INTERVAL = 100
 const NODES = '/api/v1/nodes'
-const REPORTS = `/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`
 
 /**
  * Runs the leader's engine on a copy of the cluster in memory until nothing is left to do. Nothing is written but the attempts
@@ -69,7 +68,7 @@ export async function runOnCopy(
   const { config, lease, probed, clock, random, logger, metrics, timings = TIMINGS } = options
   const client = copyCluster(options.client)
   const readNodes = () => readAll(client, { path: NODES }, parseNode, signal)
-  const readReports = () => readAll(client, { path: REPORTS }, parseNodeReport, signal)
+  const readReports = () => readAll(client, { path: REPORTS_PATH }, parseNodeReport, signal)
   const before = await readNodes()
   const reportsBefore = await readReports()
   await warnOfCSINodes(client, options.warn, signal)

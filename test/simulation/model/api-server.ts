@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { ApiError } from '../../../agent/shared/api-error.ts'
-import { API_GROUP, API_VERSION, PLURAL } from '../../../agent/shared/node-report.ts'
+import { REPORTS_PATH } from '../../../agent/shared/node-report.ts'
 import type { KubeRequest } from '../../../controller/kubernetes/client.ts'
 import { REQUESTS } from '../../../controller/loops/certificates/loop.ts'
 import type { Timeline } from '../timeline.ts'
@@ -111,7 +111,7 @@ export interface ApiServer {
 const REMEMBERED = 500
 const LISTS: Readonly<Record<string, ResourceName>> = {
   '/api/v1/nodes': 'nodes',
-  [`/apis/${API_GROUP}/${API_VERSION}/${PLURAL}`]: 'reports',
+  [REPORTS_PATH]: 'reports',
   '/apis/storage.k8s.io/v1/csinodes': 'csiNodes',
   [REQUESTS]: 'requests',
 }
