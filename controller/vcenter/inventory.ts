@@ -1,11 +1,9 @@
 /** One vCenter's VMs, followed by push: `vcenter/` as the rest of the controller sees it. */
 import { anySignal } from '../../agent/shared/any-signal.ts'
 import { createBackoff } from '../../agent/shared/backoff.ts'
-import type { Clock } from '../../agent/shared/clock.ts'
 import { type LabelSource, serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
-import type { Logger } from '../lib/log.ts'
-import { outlive } from '../lib/tasks.ts'
+import { type Basics, outlive } from '../lib/tasks.ts'
 import type { Lookup } from '../types/inventory.ts'
 import type { VCenterIdentity } from '../types/virtual-machine.ts'
 import { createRereads } from './cache/rereads.ts'
@@ -28,7 +26,7 @@ import { createProber } from './vm-probe/prober.ts'
 import type { Connection, ConnectionOptions } from './wire/connection.ts'
 import { aloneOrThrow, isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
 
-export interface InventoryOptions {
+export interface InventoryOptions extends Basics {
   /**
    * A changed user, address or trust needs a new inventory, as does a credential that was not known. The password is read at
    * each login, so it may change during a session.
@@ -45,10 +43,6 @@ export interface InventoryOptions {
    * each connection is a client of its own.
    */
   readonly client?: string | undefined
-  readonly clock: Clock
-  /** Uniform in [0, 1). */
-  readonly random: () => number
-  readonly logger: Logger
   readonly logins: LoginLimiter
   readonly metrics: InventoryMetrics
   /** Called when the lookups of these UUIDs have changed, also because the vCenter started or stopped failing. */

@@ -2,9 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { anySignal } from '../../agent/shared/any-signal.ts'
 import { type BackoffOptions, createBackoff } from '../../agent/shared/backoff.ts'
-import type { Clock } from '../../agent/shared/clock.ts'
-import type { Logger } from '../lib/log.ts'
-import { every, runTogether } from '../lib/tasks.ts'
+import { type Basics, every, runTogether } from '../lib/tasks.ts'
 import type { Tag } from '../types/virtual-machine.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { VMStore } from './cache/vm-store.ts'
@@ -25,7 +23,7 @@ const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
  * many calls it takes.
  */
 export async function keepTagsRead(
-  options: {
+  options: Basics & {
     readonly tagReader: TagReader
     readonly trigger: Debounce
     readonly store: VMStore
@@ -35,9 +33,6 @@ export async function keepTagsRead(
     /** Called when the tags of all objects were read. */
     readonly onAllRead: () => void
     readonly timings: Timings
-    readonly clock: Clock
-    readonly random: () => number
-    readonly logger: Logger
   },
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,8 +1,6 @@
 /** Keeps the cache in step with vCenter for as long as one session works, as client-go's reflector lists and watches. */
-import type { Clock } from '../../agent/shared/clock.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
-import type { Logger } from '../lib/log.ts'
-import { every, runTogether } from '../lib/tasks.ts'
+import { type Basics, every, runTogether } from '../lib/tasks.ts'
 import type { createRereads } from './cache/rereads.ts'
 import { defineAttributes, type VMAttributes } from './cache/vm-attributes.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
@@ -36,7 +34,7 @@ const MAX_NAMES = 20
 /** The key in quarantine of the watch of all UUIDs. Once that can be made, all is made anew. */
 const ALL_UUIDS = 'watch of all UUIDs'
 
-export interface ListAndWatchOptions {
+export interface ListAndWatchOptions extends Basics {
   readonly soap: SoapClient
   readonly session: Session
   readonly content: ServiceContent
@@ -56,9 +54,6 @@ export interface ListAndWatchOptions {
   readonly triggers: Readonly<Record<'locate' | 'tags' | 'members' | 'provability' | 'lost', Debounce>>
   readonly pollWait: PollWait
   readonly timings: Timings
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
   readonly metrics: InventoryMetrics
   /** Undefined where the account may not read them. */
   readonly onDatacenters: (datacenters: readonly DatacenterPath[] | undefined) => void

@@ -1,9 +1,8 @@
 /** All logins of this process go through here, so that refused ones do not lock the account. */
 import { createBackoff } from '../../../agent/shared/backoff.ts'
-import type { Clock } from '../../../agent/shared/clock.ts'
 import { messageOf } from '../../../agent/shared/result.ts'
 import type { Secret } from '../../config/secret.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Basics } from '../../lib/tasks.ts'
 import { createTurns } from '../../lib/turns.ts'
 import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
@@ -55,15 +54,14 @@ export interface LoginLimiter {
   login<T>(request: LoginRequest<T>): Promise<T>
 }
 
-export function createLoginLimiter(options: {
-  readonly attempts: LoginAttempts
-  readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST' | 'failedTicket'>
-  readonly clock: Clock
-  readonly random: () => number
-  readonly logger: Logger
-  /** Whether the process ends before the next attempt, so that messages promise none; by default it does not. */
-  readonly once?: boolean
-}): LoginLimiter {
+export function createLoginLimiter(
+  options: Basics & {
+    readonly attempts: LoginAttempts
+    readonly timings: Pick<Timings, 'refusedLogin' | 'refusedREST' | 'failedTicket'>
+    /** Whether the process ends before the next attempt, so that messages promise none; by default it does not. */
+    readonly once?: boolean
+  },
+): LoginLimiter {
   const { attempts, timings, clock, random, logger, once = false } = options
   const known = createKnownAccounts(clock, once)
   /** Logins of one account take turns, so that each heeds what became of the one before. */
