@@ -1,4 +1,6 @@
 /** What is cut from a text that people publish: the secrets that are known, and what is a credential wherever it stands. */
+import { XML_ESCAPES } from '../../vcenter/wire/soap.ts'
+
 const REDACTED = '[redacted]'
 
 /** A text in which these secrets are cut in each form that they may have, and whatever looks like a credential. */
@@ -18,14 +20,6 @@ function formsOf(secret: string): readonly string[] {
   const inGoJSON = (text: string) =>
     inJSON(text).replace(/[&<>]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
   return plain.flatMap((form) => [form, inJSON(form), inJSON(inJSON(form)), inGoJSON(form)])
-}
-
-const XML_ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
 }
 
 /** Characters of Base64 that are too few to be told from other words. */

@@ -6,6 +6,7 @@ import {
   GUESTINFO_METADATA,
   GUESTINFO_METADATA_ENCODING,
 } from '../../../agent/shared/node-report.ts'
+import { XML_ESCAPES } from '../../vcenter/wire/soap.ts'
 import {
   CLAIM_WORDS,
   ENCODINGS,
@@ -161,17 +162,8 @@ function cleanAttribute({ name, prefix, local, uri, value }: SaxesAttributeNS, n
   return `${NAME.test(name.replace(':', '')) ? name : names.text(name)}='${escapeXML(stays ? value : names.text(value))}'`
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  "'": '&apos;',
-  '\r': '&#13;',
-  '\n': '&#10;',
-}
-
 function escapeXML(text: string): string {
-  return text.replace(/[&<>'\r\n]/g, (character) => ESCAPES[character] ?? character)
+  return text.replace(/[&<>'\r\n]/g, (character) => XML_ESCAPES[character] ?? character)
 }
 
 const BASE64 = '[A-Za-z0-9+/]{24,}={0,2}'

@@ -189,13 +189,16 @@ export function toReference(element: XMLElement | undefined): ManagedObjectRefer
  */
 const VSPHERE_API_VERSION = '6.7'
 
-const ESCAPES: Readonly<Record<string, string>> = {
+/** For text in XML: of these, each writer takes the characters that it must not leave. */
+export const XML_ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&quot;',
+  "'": '&apos;',
   // A parser turns a bare carriage return into a line feed, which would change a password.
   '\r': '&#13;',
+  '\n': '&#10;',
 }
 
 /** Text for an element or an attribute. Throws a VCenterError for a character that XML 1.0 cannot carry. */
@@ -207,7 +210,7 @@ export function escapeText(text: string): string {
       'a value for vCenter holds a control character, which XML cannot carry; check user and password',
     )
   }
-  return text.replace(/[&<>"\r]/g, (character) => ESCAPES[character] ?? character)
+  return text.replace(/[&<>"\r]/g, (character) => XML_ESCAPES[character] ?? character)
 }
 
 /** An element with text. */
