@@ -46,10 +46,10 @@ export async function gatherBundle(options: BundleOptions, signal: AbortSignal):
   try {
     const { configured, accounts } = await findConfiguration(options, client, signal)
     const opened = () => opens(client)
-    const leader = attempt(() => findLeader(opened(), options, accounts.controller.namespace, signal))
+    const leader = once(async () => findLeader(opened(), options, accounts.controller.namespace, signal))
     const known = once(() => nodesAndReports(client, signal))
     const log = (query: Readonly<Record<string, string>>) => async () => {
-      const { path, container } = await found(leader)
+      const { path, container } = await leader()
       return readText(opened(), path, { ...container, tailLines: `${LOG_LINES}`, ...query }, signal)
     }
     const sections: readonly (readonly [title: string, read: () => Promise<string>])[] = [
@@ -58,7 +58,7 @@ export async function gatherBundle(options: BundleOptions, signal: AbortSignal):
       ['doctor', async () => printLines(await doctor(options, signal))],
       ['status', () => options.status(opened(), signal)],
       ['reports', () => reports(opened(), known, signal)],
-      ['metrics of the leader', async () => readText(opened(), (await found(leader)).metrics, {}, signal)],
+      ['metrics of the leader', async () => readText(opened(), (await leader()).metrics, {}, signal)],
       ['log of the leader', log({})],
       ['log of the leader, before its last restart', log({ previous: 'true' })],
     ]
@@ -222,12 +222,6 @@ async function findLeader(
   }
 }
 
-async function found<T>(result: Promise<Result<T, { readonly error: unknown }>>): Promise<T> {
-  const read = await result
-  if (!read.ok) throw read.error
-  return read.value
-}
-
 /** The end of a text, where it is too long. */
 async function readText(
   client: KubeClient,
@@ -240,14 +234,7 @@ async function readText(
   for await (const chunk of await client.stream({ method: 'GET', path, query, signal }, SILENCE)) {
     chunks.push(chunk)
     bytes += chunk.byteLength
-    for (
-      let first = chunks[0];
-      first !== undefined && bytes - first.byteLength >= MAX_TEXT;
-      first = chunks[0]
-    ) {
-      bytes -= first.byteLength
-      chunks.shift()
-    }
+    while (bytes - (chunks[0]?.byteLength ?? bytes) >= MAX_TEXT) bytes -= chunks.shift()?.byteLength ?? 0
   }
   return Buffer.concat(chunks).toString('utf8')
 }
