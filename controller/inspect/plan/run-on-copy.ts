@@ -19,7 +19,7 @@ import type { Decision } from '../../loops/node/decide/decision.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { InterlockState } from '../../types/cluster-state.ts'
-import type { Lookup } from '../../types/inventory.ts'
+import { isKnown, type Lookup } from '../../types/inventory.ts'
 import { openInventory } from '../../vcenter/inventory.ts'
 import type { RunningInventory } from '../../vcenter/running-inventory.ts'
 import { createLoginLimiter } from '../../vcenter/session/login-limiter.ts'
@@ -71,8 +71,23 @@ export async function runOnCopy(
   const readReports = () => readAll(client, { path: REPORTS_PATH }, parseNodeReport, signal)
   const before = await readNodes()
   const reportsBefore = await readReports()
-  await warnOfCSINodes(client, options.warn, signal)
-  if (config.certificates.approve) await warnOfRequests(client, options.warn, signal)
+  async function warnIfUnread(what: string, read: () => Promise<unknown>, without: string): Promise<void> {
+    const tried = await attempt(read)
+    signal.throwIfAborted()
+    if (!tried.ok) options.warn(`${unread(what, tried.error)}; ${without}`)
+  }
+  // A leader that lacks the right goes on without, too.
+  await warnIfUnread(
+    'CSINodes',
+    () => readCSINodes(client, signal),
+    'zone and region count as set by the CSI driver where it is registered',
+  )
+  if (config.certificates.approve)
+    await warnIfUnread(
+      'certificate requests',
+      () => readAll(client, { path: REQUESTS }, parseRequest, signal),
+      'which of them would be approved is not known',
+    )
 
   const annotations = createSharedAnnotations(shareLease(options.client, lease, clock))
   const attempts = createLoginAttempts(annotations)
@@ -129,7 +144,7 @@ export async function runOnCopy(
   function hasAnswered(inventory: RunningInventory): boolean {
     const failure = inventory.failure()
     if (failure !== undefined) return failure.waiting !== true
-    return inventory.connected() && namesWith(inventory, isOpen).length === 0
+    return inventory.connected() && namesWith(inventory, (lookup) => !isKnown(lookup)).length === 0
   }
 
   async function settle(signal: AbortSignal): Promise<void> {
@@ -184,42 +199,10 @@ export async function runOnCopy(
     remarks: inventories.flatMap((each) =>
       silenceOf(
         each,
-        namesWith(each, (lookup) => lookup.state === 'unknown' || isOpen(lookup)),
+        namesWith(each, (lookup) => lookup.state === 'unknown' || !isKnown(lookup)),
       ),
     ),
   }
-}
-
-/** A leader that lacks the right goes on without, too. */
-async function warnOfCSINodes(
-  client: KubeClient,
-  warn: RunOnCopyOptions['warn'],
-  signal: AbortSignal,
-): Promise<void> {
-  const read = await attempt(() => readCSINodes(client, signal))
-  signal.throwIfAborted()
-  if (!read.ok)
-    warn(
-      `${unread('CSINodes', read.error)}; zone and region count as set by the CSI driver where it is registered`,
-    )
-}
-
-/** Without the right to list them it cannot be said which would be approved. */
-async function warnOfRequests(
-  client: KubeClient,
-  warn: RunOnCopyOptions['warn'],
-  signal: AbortSignal,
-): Promise<void> {
-  const read = await attempt(() => readAll(client, { path: REQUESTS }, parseRequest, signal))
-  signal.throwIfAborted()
-  if (!read.ok)
-    warn(`${unread('certificate requests', read.error)}; which of them would be approved is not known`)
-}
-
-/** Whether the VMs, or what stands above them, are still to be read. */
-function isOpen(lookup: Lookup): boolean {
-  if (lookup.state === 'answered') return lookup.vms.some(({ ancestry }) => ancestry === undefined)
-  return lookup.state === 'pending'
 }
 
 /** Most Nodes that are named in one line. */

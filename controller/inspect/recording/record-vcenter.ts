@@ -8,7 +8,7 @@ import { runTogether } from '../../lib/tasks.ts'
 import { resolveTopology } from '../../loops/node/decide/topology/zone-from-tags.ts'
 import { previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'
 import { providerUUIDs } from '../../loops/node/facts/provider-id.ts'
-import { vmsOf } from '../../types/inventory.ts'
+import { isKnown, vmsOf } from '../../types/inventory.ts'
 import { canonicalUUID, swapUUID } from '../../types/uuid.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { createAllVMs, createLocator } from '../../vcenter/collect/locate.ts'
@@ -189,8 +189,7 @@ async function follow(
     uuids.length === 0 ? [] : ALL_OPERATIONS.filter((operation) => made(operation) === 0)
   const isWhole = () =>
     inventory.connected() &&
-    uuids.every((uuid) => inventory.lookup(uuid).state !== 'pending') &&
-    known().every(({ ancestry }) => ancestry !== undefined) &&
+    uuids.every((uuid) => isKnown(inventory.lookup(uuid))) &&
     notMade().length === 0 &&
     made('WaitForUpdatesEx') > Math.min(1, uuids.length)
 
