@@ -109,7 +109,8 @@ function judge(
   const doubted = [find('VMFound'), find('IdentityVerified')].find((each) => each?.status !== 'True')
   if (doubted !== undefined) return { state: 'doubted', pending: pendingOf(doubted) }
   const found = find('VMFound')
-  if (found !== undefined && isOff(found)) {
+  const power = powerOf(conditions)
+  if (found !== undefined && (power === 'off' || power === 'suspended')) {
     // Where it is not accepted, the Node has no taint that says so.
     const refused = initialized?.status !== 'True' ? initialized : undefined
     return { state: 'VM off', pending: pendingOf(refused ?? found) }
@@ -197,11 +198,6 @@ const POWER: Readonly<Partial<Record<string, NodeStatus['power']>>> = {
   VMRuns: 'on',
   VMPoweredOff: 'off',
   VMSuspended: 'suspended',
-}
-
-function isOff({ reason }: Condition): boolean {
-  const power = Object.hasOwn(POWER, reason) ? POWER[reason] : undefined
-  return power === 'off' || power === 'suspended'
 }
 
 function powerOf(conditions: readonly Condition[]): NodeStatus['power'] {
