@@ -125,10 +125,6 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
       // A VM in a vApp has no folder of its own.
       const above = path(machine.parent ?? machine.vApp)
       const all = [compute, resourcePool, own, above]
-      const folder = {
-        ancestors: [...own.ancestors, ...above.ancestors],
-        unreadAbove: above.unreadAbove,
-      }
       const datacenter = [...above.ancestors, ...compute.ancestors].find((each) => each.type === 'Datacenter')
       return {
         host: compute.ancestors.find((each) => each.type === 'HostSystem')?.name,
@@ -140,13 +136,13 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
             ? {
                 compute: compute.ancestors,
                 resourcePool: resourcePool.ancestors,
-                folder: folder.ancestors,
+                folder: [...own.ancestors, ...above.ancestors],
                 ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
                 unreadable: compact([
                   ...WAYS.flatMap((way) => unreadableSteps(machine, way)),
                   ...new Set(all.flatMap((each) => each.unreadable)),
                 ]),
-                ...unreadAbove(machine, { compute, resourcePool, folder }),
+                ...unreadAbove(machine, { compute, resourcePool, folder: above }),
                 ...(lacking.size > 0 ? { lacking } : {}),
               }
             : undefined,
