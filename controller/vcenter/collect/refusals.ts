@@ -3,6 +3,7 @@
  * read.
  */
 import { compact } from '../../lib/memory.ts'
+import { eachOf } from '../../lib/tasks.ts'
 import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
@@ -66,17 +67,7 @@ export async function callWithoutRefused<T>(batches: {
   }
 
   // Each group once, then depth first: each attempt finds some, however many are refused.
-  const failures: unknown[] = []
-  const inTurn = async () => {
-    try {
-      for (let items = whole.shift(); items !== undefined; items = whole.shift()) await attempt(items)
-    } catch (error) {
-      failures.push(error)
-      whole.length = 0
-    }
-  }
-  await Promise.all(Array.from({ length: concurrency }, inTurn))
-  if (failures.length > 0) throw failures[0]
+  await eachOf(whole, attempt, { atOnce: concurrency })
   for (let extra = 0; extra < MAX_EXTRA_CALLS; extra++) {
     const items = left.pop()
     if (items === undefined) break
