@@ -142,28 +142,20 @@ function choose(
   }
 }
 
-const CONNECTION_STATES: ReadonlySet<string> = new Set<ConnectionState>([
+const CONNECTION_STATES: readonly ConnectionState[] = [
   'connected',
   'disconnected',
   'inaccessible',
   'invalid',
   'orphaned',
-])
-const POWER_STATES: ReadonlySet<string> = new Set<PowerState>(['poweredOn', 'poweredOff', 'suspended'])
+]
+const POWER_STATES: readonly PowerState[] = ['poweredOn', 'poweredOff', 'suspended']
 
 // A missing or unknown state must look neither like a healthy VM nor like one that is shut down.
 export function readConnectionState(value: XMLElement | undefined): ConnectionState {
-  return isConnectionState(value?.text) ? value.text : 'invalid'
+  return CONNECTION_STATES.find((state) => state === value?.text) ?? 'invalid'
 }
 
 export function readPowerState(value: XMLElement | undefined): PowerState {
-  return isPowerState(value?.text) ? value.text : 'poweredOn'
-}
-
-function isConnectionState(text: string | undefined): text is ConnectionState {
-  return text !== undefined && CONNECTION_STATES.has(text)
-}
-
-function isPowerState(text: string | undefined): text is PowerState {
-  return text !== undefined && POWER_STATES.has(text)
+  return POWER_STATES.find((state) => state === value?.text) ?? 'poweredOn'
 }
