@@ -63,10 +63,7 @@ export const AGENTS = {
       return isSure ? fine(all) : warn(`${all}; every Node needs one ${UNLESS}`)
     },
   }),
-}
-
-/** Nodes whose kubelets wait for a certificate. */
-export const CERTIFICATES = {
+  /** Nodes whose kubelets wait for a certificate. */
   certificates: clusterCheck({
     name: 'serving certificates',
     look: async ({ config, nodes }) => ({ isOn: config?.certificates.approve === true, ...(await nodes()) }),

@@ -15,7 +15,7 @@ import { readCPI } from '../../cpi/read-cpi.ts'
 import { userOf } from '../../kubernetes/access-review.ts'
 import type { KubeClient } from '../../kubernetes/client.ts'
 import { count, listed } from '../../lib/format.ts'
-import { AGENTS, CERTIFICATES } from './agents.ts'
+import { AGENTS } from './agents.ts'
 import { type FactsOf, judgeAll, type Looked, look, lookAll, once } from './check.ts'
 import { CLUSTER, type ClusterAround, type ClusterGiven } from './cluster.ts'
 import { CPI } from './cpi.ts'
@@ -42,7 +42,6 @@ const CHECKS = {
   ...POLICY_CHECKS,
   ...others,
   ...AGENTS,
-  ...CERTIFICATES,
   ...CPI,
 }
 
