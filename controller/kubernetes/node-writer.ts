@@ -5,11 +5,12 @@ import {
   API_GROUP,
   API_VERSION,
   KIND,
+  type NodeAddress,
   type NodeReportSpec,
   type NodeReportStatus,
   REPORTS_PATH,
 } from '../../agent/shared/node-report.ts'
-import type { Node, NodeAddress, NodePatch, NodeReport, Taint } from '../types/node.ts'
+import type { Node, NodePatch, NodeReport, Taint } from '../types/node.ts'
 import { type KubeClient, type KubeRequest, NoAnswerError } from './client.ts'
 import type { ObjectParsers } from './object-parsers.ts'
 
@@ -151,7 +152,12 @@ export function createNodeWriter(
         { op: 'replace', path: '/metadata/resourceVersion', value: seen.resourceVersion },
         { op: 'add', path: '/status', value: status },
       ]
-      return patch(`${REPORTS_PATH}/${encodeURIComponent(name)}/status`, JSON_PATCH, body, parsers.report.answer)
+      return patch(
+        `${REPORTS_PATH}/${encodeURIComponent(name)}/status`,
+        JSON_PATCH,
+        body,
+        parsers.report.answer,
+      )
     },
   }
 }

@@ -41,7 +41,11 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal) {
     read = readFor(config)
     for (const [name, entry] of entries) {
       const wanted = config.vCenters.find((vCenter) => vCenter.name === name)
-      if (wanted === undefined || !mayGoOn(entry, wanted, read)) retire(entry)
+      // A new password is no reason to log in again: the session was made with the old one, and vCenter may not know the new
+      // one yet.
+      const mayGoOn =
+        wanted !== undefined && sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.read, read)
+      if (!mayGoOn) retire(entry)
       else {
         const same = entry.login.password.equals(wanted.password)
         entry.login = wanted
@@ -137,14 +141,6 @@ export function createInventoryReuse(open: OpenInventory, signal: AbortSignal) {
       await Promise.all(ending.keys())
     },
   }
-}
-
-/**
- * Whether the inventory can continue with its session. A new password is no reason to log in again: the session was made
- * with the old one, and vCenter may not know the new one yet.
- */
-function mayGoOn(entry: Entry, wanted: VCenterConfig, read: Entry['read']): boolean {
-  return sameConnection(entry.config, wanted) && isDeepStrictEqual(entry.read, read)
 }
 
 /** What an inventory reads for the labels of Nodes. */

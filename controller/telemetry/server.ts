@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type PeerCertificate, type SecureContextOptions, TLSSocket } from 'node:tls'
 import type { AccessRequest, ClientCertificate, Denial } from '../kubernetes/delegated-access.ts'
 import type { Logger } from '../lib/log.ts'
@@ -131,7 +131,7 @@ export function createTelemetryServer(options: TelemetryServerOptions): Telemetr
       }
       server.on('error', (error) => logger.error({ err: error }, 'telemetry port failed'))
       const address = server.address()
-      return { port: isAddress(address) ? address.port : port }
+      return { port: typeof address === 'object' ? (address?.port ?? port) : port }
     },
     setTLS: (tls) => secured?.setSecureContext(contextOf(tls)),
     async close() {
@@ -203,10 +203,6 @@ function write(
     connection: 'close',
   })
   response.end(request.method === 'HEAD' ? undefined : body)
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === 'object' && address !== null
 }
 
 function cannotListen(flag: string, host: string, port: number, error: unknown): string {

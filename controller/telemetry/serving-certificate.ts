@@ -228,5 +228,3 @@ function pem(certificate: Buffer): string {
   const lines = certificate.toString('base64').match(/.{1,64}/g) ?? []
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
-
-/** What of DER a certificate is made of (X.690): each value is a tag, a length and its contents. */

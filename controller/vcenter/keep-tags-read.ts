@@ -173,7 +173,8 @@ export async function keepTagsRead(
   function giveUp(objects: readonly ManagedObjectReference[], error: VCenterError): void {
     const unknown = objects.filter((object) => !locations.hasTags(object))
     if (unknown.length === 0) return
-    const changed = locations.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable(error)])))
+    const unreadable: ObjectTags = { tags: [], problems: [{ why: error.message }] }
+    const changed = locations.putTags(new Map(unknown.map((object) => [keyOf(object), unreadable])))
     for (const object of unknown) failed.add(keyOf(object))
     refresh(changed)
   }
@@ -196,10 +197,6 @@ export async function keepTagsRead(
 }
 
 const nameOf = ({ category, name }: Tag) => [category, name]
-
-function unreadable(error: VCenterError): ObjectTags {
-  return { tags: [], problems: [{ why: error.message }] }
-}
 
 function slow(ms: number): VCenterError {
   return new VCenterError(

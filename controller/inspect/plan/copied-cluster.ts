@@ -68,7 +68,7 @@ export function copyCluster(client: KubeClient): KubeClient {
 
   async function create({ path, body, signal }: KubeRequest): Promise<Stored> {
     const kept = await collectionAt(path, signal)
-    const object = parse(body)
+    const object = v.parse(StoredObject, body)
     const { name } = object.metadata
     if (kept.objects.has(name))
       throw new ApiError(`${name} exists already`, { status: 409, reason: 'AlreadyExists' })
@@ -78,7 +78,8 @@ export function copyCluster(client: KubeClient): KubeClient {
 
   async function change({ method, path, body }: KubeRequest): Promise<Stored> {
     const { kept, stored } = await find(path)
-    const changed = parse(
+    const changed = v.parse(
+      StoredObject,
       method === 'PUT' ? body : Array.isArray(body) ? patchJSON(stored, body) : merge(stored, body ?? {}),
     )
     const { uid, resourceVersion } = changed.metadata
@@ -149,10 +150,6 @@ async function* watch(kept: Collection, from: number, signal: AbortSignal): Asyn
     }
     yield Buffer.from(`${JSON.stringify(kept.changes[at])}\n`)
   }
-}
-
-function parse(object: unknown): Stored {
-  return v.parse(StoredObject, object)
 }
 
 type JSONObject = Readonly<Record<string, unknown>>

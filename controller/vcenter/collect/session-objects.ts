@@ -39,16 +39,13 @@ export function createNotingSoap(soap: SoapClient, note: () => void): SoapClient
       try {
         return await soap.call(call)
       } catch (error) {
-        if (MAKING.has(call.operation) && !isAnswer(error)) note()
+        // These tell that nothing was made.
+        const isAnswer = error instanceof SoapFault || wasTurnedAway(error)
+        if (MAKING.has(call.operation) && !isAnswer) note()
         throw error
       }
     },
   }
-}
-
-/** Whether it is known that nothing was made. */
-function isAnswer(error: unknown): boolean {
-  return error instanceof SoapFault || wasTurnedAway(error)
 }
 
 /** Destroys an object, if it still exists. Throws a VCenterError. */
@@ -86,12 +83,11 @@ export function createCollectors(options: {
   const { soap, propertyCollector, timings } = options
   const free: ManagedObjectReference[] = []
 
-  const create = (signal: AbortSignal) =>
-    createObject(soap, 'CreatePropertyCollector', propertyCollector, '', timings, signal)
-
   return {
     async use(work, signal) {
-      const collector = free.pop() ?? (await create(signal))
+      const collector =
+        free.pop() ??
+        (await createObject(soap, 'CreatePropertyCollector', propertyCollector, '', timings, signal))
       try {
         return await work(collector)
       } finally {

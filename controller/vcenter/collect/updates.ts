@@ -18,7 +18,7 @@ import {
 } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
-import { child, childrenOf, textOf, type XMLElement } from '../wire/xml.ts'
+import { child, childrenOf, textOf } from '../wire/xml.ts'
 import type { AllVMs } from './locate.ts'
 import { createPollPace, type PollWait } from './pace.ts'
 import {
@@ -165,7 +165,9 @@ export function createUpdates(options: {
     const set = child(response, 'returnval')
     if (set === undefined) return undefined
     for (const filter of childrenOf(set, 'filterSet')) {
-      for (const missing of childrenOf(filter, 'missingSet')) throw lostStart(child(missing, 'obj'))
+      // The list view is gone, with or without its session: everything must be created again.
+      for (const missing of childrenOf(filter, 'missingSet'))
+        throw new SoapFault('ManagedObjectNotFound', '', toReference(child(missing, 'obj')))
     }
     const truncated = textOf(set, 'truncated') === 'true'
     return {
@@ -260,8 +262,3 @@ function withoutPush(cause: SoapFault): VCenterError {
 }
 
 const NOTHING: PushedChanges = { updates: [], sightings: [], gone: [] }
-
-/** The list view is gone, with or without its session: everything must be created again. */
-function lostStart(start: XMLElement | undefined): SoapFault {
-  return new SoapFault('ManagedObjectNotFound', '', toReference(start))
-}
