@@ -55,21 +55,13 @@ function objectSpecs(objects: readonly ManagedObjectReference[]): string[] {
   return [lenientFilterSpec(ANCESTOR_PROPERTIES, objects.map((object) => objectSpec(object)).join(''))]
 }
 
-export interface AncestorTree {
-  has(reference: ManagedObjectReference): boolean
-  put(object: ObjectContent): void
-  /** Records an object that was requested but not shown, because vCenter does not answer where it is `unanswered`. */
-  putUnreadable(reference: ManagedObjectReference, unanswered: boolean): void
-  /** From `start` to the root, nearest first; ends early at an object that was never read. */
-  chain(start: ManagedObjectReference | undefined): AncestorNode[]
-  /** The nearest one, from `start` to the root, that was never put here. */
-  firstUnknown(start: ManagedObjectReference): ManagedObjectReference | undefined
-}
+export type AncestorTree = ReturnType<typeof createAncestorTree>
 
-export function createAncestorTree(): AncestorTree {
+export function createAncestorTree() {
   const nodes = new Map<string, AncestorNode>()
   const has = (reference: ManagedObjectReference) => nodes.has(keyOf(reference))
 
+  /** From `start` to the root, nearest first; ends early at an object that was never read. */
   function chain(start: ManagedObjectReference | undefined): AncestorNode[] {
     const chain: AncestorNode[] = []
     let next = start
@@ -83,7 +75,7 @@ export function createAncestorTree(): AncestorTree {
 
   return {
     has,
-    put({ reference, properties, missing }) {
+    put({ reference, properties, missing }: ObjectContent): void {
       const node = compact({
         reference,
         name: readName(properties.get('name')) ?? reference.value,
@@ -93,11 +85,14 @@ export function createAncestorTree(): AncestorTree {
       })
       nodes.set(keyOf(node.reference), node)
     },
-    putUnreadable(reference, unanswered) {
+    /** Records an object that was requested but not shown, because vCenter does not answer where it is `unanswered`. */
+    putUnreadable(reference: ManagedObjectReference, unanswered: boolean): void {
       nodes.set(keyOf(reference), unreadable(reference, unanswered))
     },
     chain,
-    firstUnknown: (start) => chain(start).find(({ reference }) => !has(reference))?.reference,
+    /** The nearest one, from `start` to the root, that was never put here. */
+    firstUnknown: (start: ManagedObjectReference) =>
+      chain(start).find(({ reference }) => !has(reference))?.reference,
   }
 }
 

@@ -24,19 +24,14 @@ const UUID_LENGTH = 36
 /** The key of a sweep in quarantine. */
 const SWEEP = 'UUIDs of all VMs'
 
-/** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */
-export interface AllVMs {
-  /** An ObjectSpec that selects them. Creates the view where there is none yet. Throws a VCenterError. */
-  select(signal: AbortSignal): Promise<string>
-  /** Destroys the view. */
-  destroy(signal: AbortSignal): Promise<void>
-}
+export type AllVMs = ReturnType<typeof createAllVMs>
 
+/** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */
 export function createAllVMs(options: {
   readonly soap: SoapClient
   readonly content: ServiceContent
   readonly timings: Timings
-}): AllVMs {
+}) {
   const { soap, content, timings } = options
   let opening: Promise<ManagedObjectReference> | undefined
 
@@ -55,11 +50,13 @@ export function createAllVMs(options: {
   }
 
   return {
-    async select(signal) {
+    /** An ObjectSpec that selects them. Creates the view where there is none yet. Throws a VCenterError. */
+    async select(signal: AbortSignal): Promise<string> {
       opening ??= open(signal)
       return objectSpec(await opening, true, traversal('all', 'ContainerView', 'view'))
     },
-    async destroy(signal) {
+    /** Destroys the view. */
+    async destroy(signal: AbortSignal): Promise<void> {
       const view = await opening?.catch(() => undefined)
       opening = undefined
       if (view !== undefined) await destroyObject(soap, 'DestroyView', view, timings, signal)
@@ -71,22 +68,7 @@ export type Located =
   /** Morefs of the VMs; `fresh` if vCenter said so just now. */
   { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
 
-export interface Locator {
-  /**
-   * Answers for the UUIDs (lower case), or only for some: the others must be located again. Throws when vCenter fails as a
-   * whole.
-   */
-  locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>>
-  /**
-   * Reads the UUIDs of all VMs. Until they are too old, later answers come from them. Undefined where vCenter refuses to list
-   * them all.
-   */
-  sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined>
-  /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
-  forget(uuids: Iterable<string>): void
-  /** Drops the last sweep where it is too old to answer: it has the UUIDs of all VMs, not only of Nodes. */
-  dropOld(): void
-}
+export type Locator = ReturnType<typeof createLocator>
 
 export function createLocator(options: {
   readonly soap: SoapClient
@@ -95,7 +77,7 @@ export function createLocator(options: {
   readonly content: ServiceContent
   readonly timings: Timings
   readonly clock: Clock
-}): Locator {
+}) {
   const { soap, reader, allVMs, content, timings, clock } = options
   const { quarantine } = reader
   let index: Map<string, readonly string[]> | undefined
@@ -103,7 +85,10 @@ export function createLocator(options: {
 
   const isRecent = () => clock.monotonic() - indexed < timings.indexAge
 
-  /** Where some VM makes reads of all fail, UUIDs are searched for one by one for a while. */
+  /**
+   * Reads the UUIDs of all VMs. Until they are too old, later answers come from them. Undefined where vCenter refuses to list
+   * them all: where some VM makes that fail, UUIDs are searched for one by one for a while.
+   */
   async function sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     if (quarantine?.held(SWEEP) !== undefined) return undefined
     try {
@@ -165,7 +150,11 @@ export function createLocator(options: {
   }
 
   return {
-    async locate(uuids, signal) {
+    /**
+     * Answers for the UUIDs (lower case), or only for some: the others must be located again. Throws when vCenter fails as a
+     * whole.
+     */
+    async locate(uuids: readonly string[], signal: AbortSignal): Promise<Map<string, Located>> {
       const recent = isRecent()
       const known = recent ? index : undefined
       const located = new Map<string, Located>()
@@ -190,10 +179,12 @@ export function createLocator(options: {
       return located
     },
     sweep,
-    forget(uuids) {
+    /** Marks UUIDs as doubtful: they are no longer answered from the last sweep. */
+    forget(uuids: Iterable<string>): void {
       for (const uuid of uuids) index?.delete(uuid)
     },
-    dropOld() {
+    /** Drops the last sweep where it is too old to answer: it has the UUIDs of all VMs, not only of Nodes. */
+    dropOld(): void {
       if (!isRecent()) index = undefined
     },
   }

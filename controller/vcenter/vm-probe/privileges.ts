@@ -151,24 +151,6 @@ function toObject({ type, moref }: ParentObject): ManagedObjectReference {
   return { type, value: moref }
 }
 
-/** Which of the objects that a proof of absence needs the account may read, as of the last check. */
-export interface Provability {
-  /**
-   * Checks the root folder and all objects above followed VMs in one call. Unless `inFull`, does nothing where no object
-   * is new. Throws a VCenterError; what was known then stays.
-   */
-  refresh(client: ProbeClient, inFull: boolean): Promise<void>
-  /**
-   * Where at most one VM is followed, looks for others and remembers them: should that one be missing, they tell an empty
-   * vCenter from one that hides its VMs. Throws a VCenterError.
-   */
-  sampleOthers(client: ProbeClient): Promise<void>
-  /** For the root and these objects; undefined while any of them was never checked. */
-  provable(parents: readonly ParentObject[]): Proof | undefined
-  /** For all objects that were checked; undefined before the first answer. */
-  provableEverywhere(): Proof | undefined
-}
-
 interface Known {
   readonly vCenterInstanceUUID: string
   readonly root: string
@@ -177,13 +159,14 @@ interface Known {
   readonly privileges: Privileges
 }
 
+/** Which of the objects that a proof of absence needs the account may read, as of the last check. */
 export function createProvability(options: {
   readonly vCenter: string
   readonly store: VMStore
   readonly memory: Pick<CanaryMemory, 'add'>
   /** Called when a result is new or has changed, with the followed UUIDs that it concerns. */
   readonly onChange: (uuids: ReadonlySet<string>) => void
-}): Provability {
+}) {
   const { vCenter, store, memory, onChange } = options
   let known: Known | undefined
 
@@ -222,7 +205,11 @@ export function createProvability(options: {
   }
 
   return {
-    async refresh(client, inFull) {
+    /**
+     * Checks the root folder and all objects above followed VMs in one call. Unless `inFull`, does nothing where no object
+     * is new. Throws a VCenterError; what was known then stays.
+     */
+    async refresh(client: ProbeClient, inFull: boolean): Promise<void> {
       const { instanceUUID } = client.content
       const before = known?.vCenterInstanceUUID === instanceUUID ? known : undefined
       const asked = objects(before)
@@ -235,11 +222,16 @@ export function createProvability(options: {
         onChange(store.followed())
       else if (fresh.size > 0) onChange(below(fresh))
     },
-    async sampleOthers(client) {
+    /**
+     * Where at most one VM is followed, looks for others and remembers them: should that one be missing, they tell an empty
+     * vCenter from one that hides its VMs. Throws a VCenterError.
+     */
+    async sampleOthers(client: ProbeClient): Promise<void> {
       if (followedVMs(store).length > 1) return
       for (const { moref } of (await sample(client)).canaries) memory.add(moref)
     },
-    provable(parents) {
+    /** For the root and these objects; undefined while any of them was never checked. */
+    provable(parents: readonly ParentObject[]): Proof | undefined {
       if (known === undefined) return undefined
       const { root, asked } = known
       const keys = parents.map(keyOfParent)
@@ -247,7 +239,8 @@ export function createProvability(options: {
       if (lacking !== undefined) return lacking
       return keys.every((key) => key === root || asked.has(key)) ? { state: 'proven' } : undefined
     },
-    provableEverywhere() {
+    /** For all objects that were checked; undefined before the first answer. */
+    provableEverywhere(): Proof | undefined {
       if (known === undefined) return undefined
       return worst(known, known.privileges.proofs.keys()) ?? { state: 'proven' }
     },

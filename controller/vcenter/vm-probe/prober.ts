@@ -8,28 +8,11 @@ import type { Timings } from '../timings.ts'
 import { isGone, VCenterError } from '../wire/errors.ts'
 import { vmReference } from '../wire/managed-object-reference.ts'
 import { CanaryMemory, knownCanaries, proveCanary } from './canary.ts'
-import { createProvability, type Provability, provePrivileges } from './privileges.ts'
+import { createProvability, provePrivileges } from './privileges.ts'
 import { createProbeClient, type ProbeClient, type SessionAccess } from './probe-client.ts'
 import { readVM, searchVMs } from './read-vm.ts'
 
-export interface Prober {
-  /**
-   * Lets probes use this session until the signal aborts, which ends those under way. Throws where a probe learns that the
-   * session is lost, and `alive` throws too; logging in again is up to the caller.
-   */
-  run(
-    access: SessionAccess,
-    alive: (signal: AbortSignal) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void>
-  /** See `Inventory.probe`. */
-  probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe>
-  /** Refreshes what {@link provable} returns: in full at least once in each session. */
-  refreshProvability(how: 'in full' | 'if new', signal: AbortSignal): Promise<void>
-  /** See `Inventory.provable`. */
-  readonly provable: Provability['provable']
-  readonly provableEverywhere: Provability['provableEverywhere']
-}
+export type Prober = ReturnType<typeof createProber>
 
 interface Period {
   readonly access: SessionAccess
@@ -48,9 +31,9 @@ export function createProber(options: {
   readonly instanceUUID: () => string
   /** Why it does not answer at this moment. */
   readonly failure: () => VCenterFailure | undefined
-  /** Called when the result of {@link Prober.provable} has changed, with the followed UUIDs that it concerns. */
+  /** Called when the result of `provable` has changed, with the followed UUIDs that it concerns. */
   readonly onProvability: (uuids: ReadonlySet<string>) => void
-}): Prober {
+}) {
   const { vCenter, server, store, timings, clock, instanceUUID, failure, onProvability } = options
   let period: Period | undefined
   let session = 0
@@ -64,7 +47,15 @@ export function createProber(options: {
   }
 
   return {
-    async run(access, alive, signal) {
+    /**
+     * Lets probes use this session until the signal aborts, which ends those under way. Throws where a probe learns that the
+     * session is lost, and `alive` throws too; logging in again is up to the caller.
+     */
+    async run(
+      access: SessionAccess,
+      alive: (signal: AbortSignal) => Promise<void>,
+      signal: AbortSignal,
+    ): Promise<void> {
       session = access.login?.number ?? session
       try {
         await new Promise<void>((resolve, reject) => {
@@ -76,7 +67,8 @@ export function createProber(options: {
         period = undefined
       }
     },
-    async probe(vm, signal) {
+    /** See `Inventory.probe`. */
+    async probe(vm: BoundVM, signal: AbortSignal): Promise<VCenterProbe> {
       const uuid = instanceUUID()
       // As long as vCenter has not said who it is, the VM may be its own.
       const own = uuid === '' || uuid === vm.vCenterInstanceUUID.toLowerCase()
@@ -88,7 +80,8 @@ export function createProber(options: {
       const canary = { vCenter, known: knownCanaries(store, vm, probes++), memory }
       return { ...about, ...(await probeVM({ client, vCenter, vm, own, canary })) }
     },
-    async refreshProvability(how, signal) {
+    /** Refreshes what `provable` returns: in full at least once in each session. */
+    async refreshProvability(how: 'in full' | 'if new', signal: AbortSignal): Promise<void> {
       const current = period
       if (current === undefined || current.signal.aborted) return
       const client = clientIn(current, signal)
@@ -101,6 +94,7 @@ export function createProber(options: {
         client.failure(error)
       }
     },
+    /** See `Inventory.provable`. */
     provable: provability.provable,
     provableEverywhere: provability.provableEverywhere,
   }
