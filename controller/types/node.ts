@@ -1,5 +1,5 @@
 /** The few fields of a Node and a NodeReport that the controller keeps. Filled by `kubernetes/`, read by `decide/`. */
-import type { NodeReportStatus, ParsedSpec } from '../../agent/shared/node-report.ts'
+import type { NodeAddress, NodeReportStatus, ParsedSpec } from '../../agent/shared/node-report.ts'
 
 /** A person's word on a Node's deletion: `hold` keeps the Node, `proceed` deletes it although the brake is engaged. */
 export const ANNOTATION_DELETION = 'rollcall.dev/deletion'

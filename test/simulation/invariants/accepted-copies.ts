@@ -115,7 +115,9 @@ function wasFound(world: World, by: string, machines: readonly Machine[]): boole
     const awayAt = judge.awayAt(vCenter) ?? 0
     return (
       before >= 0 &&
-      heard.slice(0, before + 1).every(({ at, found }) => at >= awayAt && found.includes(moref))
+      heard
+        .slice(0, before + 1)
+        .every(({ at, found }) => at >= awayAt && found.includes(`${vCenter.instanceUUID} ${moref}`))
     )
   })
 }

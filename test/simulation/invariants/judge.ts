@@ -224,7 +224,9 @@ export function createJudge(world: () => World): Judge {
       const gone = probes.every(isWhole)
       const whole = gone && !blind && probes.every((probe) => !isWronglyEmpty(probe, nodeName))
       const beside = probes.every(({ canary }) => canary.state === 'proven')
-      const found = probes.flatMap(({ biosUUID }) => (biosUUID.state === 'found' ? biosUUID.vm.moref : []))
+      const found = probes.flatMap(({ vCenterInstanceUUID, biosUUID }) =>
+        biosUUID.state === 'found' ? `${vCenterInstanceUUID} ${biosUUID.vm.moref}` : [],
+      )
       const vCenters = probes.map(({ vCenterInstanceUUID }) => vCenterInstanceUUID)
       const { now: at } = world().timeline
       const answer = { at, gone, found, whole, beside, vCenters, sessions, heartbeat, asked }

@@ -28,7 +28,7 @@ export interface Work {
   heard?: readonly {
     readonly at: number
     readonly gone: boolean
-    /** References that some search for the BIOS UUID has found. */
+    /** What some search for the BIOS UUID has found: instance UUIDs of vCenters with references, which two vCenters may share. */
     readonly found: readonly string[]
     readonly whole: boolean
     /** Whether each vCenter showed another VM: one that shows none may be doubted for the sake of other Nodes. */
