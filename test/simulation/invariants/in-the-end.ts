@@ -172,7 +172,7 @@ function judgeGone(world: World, node: StoredNode, status: StoredStatus | undefi
 /**
  * Whether the vCenter that had a Node's VM, or any where nobody knows which one that was, shows nothing at all while another
  * Node runs whose VM no vCenter has shown: it may have that one, so that it is not taken for empty. Nor is one that had the VM
- * of a Node which runs, until that VM is shown elsewhere; where no claim was ever read, by its instance UUID. Nor is any while a
+ * of a Node which runs, until that VM is shown elsewhere; by its instance UUID where no claim was ever read, or none is shown. Nor is any while a
  * Node runs whose own vCenter is no longer there, and whose VM none shows. The VM of a Node that shows no claim, and was restored
  * as another, is shown nowhere until a person says which it is. A Node that somebody removes says nothing of any vCenter.
  */
@@ -196,7 +196,9 @@ function isInDoubt(world: World, node: StoredNode, had: string | undefined): boo
       vCenters.every(({ instanceUUID }) => instanceUUID !== seen.vCenterInstanceUUID)
     const mayBeThere = mayHave || (empty.length > 0 && hasLostItsVCenter)
     if (mayBeThere && (seen === undefined || shown.length === 0 || isRestored)) return true
-    const others = shown.filter(({ instanceUUID }) => vm === undefined && instanceUUID !== seen?.instanceUUID)
+    const others = shown.filter(
+      ({ instanceUUID }) => (vm === undefined || isRestored) && instanceUUID !== seen?.instanceUUID,
+    )
     return empty.includes(seen?.vCenterInstanceUUID ?? '') && others.length === shown.length
   })
 }
