@@ -150,10 +150,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     /** Whether there may be objects in the session that cannot be destroyed. */
     let lostObjects = false
     let heardAt = clock.monotonic()
-    let tagsReadAt = heardAt
     const onAllRead: ListAndWatchOptions['onAllRead'] = (what) => {
       reads[what] += 1
-      if (what === 'tags') tagsReadAt = clock.monotonic()
     }
     const onHeard = () => {
       heardAt = clock.monotonic()
@@ -216,7 +214,6 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         locations,
         rereads,
         tagReader,
-        allTagsReadAt: () => tagsReadAt,
         attributes,
         prober,
         triggers,

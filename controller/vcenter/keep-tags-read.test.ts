@@ -11,9 +11,10 @@ import { readMachine } from './properties/resync-properties.ts'
 import { TIMINGS } from './timings.ts'
 import { VCenterError } from './wire/errors.ts'
 import { keyOf } from './wire/managed-object-reference.ts'
+import type { XMLElement } from './wire/xml.ts'
 
 /** Tags kept read for VMs that come one by one, by a reader that does as told. */
-function setUp(read: TagReader['read'], more: Partial<TagReader> = {}, allReadAt = 0) {
+function setUp(read: TagReader['read'], more: Partial<TagReader> = {}) {
   const clock = createHandClock()
   const end = new AbortController()
   const changed: string[] = []
@@ -42,7 +43,6 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}, allReadAt
       trigger,
       store,
       locations,
-      allReadAt: () => allReadAt,
       onAllRead: () => void allRead++,
       timings: TIMINGS,
       clock,
@@ -56,10 +56,20 @@ function setUp(read: TagReader['read'], more: Partial<TagReader> = {}, allReadAt
     changed,
     placed,
     allRead: () => allRead,
-    follow(vm: string) {
-      const uuid = { name: 'val', type: undefined, kind: undefined, text: vm, children: [] }
+    locations,
+    /** @param folder its reference, of one that is known */
+    follow(vm: string, folder?: string) {
+      const value = (text: string, kind?: string): XMLElement => ({
+        name: 'val',
+        type: undefined,
+        kind,
+        text,
+        children: [],
+      })
+      const properties = new Map([['config.uuid', value(vm)]])
+      if (folder !== undefined) properties.set('parent', value(folder, 'Folder'))
       store.follow(vm)
-      store.answer(new Map([[vm, { vms: [readMachine(vm, new Map([['config.uuid', uuid]]), undefined)] }]]))
+      store.answer(new Map([[vm, { vms: [readMachine(vm, properties, undefined)] }]]))
       trigger.trigger()
     },
     ancestry(vm: string) {
@@ -237,7 +247,7 @@ t.test('tags are read as often as messages and docs say', async (t) => {
 })
 
 /** Reads what is attached at the moment, unless tags may not be read, of which vCenter says nothing. */
-function setUpRights(allReadAt = 0) {
+function setUpRights() {
   const state = { hidden: false, lacking: false }
   const attached = new Map<string, readonly string[]>()
   const reads: string[][] = []
@@ -249,7 +259,6 @@ function setUpRights(allReadAt = 0) {
       take(new Map(objects.map((each) => [keyOf(each), { tags: tagsOf(each.value), problems: [] }])))
     },
     { lacking: () => (state.hidden ? new Map([['zone', 'categories']] as const) : new Map()) },
-    allReadAt,
   )
   const zones = () =>
     ['vm-0', 'vm-1', 'vm-2'].map((vm) =>
@@ -320,13 +329,27 @@ t.test('where a tag that was known is another now, none that is new stands besid
   await end()
 })
 
-t.test('what is overdue since an earlier session is read at once', async (t) => {
-  const { clock, follow, end, allRead, reads } = setUpRights(-TIMINGS.resync)
-  follow('vm-0')
+t.test('what is above a new VM is read again with it, as the nearest tag counts', async (t) => {
+  const { clock, follow, end, attached, reads, ancestry, locations } = setUpRights()
+  const folder = { type: 'Folder', value: 'group-v1' }
+  locations.tree.put({ reference: folder, properties: new Map(), missing: new Map(), excess: undefined })
+  attached.set('vm-0', ['zone of vm-0'])
+  follow('vm-0', folder.value)
   await clock.turn(TIMINGS.tags.max)
-  t.same(reads, [['vm-0']])
-  t.equal(allRead(), 1)
-  await clock.turn(TIMINGS.resync / 2)
-  t.equal(allRead(), 1, 'and then in time')
+  follow('vm-1', folder.value)
+  await clock.turn(TIMINGS.tags.spacing)
+  t.same(reads.splice(0), [
+    ['vm-0', 'group-v1'],
+    ['vm-1', 'group-v1', 'vm-0'],
+  ])
+  attached.set('group-v1', ['zone of the folder'])
+  follow('vm-2', folder.value)
+  await clock.turn(TIMINGS.tags.spacing)
+  t.same(reads, [
+    ['vm-2', 'group-v1', 'vm-0'],
+    ['vm-0', 'group-v1', 'vm-1', 'vm-2'],
+  ])
+  for (const vm of ['vm-0', 'vm-1', 'vm-2'])
+    t.match(ancestry(vm)?.folder[1]?.tags, [{ name: 'zone of the folder' }], vm)
   await end()
 })

@@ -16,8 +16,7 @@ import { keyOf, type ManagedObjectReference, vmOfKey } from './wire/managed-obje
 const RETRY: Omit<BackoffOptions, 'random'> = { base: 2_000, max: 300_000 }
 
 /**
- * Reads unknown tags when triggered, and all tags at the interval of a resync, until the signal aborts; at once where that is
- * overdue, because it failed in earlier sessions or each of them was too short. A failure of the
+ * Reads unknown tags when triggered, and all tags at the interval of a resync, until the signal aborts. A failure of the
  * tag service is not a failure of vCenter: known tags stay, and unknown ones count as unreadable meanwhile. The same goes
  * while the service does not answer a call, because Nodes wait until the tags are known. They wait on while it answers, however
  * many calls it takes.
@@ -28,8 +27,6 @@ export async function keepTagsRead(
     readonly trigger: Debounce
     readonly store: VMStore
     readonly locations: VMLocations
-    /** When the tags of all objects were last read, monotonic; in the beginning, when they were not needed yet. */
-    readonly allReadAt: () => number
     /** Called when the tags of all objects were read. */
     readonly onAllRead: () => void
     readonly timings: Timings
@@ -65,6 +62,7 @@ export async function keepTagsRead(
     const unread = unreadOf(objects)
     const isOfSome = unread.length < objects.length
     const witnesses = isOfSome ? witnessesAmong(objects) : new Map<string, ManagedObjectReference>()
+    const beside = isOfSome ? knownBeside(unread, witnesses) : []
     const found = new Map<string, ObjectTags>()
     const gather = (tags: Map<string, ObjectTags>) => {
       for (const [key, value] of tags) found.set(key, value)
@@ -76,8 +74,8 @@ export async function keepTagsRead(
     })
     try {
       // What replaces known tags, or stands beside them, is put at once: a nearer tag must not be missing for a moment.
-      await tagReader.read([...unread, ...new Set(witnesses.values())], gathers ? gather : put, signal)
-      if (isOfSome && hasChanged(witnesses, found)) readAgain()
+      await tagReader.read([...unread, ...beside], gathers ? gather : put, signal)
+      if (isOfSome && hasChanged(witnesses, beside, found)) readAgain()
       else if (gathers) put(found)
       if (readsAll !== 'no') {
         locations.keepTags(objects)
@@ -116,9 +114,20 @@ export async function keepTagsRead(
   }
 
   /**
-   * An object for each category of which tags are known. It is read again beside what is new: without rights on a category vCenter
-   * refuses nothing, and shows its tags on no object. And where a category was made anew, it has other tags.
+   * What is read again beside what is new: all that is above a new VM, for the nearest tag counts; and an object for each category
+   * of which tags are known, for without rights on a category vCenter refuses nothing, and shows its tags on no object.
    */
+  function knownBeside(
+    unread: readonly ManagedObjectReference[],
+    witnesses: ReadonlyMap<string, ManagedObjectReference>,
+  ): readonly ManagedObjectReference[] {
+    const machines = unread.flatMap((object) => store.machine(vmOfKey(keyOf(object)) ?? '') ?? [])
+    const known = [...locations.tagged(machines), ...witnesses.values()]
+    const beside = new Map(known.map((object) => [keyOf(object), object]))
+    for (const object of unread) beside.delete(keyOf(object))
+    return [...beside.values()]
+  }
+
   function witnessesAmong(objects: readonly ManagedObjectReference[]): Map<string, ManagedObjectReference> {
     const witnesses = new Map<string, ManagedObjectReference>()
     for (const object of objects)
@@ -129,16 +138,18 @@ export async function keepTagsRead(
 
   /**
    * Whether other categories are shown than those of which tags are known, as the rights on them may have changed in between, or
-   * other tags of what was known: beside older ones of what is nearer, a farther tag would count.
-   */ function hasChanged(
+   * other tags of what is known: beside older ones of what is nearer, a farther tag would count.
+   */
+  function hasChanged(
     known: ReadonlyMap<string, ManagedObjectReference>,
+    beside: readonly ManagedObjectReference[],
     found: ReadonlyMap<string, ObjectTags>,
   ): boolean {
     const shown = new Set([...found.values()].flatMap(({ tags }) => tags.map(({ category }) => category)))
     if (shown.size !== known.size || [...known.keys()].some((category) => !shown.has(category))) return true
-    return [...known.values()].some((witness) => {
-      const now = found.get(keyOf(witness))?.tags ?? []
-      return !isDeepStrictEqual(locations.tagsOf(witness).map(nameOf), now.map(nameOf))
+    return beside.some((object) => {
+      const now = found.get(keyOf(object))?.tags ?? []
+      return !isDeepStrictEqual(namesOf(now), namesOf(locations.tagsOf(object)))
     })
   }
 
@@ -184,7 +195,6 @@ export async function keepTagsRead(
     tagReader.refreshNames()
     trigger.trigger()
   }
-  if (clock.monotonic() - options.allReadAt() >= timings.resync) await readAllInTime()
   trigger.trigger()
   await runTogether(
     [
@@ -196,7 +206,9 @@ export async function keepTagsRead(
   )
 }
 
-const nameOf = ({ category, name }: Tag) => [category, name]
+function namesOf(tags: readonly Tag[]): readonly string[] {
+  return tags.map(({ category, name }) => `${category}\n${name}`).sort()
+}
 
 function slow(ms: number): VCenterError {
   return new VCenterError(

@@ -43,8 +43,6 @@ export interface ListAndWatchOptions extends Basics {
   readonly rereads: ReturnType<typeof createRereads>
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
-  /** See {@link keepTagsRead}. */
-  readonly allTagsReadAt: () => number
   /** Undefined where no custom attribute is of interest. */
   readonly attributes: VMAttributes | undefined
   readonly prober: Prober
@@ -262,13 +260,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   const tagging = (reader: TagReader) => (signal: AbortSignal) =>
     keepTagsRead(
-      {
-        ...options,
-        tagReader: reader,
-        trigger: triggers.tags,
-        allReadAt: options.allTagsReadAt,
-        onAllRead: () => options.onAllRead('tags'),
-      },
+      { ...options, tagReader: reader, trigger: triggers.tags, onAllRead: () => options.onAllRead('tags') },
       signal,
     )
 
