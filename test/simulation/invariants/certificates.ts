@@ -44,13 +44,16 @@ export function createCertificateJudge(): CertificateJudge {
   /** When approvals were written, by process and UID of the Node. */
   const approvals = new Map<string, readonly number[]>()
 
-  function lookAt({ judge, api, timeline: { now } }: World, machine: Machine): void {
+  function lookAt({ judge, api, vCenters, timeline: { now } }: World, machine: Machine): void {
     const { vm, lastVM, nodeUID, power, destroyed } = machine
     const ran = now - (ranAt.get(machine) ?? Number.NEGATIVE_INFINITY) <= LATELY
-    // While its vCenter does not answer the leader, what was known before counts, as docs/certificates.md says.
-    const isUnknown = lastVM !== undefined && !judge.canAsk(api.holder.identity, lastVM.vCenter)
+    // While a vCenter does not answer the leader, what was known before counts, as docs/certificates.md says: it may be there now.
+    const isUnknown =
+      lastVM !== undefined && !vCenters.every((each) => judge.canAsk(api.holder.identity, each))
     if ((power === 'poweredOn' && !destroyed) || (ran && isUnknown)) ranAt.set(machine, now)
-    if (nodeUID !== undefined && vm?.claim !== undefined && vm.claim === claimOf(machine))
+    // It may have gone since it was looked at last.
+    const { claim } = vm ?? lastVM ?? {}
+    if (nodeUID !== undefined && claim !== undefined && claim === claimOf(machine))
       shown.set(machine, nodeUID)
   }
 

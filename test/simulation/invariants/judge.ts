@@ -121,6 +121,8 @@ export function createJudge(world: () => World): Judge {
     return [...(vCenter?.vms.values() ?? [])].some(
       (vm) =>
         vm.machine !== undefined &&
+        // Nothing tells one VM that is hidden alone from one that is gone; whether it is there is judged at the deletion.
+        vm.machine.nodeName !== nodeName &&
         vm.leftAt === undefined &&
         // A hidden standby runs nothing: whether the machine of its Node exists is judged apart.
         !(vm.standby && vm.faultTolerance !== undefined && !vm.vCenter.isVisible(vm)) &&
