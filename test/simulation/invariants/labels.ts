@@ -110,7 +110,7 @@ export function areLabelsRead(vCenter: VM['vCenter']): boolean {
     vCenter
   const isSlow = errors > 0 || slowLogin > 0 || slowSetUp > 0 || silence > 0 || losesRESTLogins
   const isPartial = loaded !== undefined || pushLost > 0 || withoutPropagation || tagsHidden
-  // A VM that is new on a host is labeled by the tags that the host had when they were read last.
+  // A VM that comes to another host is labeled by the tags that the host had when they were read last.
   const hidden = [denied, reticent, faults, tagsDenied, untagged].some(({ size }) => size > 0)
   return !isSlow && !isPartial && !hidden && attributesHidden === undefined
 }
