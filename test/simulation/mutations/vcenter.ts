@@ -141,6 +141,11 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
         'const witnesses = isOfSome ? witnessesAmong(objects)',
         'const witnesses = objects.length < 0 ? witnessesAmong(objects)',
       ),
+      edit(
+        'controller/vcenter/keep-tags-read.ts',
+        'const beside = isOfSome ? knownBeside',
+        'const beside = objects.length < 0 ? knownBeside',
+      ),
     ],
   },
 ]
