@@ -7,6 +7,7 @@ import type { KubeClient } from '../kubernetes/client.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'
 import type { Node } from '../types/node.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import type { VCenterState } from './vcenter-metrics.ts'
 
 const CREATED = Date.parse('2026-11-01T10:00:00Z')
 
@@ -23,8 +24,6 @@ function create(seconds = 0): Metrics {
 async function samples(metrics: Metrics, prefix: string): Promise<string[]> {
   return (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix))
 }
-
-type VCenterState = ReturnType<Parameters<Metrics['vCentersUp']>[0]> extends Iterable<infer T> ? T : never
 
 /** One that answers, and where all absences could be proven. */
 function vCenter(name: string, state: Partial<VCenterState> = {}): VCenterState {

@@ -10,7 +10,8 @@ export interface VCenterMetrics {
   credentials(read: () => ReadonlyMap<string, boolean>): void
 }
 
-type VCenterState = Pick<
+/** What is read of a vCenter at each scrape. */
+export type VCenterState = Pick<
   RunningInventory,
   'vCenter' | 'connected' | 'unsteady' | 'provableEverywhere' | 'certificateExpiry'
 >

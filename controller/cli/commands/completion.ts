@@ -2,8 +2,9 @@ import { ok } from '../../../agent/shared/result.ts'
 import { command } from './command.ts'
 
 /**
- * The script that a shell reads, or the executable that kubectl asks. Each hands the words to the program itself (`__complete`), which answers with a candidate a line and, as the last line,
- * what else there is: `:0` files, `:4` nothing. kubectl reads the same (cobra's ShellCompDirective).
+ * The script that a shell reads, or the executable that kubectl asks. Each hands the words to the program itself (`__complete`),
+ * which answers with a candidate a line and, as the last line, what else there is: `:0` files, `:4` nothing. kubectl reads the
+ * same (cobra's ShellCompDirective).
  */
 export const SCRIPTS = {
   bash: `# source <(rollcall-controller completion bash)
