@@ -191,6 +191,7 @@ async function change({ write, controller }: MountedController, conf: string, sa
 async function initialized(t: Test, member: Member): Promise<void> {
   await member.reportOnce()
   await stage.says(member.name, 'Initialized', { status: 'True' })
+  await nodes.until(`${member.name} is initialized`, () => isInitialized(nodes.last(member.name)))
   t.ok(isInitialized(nodes.last(member.name)))
 }
 

@@ -32,6 +32,9 @@ t.test('half of them are off', async (t) => {
   await reports.until('half of them are off', () =>
     scenes.every(({ wasOff, member }) => !wasOff || found(member)?.reason === 'VMPoweredOff'),
   )
+  await nodes.until('these are tainted', () =>
+    scenes.every(({ wasOff, member }) => !wasOff || isShutDown(nodes.last(member.name))),
+  )
   for (const { member, wasOff } of scenes) t.equal(isShutDown(nodes.last(member.name)), wasOff)
 })
 
@@ -51,6 +54,8 @@ for (const { connection, power, says, wasOff, tainted, member } of scenes) {
   t.test(`${connection} and ${power}, ${before} before: ${tainted ? '' : 'not '}tainted`, async (t) => {
     await reports.until(`${member.name} says ${says.reason}`, () => found(member)?.reason === says.reason)
     t.match(found(member), { ...says, message: member.vm.name })
+    // The taint is written before the condition; the two are watched one beside the other.
+    await nodes.until(`${member.name} has its taint or none`, () => isShutDown(nodes.last(member.name)) === tainted)
     t.equal(isShutDown(nodes.last(member.name)), tainted)
     const changed = tainted === wasOff ? 0 : 1
     t.equal(nodes.of(member.name).length, (written.get(member.name) ?? 0) + changed, 'no other write')
@@ -66,6 +71,7 @@ t.test('all of them run again', async (t) => {
     })),
   )
   await reports.until('they are found', () => members.every((member) => found(member)?.reason === 'VMFound'))
+  await nodes.until('none is tainted', () => !members.some(({ name }) => isShutDown(nodes.last(name))))
   t.notOk(members.some(({ name }) => isShutDown(nodes.last(name))))
   for (const { name, uid } of members) {
     t.equal(nodes.last(name)?.metadata.uid, uid)
