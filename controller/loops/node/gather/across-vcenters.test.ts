@@ -1,9 +1,10 @@
 import t from 'tap'
-import { facts, vm } from '../../../../test/fixtures/facts.ts'
+import { boundVM, facts, vm } from '../../../../test/fixtures/facts.ts'
+import { inventory } from '../../../../test/fixtures/sources.ts'
 import type { Lookup } from '../../../types/inventory.ts'
 import type { VirtualMachine } from '../../../types/virtual-machine.ts'
 import { findVM } from '../decide/identity/find-vm.ts'
-import { oneViewOfEach } from './across-vcenters.ts'
+import { lookUpInAll, oneViewOfEach } from './across-vcenters.ts'
 
 const UUID = vm().biosUUID ?? ''
 const { instanceUUID } = vm().vCenter
@@ -167,3 +168,23 @@ t.test('a VM that two accounts may read is no copy, even without an agent', asyn
   const lookups = oneViewOfEach(both, undefined, { datacenters: {}, servers: SAME })
   t.match(findVM(query, facts({ lookups })), { outcome: 'found', vm: { vCenter: { name: 'finance' } } })
 })
+
+t.test(
+  'a Node that is refused for now is judged by the view that it was verified by, not by that of a clone',
+  async (t) => {
+    const inventories = ['clone', 'real'].map((vCenter) =>
+      inventory({ vCenter, instanceUUID: () => instanceUUID, lookup: () => answer(seenBy(vCenter)) }),
+    )
+    const settings = { datacenters: {}, servers: { clone: 'a 443', real: 'b 443' } }
+    for (const [vCenter, other] of [
+      ['clone', 'real'],
+      ['real', 'clone'],
+    ] as const) {
+      const known = { boundTo: undefined, previous: { vm: boundVM({ vCenter }) } }
+      const lookups = lookUpInAll([UUID], known, inventories, settings)
+      const shown = (name: string) => lookups.find((each) => each.vCenter === name)?.lookup
+      t.match(shown(vCenter), { state: 'answered', vms: [{ vCenter: { name: vCenter } }] })
+      t.match(shown(other), { state: 'answered', vms: [] })
+    }
+  },
+)
