@@ -30,7 +30,7 @@ function squattedAddresses(world: World): readonly string[] {
     const status = api.reports.get(name)?.status
     const [machine, ...others] = machinesOf(world, uid)
     if (machine === undefined || others.length > 0 || !isToldOf(machine) || status?.nodeUID !== uid) return []
-    if (isCopied(world, machine) || mayBeUnread(machine)) return []
+    if (isCopied(world, machine) || mayBeUnread(world, machine)) return []
     const conditionOf = (wanted: string) => status.conditions.find(({ type }) => type === wanted)
     const said = conditionOf('AddressesResolved')
     // What is said of its addresses stands for as long as its VM is not found.

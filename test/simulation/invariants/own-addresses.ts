@@ -42,7 +42,7 @@ function othersAddresses(world: World): readonly string[] {
     if (machine === undefined || others.length > 0 || status?.nodeUID !== uid || !canSpeak(machine)) return []
     // Nothing is written to a Node that is being deleted.
     if (isDeparting(node)) return []
-    if (mayBeUnread(machine)) return []
+    if (mayBeUnread(world, machine)) return []
     const isSo = (wanted: string): boolean =>
       status.conditions.some(({ type, status }) => type === wanted && status === 'True')
     if (!['VMFound', 'AddressesResolved', 'Initialized'].every(isSo)) return []
@@ -52,9 +52,14 @@ function othersAddresses(world: World): readonly string[] {
   })
 }
 
-/** Whether calls to the vCenter of a machine fail, so that a session may not last long enough for its VM to be read. */
-export function mayBeUnread({ vm }: Machine): boolean {
-  return vm !== undefined && vm.vCenter.errors > 0
+/**
+ * Whether a VM may not have been read since it changed: calls to its vCenter fail, so that a session may not last long enough, or
+ * its vCenter has told nobody of a change, and not all has been read again since.
+ */
+export function mayBeUnread({ timeline }: World, { vm }: Machine): boolean {
+  if (vm === undefined) return false
+  const lostAt = vm.vCenter.lostAt.get(vm.moref)
+  return vm.vCenter.errors > 0 || (lostAt !== undefined && timeline.now - lostAt < TIMINGS.resync)
 }
 
 function internalIPs({ status }: StoredNode): readonly string[] {

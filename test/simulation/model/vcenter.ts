@@ -76,6 +76,8 @@ export interface VCenterModel {
   attributesHidden: 'names' | 'values' | 'all' | undefined
   /** Share of updates that are not pushed. */
   pushLost: number
+  /** When the last of these was lost, for each VM's reference. */
+  readonly lostAt: Map<string, number>
   /** Another vCenter that answers at the address. */
   impostor: VCenterModel | undefined
   /** Processes that have logged in there last, and so take this one for that. */
@@ -147,6 +149,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     for (const session of sessions.values()) {
       if (!session.changed(moref, () => random.chance(self.pushLost))) all = false
     }
+    if (!all) self.lostAt.set(moref, timeline.now)
     return all
   }
 
@@ -257,6 +260,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     untagged: new Set(),
     attributesHidden: undefined,
     pushLost: 0,
+    lostAt: new Map(),
     impostor: undefined,
     mistakenBy: new Set(),
     loaded: undefined,
