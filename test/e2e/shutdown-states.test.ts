@@ -55,7 +55,10 @@ for (const { connection, power, says, wasOff, tainted, member } of scenes) {
     await reports.until(`${member.name} says ${says.reason}`, () => found(member)?.reason === says.reason)
     t.match(found(member), { ...says, message: member.vm.name })
     // The taint is written before the condition; the two are watched one beside the other.
-    await nodes.until(`${member.name} has its taint or none`, () => isShutDown(nodes.last(member.name)) === tainted)
+    await nodes.until(
+      `${member.name} has its taint or none`,
+      () => isShutDown(nodes.last(member.name)) === tainted,
+    )
     t.equal(isShutDown(nodes.last(member.name)), tainted)
     const changed = tainted === wasOff ? 0 : 1
     t.equal(nodes.of(member.name).length, (written.get(member.name) ?? 0) + changed, 'no other write')
