@@ -21,6 +21,7 @@ import {
 } from '../shared/diagnosis.ts'
 import type { UnreadableFact } from '../shared/node-report.ts'
 import { failed, ok, type Result } from '../shared/result.ts'
+import { sameMachineUUID } from '../shared/uuid.ts'
 import { findKubelet, type Kubelet, lookAtSystem, readToolsConf, TOOLS_CONF } from './look-at-machine.ts'
 
 /** Checks everything that a report needs. Only a dry run is sent, and no claim is written. */
@@ -202,22 +203,11 @@ function judgeMachine({ machine: { serialUUID, productUUID }, uid }: Facts): Che
     return fail(
       `${serialUUID.message}${serialUUID.reason === 'PermissionDenied' && uid !== undefined && uid !== 0 ? ` (it runs as user ${uid})` : ''}`,
     )
-  if (
-    productUUID.ok &&
-    !isSwapped(serialUUID.value, productUUID.value) &&
-    serialUUID.value !== productUUID.value
-  )
+  if (productUUID.ok && !sameMachineUUID(serialUUID.value, productUUID.value))
     return warn(
       `product_serial has ${serialUUID.value}, but product_uuid has another UUID, ${productUUID.value}; remove serialNumber from the VM's settings, where it hides the VM's own`,
     )
   return fine(serialUUID.value)
-}
-
-/** Whether the kernel shows the first three groups byte by byte backwards, as it does from SMBIOS 2.6 on. */
-function isSwapped(one: string, other: string): boolean {
-  const backwards = (group: string) => (group.match(/../g) ?? []).reverse().join('')
-  const swapped = one.split('-').map((group, index) => (index < 3 ? backwards(group) : group))
-  return swapped.join('-') === other
 }
 
 function judgeGuestRPC({ tools, guestinfo }: Facts): CheckResult {

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import t from 'tap'
 import { ApiError } from '../../agent/shared/api-error.ts'
+import { swapUUID } from '../../agent/shared/uuid.ts'
 import { BIOS_UUID, node, report, spec, vm } from '../../test/fixtures/facts.ts'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
 import { inventory } from '../../test/fixtures/sources.ts'
@@ -17,7 +18,6 @@ import { approvalLoop, REQUESTS } from '../loops/testing/approve-certificates.ts
 import { createMetrics } from '../telemetry/metrics.ts'
 import type { InterlockState } from '../types/cluster-state.ts'
 import type { VCenterFailure } from '../types/inventory.ts'
-import { swapUUID } from '../types/uuid.ts'
 import { createEngine } from './engine.ts'
 
 const own = node()

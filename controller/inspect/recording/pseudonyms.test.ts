@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import t from 'tap'
-import { swapUUID } from '../../types/uuid.ts'
+import { swapUUID } from '../../../agent/shared/uuid.ts'
 import { createPseudonyms } from './pseudonyms.ts'
 
 const { text, moref, counts } = createPseudonyms(Math.random)

@@ -5,7 +5,7 @@
  * what can be guessed.
  */
 import { isIPv4, isIPv6 } from 'node:net'
-import { canonicalUUID, swapUUID } from '../../types/uuid.ts'
+import { canonicalUUID, swapUUID } from '../../../agent/shared/uuid.ts'
 import { dashed, groupsOf, inLayout, isUpper, likeCase, macOf, timeLike, undashed } from './spellings.ts'
 
 export interface Pseudonyms {

@@ -2,6 +2,8 @@
  * Records what a vCenter answers to the calls that Rollcall makes, by Rollcall's own code: the checks of `doctor`, a sweep of
  * all VMs, and an inventory that follows a few. Nothing is changed in vCenter but sessions and what lives in them.
  */
+
+import { canonicalUUID, swapUUID } from '../../../agent/shared/uuid.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { listed } from '../../lib/format.ts'
 import { runTogether } from '../../lib/tasks.ts'
@@ -9,7 +11,6 @@ import { resolveTopology } from '../../loops/node/decide/topology/zone-from-tags
 import { previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'
 import { providerUUIDs } from '../../loops/node/facts/provider-id.ts'
 import { isKnown, vmsOf } from '../../types/inventory.ts'
-import { canonicalUUID, swapUUID } from '../../types/uuid.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import { createAllVMs, createLocator } from '../../vcenter/collect/locate.ts'
 import { openInventory } from '../../vcenter/inventory.ts'

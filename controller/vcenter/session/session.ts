@@ -18,9 +18,9 @@ import type { ManagedObjectReference } from '../wire/managed-object-reference.ts
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
+import { endSessionsOf } from './left-behind-sessions.ts'
 import type { Pause } from './login-accounts.ts'
 import type { LoginLimiter } from './login-limiter.ts'
-import { endSessionsOf } from './lost-sessions.ts'
 import { createWatchedSoap } from './watched-soap.ts'
 
 /** Where every client begins. */

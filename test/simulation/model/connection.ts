@@ -3,13 +3,13 @@ import type { LoginInterface } from '../../../controller/vcenter/session/login-a
 import type { Connection, HTTPAnswer, HTTPRequest } from '../../../controller/vcenter/wire/connection.ts'
 import { DeadlineError, SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { Timeline } from '../timeline.ts'
-import { answer, parseRequest } from './answers.ts'
 import { faultXML, inEnvelope } from './elements.ts'
 import { stateOf, type VM } from './machine.ts'
 import { createModelNames } from './names.ts'
 import type { Process } from './process.ts'
 import { answerREST, isLogin } from './rest.ts'
 import type { SessionModel } from './session.ts'
+import { answer, parseRequest } from './soap-operations.ts'
 import { away, NoAnswer, type VCenterModel } from './vcenter.ts'
 
 /** Told of each login that is tried, and of its outcome when the answer arrives. */

@@ -1,7 +1,7 @@
 import type { BoundVM, IdentityLevel, NodeReportStatus } from '../../../../agent/shared/node-report.ts'
+import { canonicalUUID, swapUUID } from '../../../../agent/shared/uuid.ts'
 import { type DecisionConfig, requiredLevel } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { hasUninitializedTaint } from './needs-initialization.ts'
 import { previousStatus, specOf, verifiedVM } from './previous-status.ts'
 import { judgeProviderID, providerUUIDs } from './provider-id.ts'

@@ -4,8 +4,8 @@ import {
   type NodeReportSpec,
   type NodeReportStatus,
 } from '../../../../agent/shared/node-report.ts'
+import { canonicalUUID } from '../../../../agent/shared/uuid.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { canonicalUUID } from '../../../types/uuid.ts'
 import { LABEL_OS } from '../../../types/well-known.ts'
 
 /** What the report's status says about this very Node; empty where it is about a former Node of the same name. */

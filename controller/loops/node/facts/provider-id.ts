@@ -1,6 +1,6 @@
 import { didYouMean } from '../../../../agent/shared/did-you-mean.ts'
+import { canonicalUUID, swapUUID } from '../../../../agent/shared/uuid.ts'
 import type { Node } from '../../../types/node.ts'
-import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { PROVIDER_SCHEME } from '../../../types/well-known.ts'
 
 /** `vsphere://` and the BIOS UUID in lower case, as the CPI writes it. */

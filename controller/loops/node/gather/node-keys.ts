@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
+import { canonicalUUID, swapUUID } from '../../../../agent/shared/uuid.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
-import { canonicalUUID, swapUUID } from '../../../types/uuid.ts'
 import { parseAddress } from '../decide/addresses/candidate-addresses.ts'
 import { brakeGroup, type KnownNode, machineUUID } from '../facts/machines.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'

@@ -1,9 +1,9 @@
 /** Which of the VMs under a Node's UUID may be its machine, and what contradicts one. */
 import type { BoundVM, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../../agent/shared/printable.ts'
+import { sameMachineUUID } from '../../../../../agent/shared/uuid.ts'
 import { type ConditionValue, no } from '../../../../types/condition-value.ts'
 import type { Node } from '../../../../types/node.ts'
-import { sameMachineUUID } from '../../../../types/uuid.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { MachineUUID } from '../../facts/machines.ts'
 import { judgeProviderID } from '../../facts/provider-id.ts'

@@ -1,7 +1,7 @@
 import { type BoundVM, MAX_FORMER_VMS } from '../../../../../agent/shared/node-report.ts'
+import { sameMachineUUID } from '../../../../../agent/shared/uuid.ts'
 import { vmsOf } from '../../../../types/inventory.ts'
 import { ANNOTATION_VM } from '../../../../types/node.ts'
-import { sameMachineUUID } from '../../../../types/uuid.ts'
 import { machineState, runs, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { isBoundTo, isRegisteredAgain } from '../bound-vm.ts'
 import { seenByReference } from '../lifecycle/absence-proofs.ts'

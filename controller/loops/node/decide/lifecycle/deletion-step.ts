@@ -1,6 +1,6 @@
 import type { BoundVM } from '../../../../../agent/shared/node-report.ts'
+import { swapUUID } from '../../../../../agent/shared/uuid.ts'
 import { type ConditionValue, no, unknown, yes } from '../../../../types/condition-value.ts'
-import { swapUUID } from '../../../../types/uuid.ts'
 import { isUnseen } from '../../facts/machines.ts'
 import { describeBound } from '../bound-vm.ts'
 import type { DeletionFacts } from '../node-facts.ts'

@@ -1,6 +1,6 @@
+import { sameMachineUUID } from '../../../../../agent/shared/uuid.ts'
 import { type ConditionValue, unknown, yes } from '../../../../types/condition-value.ts'
 import type { Node, Taint } from '../../../../types/node.ts'
-import { sameMachineUUID } from '../../../../types/uuid.ts'
 import { machineState, type PowerState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { TAINT_SHUTDOWN } from '../../../../types/well-known.ts'
 import type { NodeMachines } from '../../facts/machines.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { judgeProviderID } from '../../controller/loops/node/facts/provider-id.ts'
 import { BIOS_UUID, SWAPPED_UUID } from '../../test/fixtures/facts.ts'
-import { judgeProviderID } from '../loops/node/facts/provider-id.ts'
 import { canonicalUUID, sameMachineUUID, swapUUID } from './uuid.ts'
 
 t.test('the first three groups are swapped, the rest stands', async (t) => {
