@@ -146,10 +146,14 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
   /** Whether everybody was told. */
   function tell(moref: string): boolean {
     let all = true
-    for (const session of sessions.values()) {
-      if (!session.changed(moref, () => random.chance(self.pushLost))) all = false
+    // What a session has missed comes with the next update of the same VM.
+    self.lostAt.delete(moref)
+    const isLost = () => {
+      const lost = random.chance(self.pushLost)
+      if (lost) self.lostAt.set(moref, timeline.now)
+      return lost
     }
-    if (!all) self.lostAt.set(moref, timeline.now)
+    for (const session of sessions.values()) if (!session.changed(moref, isLost)) all = false
     return all
   }
 

@@ -29,8 +29,9 @@ export function lookUpInAll(
     }))
   })
   if (inventories.length === 1) return all
-  const believed = doubtTwins(all, boundTo, inventories, settings.servers)
-  return oneViewOfEach(believed, vm?.vCenter, settings)
+  // Also of a Node that is refused now: what a clone still shows of its VM says no more for that.
+  const believed = doubtTwins(all, vm, inventories, settings.servers)
+  return oneViewOfEach(believed, boundTo?.vCenter, settings)
 }
 
 /** Why a vCenter cannot be asked that is down, or beyond the network. What else is wrong may be our own fault. */
@@ -84,8 +85,7 @@ export function provableInEach(
  * then the VM is not known either. Where that entry has answered and does not know all VMs, those of the first one's own
  * datacenters are.
  *
- * @param boundBy the entry by which the Node was last verified, also where it is refused now: a clone in the configuration may
- *   still show what a refused report says
+ * @param boundBy the entry by which the Node was last verified
  */
 export function oneViewOfEach(
   lookups: readonly NodeLookup[],

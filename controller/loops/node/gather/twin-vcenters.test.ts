@@ -54,6 +54,16 @@ const cases: Readonly<Record<string, Case>> = {
     clone: answer(seen('clone', off)),
     believed: [true, false],
   },
+  'another network card in the clone': {
+    real: answer(seen('real')),
+    clone: answer(seen('clone', { nics: [{ mac: '00:50:56:8e:ff:01' }] })),
+    believed: [false, false],
+  },
+  'the network cards in another order': {
+    real: answer(seen('real', { nics: [{ mac: 'a' }, { mac: 'b' }] })),
+    clone: answer(seen('clone', { nics: [{ mac: 'b' }, { mac: 'a' }] })),
+    believed: [true, true],
+  },
   'running, and not shown by the other, as by an account that may not read it': {
     real: answer(seen('real')),
     clone: answer(),

@@ -3,6 +3,7 @@
  * appliance, whose inventory stands still or lives a life of its own; or one vCenter has two DNS names. From here the two
  * cannot be told apart, so what counts is what both say. Entries that name one server, as of several tenants, are no twins.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../agent/shared/printable.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
@@ -22,10 +23,13 @@ export function twinsOf(
 }
 
 /**
- * Takes the word of a twin for unknown where the other one does not answer, shows a VM in another power state, or does not show
- * a VM that is said to be off, or the one that the Node was last verified by, through it. Where they agree on the VM that the Node
- * was verified to be, only the others are left out: whoever makes copies must not have its state doubted. Another VM that only one
- * of them shows as running is left: that moves nothing, and with two DNS names an account may not read it by the other.
+ * Takes the word of a twin for unknown where the other one does not answer, shows a VM in another power state or with other network
+ * cards, or does not show a VM that is said to be off, or the one that the Node was last verified by, through it. Where they agree
+ * on the VM that the Node was verified to be, only the others are left out: whoever makes copies must not have its state doubted.
+ * Another VM that only one of them shows as running is left: that moves nothing, and with two DNS names an account may not read it
+ * by the other.
+ *
+ * @param boundTo the VM that the Node was last verified to be, also where it is refused now
  */
 export function doubtTwins(
   lookups: readonly NodeLookup[],
@@ -74,7 +78,7 @@ function doubtedBy(
   const sameAs = (vm: VirtualMachine) => lookup.vms.find(({ moref }) => moref === vm.moref)
   const agreed = answer.vms.filter((vm) => {
     const same = sameAs(vm)
-    if (same !== undefined) return same.powerState === vm.powerState
+    if (same !== undefined) return same.powerState === vm.powerState && hasSameCards(same, vm)
     // What a clone shows of it is no newer than what the other one has shown before.
     const isLost = isItself(boundTo, vm) && boundTo?.vCenter === other.vCenter
     return vm.powerState === 'poweredOn' && !isLost
@@ -87,11 +91,16 @@ function doubtedBy(
     other,
     sameAs(differs) === undefined
       ? `${other.vCenter} does not show ${name}`
-      : `they do not agree on the power state of ${name}`,
+      : `they do not agree on the power state or the network cards of ${name}`,
   )
   return agreed.some((vm) => isItself(boundTo, vm))
     ? { ...answer, vms: agreed, incomplete: failure }
     : { state: 'unknown', failure, alone: true }
+}
+
+function hasSameCards(one: VirtualMachine, other: VirtualMachine): boolean {
+  const cards = ({ nics }: VirtualMachine) => nics.map(({ mac }) => mac).sort()
+  return isDeepStrictEqual(cards(one), cards(other))
 }
 
 function isItself(bound: BoundVM | undefined, { vCenter, moref }: VirtualMachine): boolean {
