@@ -84,15 +84,18 @@ function isCopied({ clones, configFile }: World, { vm }: Machine): boolean {
 
 /**
  * Whether nothing is known of the VM that a machine's Node was verified to be, and whoever waits is told so: the machine goes
- * on as another, or a copy of its vCenter does not show the same.
+ * on as another, or a copy of its vCenter does not show the same. Or that copy alone still shows the former one.
  */
 function isUnseen({ api, clones, configFile }: World, { vm, nodeName }: Machine, told = ''): boolean {
   const bound = api.reports.get(nodeName)?.status.vm
   if (vm === undefined || bound === undefined) return false
+  const configured = clones.filter(({ cloneOf, name }) => cloneOf === vm.vCenter && configFile.names(name))
   if (bound.moref !== vm.moref || bound.vCenterInstanceUUID !== vm.vCenter.instanceUUID)
-    return told.includes(`whether Node ${nodeName} has it: its VM is not found`)
-  return clones.some((clone) => {
-    if (clone.cloneOf !== vm.vCenter || !configFile.names(clone.name)) return false
+    return (
+      told.includes(`whether Node ${nodeName} has it: its VM is not found`) ||
+      configured.some(({ vms }) => vms.has(bound.moref))
+    )
+  return configured.some((clone) => {
     const copy = clone.vms.get(vm.moref)
     const differs = copy !== undefined && shownPower(copy) !== shownPower(vm)
     return (differs || clone.reach !== 'works') && told.includes(`${clone.name} `)
