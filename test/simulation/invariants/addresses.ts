@@ -64,10 +64,11 @@ function saysItHas(
   return squats === address || (isIts && status?.addresses?.some((each) => each.address === address) === true)
 }
 
-/** Whether vCenter shows a machine, its addresses with it. */
+/** Whether vCenter shows a machine, all of it, its addresses as well. */
 function isToldOf({ vm, tools, power, address }: Machine): boolean {
-  const shown =
-    vm?.connectionState === 'connected' && vm.vCenter.isVisible(vm) && vm.vCenter.faults.size === 0
+  if (vm?.connectionState !== 'connected') return false
+  const { vCenter, moref } = vm
+  const shown = vCenter.isVisible(vm) && vCenter.faults.size === 0 && !vCenter.reticent.has(moref)
   return shown && tools && power === 'poweredOn' && address !== undefined
 }
 
