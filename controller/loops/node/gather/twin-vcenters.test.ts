@@ -195,6 +195,13 @@ t.test('both are named, and why; where the other one is yet to answer, it is wai
         /^vCenters clone and real report the same instance UUID, but real does not answer: answers 503; .*remove the clone/,
     },
   })
-  t.match(by(answer(seen('real'))), { alone: true, failure: { message: /do not agree on the power state/ } })
+  t.match(by(answer(seen('real'))), {
+    alone: true,
+    failure: { message: /do not agree on the power state of VM/ },
+  })
+  t.match(by(answer(seen('real', { ...off, nics: [] }))), {
+    alone: true,
+    failure: { message: /do not agree on the network cards of VM/ },
+  })
   t.same(by({ state: 'pending' }), { state: 'pending' })
 })

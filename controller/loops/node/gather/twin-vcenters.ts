@@ -86,12 +86,14 @@ function doubtedBy(
   const differs = answer.vms.find((vm) => !agreed.includes(vm))
   if (differs === undefined) return undefined
   const name = `VM "${printable(differs.name, 80)}"`
+  const same = sameAs(differs)
+  const what = same?.powerState === differs.powerState ? 'network cards' : 'power state'
   const failure = doubt(
     one,
     other,
-    sameAs(differs) === undefined
+    same === undefined
       ? `${other.vCenter} does not show ${name}`
-      : `they do not agree on the power state or the network cards of ${name}`,
+      : `they do not agree on the ${what} of ${name}`,
   )
   return agreed.some((vm) => isItself(boundTo, vm))
     ? { ...answer, vms: agreed, incomplete: failure }
