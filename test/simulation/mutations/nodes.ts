@@ -9,7 +9,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     edits: [
       edit(
         'controller/loops/node/gather/across-vcenters.ts',
-        'doubtTwins(all, boundTo, inventories, settings.servers)',
+        'doubtTwins(all, vm, inventories, settings.servers)',
         'all',
       ),
     ],

@@ -3,7 +3,6 @@
  * appliance, whose inventory stands still or lives a life of its own; or one vCenter has two DNS names. From here the two
  * cannot be told apart, so what counts is what both say. Entries that name one server, as of several tenants, are no twins.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import { printable } from '../../../../agent/shared/printable.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
@@ -101,8 +100,12 @@ function doubtedBy(
 }
 
 function hasSameCards(one: VirtualMachine, other: VirtualMachine): boolean {
-  const cards = ({ nics }: VirtualMachine) => nics.map(({ mac }) => mac).sort()
-  return isDeepStrictEqual(cards(one), cards(other))
+  const cards = ({ nics }: VirtualMachine) =>
+    nics
+      .map(({ mac }) => mac)
+      .sort()
+      .join()
+  return cards(one) === cards(other)
 }
 
 function isItself(bound: BoundVM | undefined, { vCenter, moref }: VirtualMachine): boolean {
