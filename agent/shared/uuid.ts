@@ -1,9 +1,10 @@
-const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** A UUID as reports, provider IDs and vCenter have it. */
+export const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Lower case, trimmed; undefined for anything that is no UUID in its usual form. */
 export function canonicalUUID(text: string): string | undefined {
   const lower = text.trim().toLowerCase()
-  return CANONICAL.test(lower) ? lower : undefined
+  return CANONICAL_UUID.test(lower) ? lower : undefined
 }
 
 /**

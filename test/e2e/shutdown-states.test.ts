@@ -54,7 +54,7 @@ for (const { connection, power, says, wasOff, tainted, member } of scenes) {
   t.test(`${connection} and ${power}, ${before} before: ${tainted ? '' : 'not '}tainted`, async (t) => {
     await reports.until(`${member.name} says ${says.reason}`, () => found(member)?.reason === says.reason)
     t.match(found(member), { ...says, message: member.vm.name })
-    // The taint is written before the condition; the two are watched one beside the other.
+    // The taint is written before the condition, but two watches have no order between them.
     await nodes.until(
       `${member.name} has its taint or none`,
       () => isShutDown(nodes.last(member.name)) === tainted,

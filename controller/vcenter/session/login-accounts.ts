@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import type { Backoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { CANONICAL_UUID } from '../../../agent/shared/uuid.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import type { Secret } from '../../config/secret.ts'
 import type { Timings } from '../timings.ts'
@@ -59,7 +60,7 @@ export function nameOf(account: Account): string {
  */
 function ownNameOf(account: Account, instanceUUID: string | undefined): string | undefined {
   // What is in another form is not written into the Lease.
-  return instanceUUID !== undefined && UUID.test(instanceUUID)
+  return instanceUUID !== undefined && CANONICAL_UUID.test(instanceUUID)
     ? `${instanceUUID}/${hashOf(account)}`
     : undefined
 }
@@ -93,8 +94,6 @@ function digestOf(text: string): string {
 }
 
 const INVISIBLE = /[\p{Z}\p{C}]/gu
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Which of vCenter's interfaces. */
 export type LoginInterface = 'SOAP' | 'REST'

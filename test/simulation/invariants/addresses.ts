@@ -64,7 +64,7 @@ function saysItHas(
   return squats === address || (isIts && status?.addresses?.some((each) => each.address === address) === true)
 }
 
-/** Whether vCenter shows a machine, all of it, its addresses as well. */
+/** Whether vCenter shows all of a machine, its addresses included. */
 function isToldOf({ vm, tools, power, address }: Machine): boolean {
   if (vm?.connectionState !== 'connected') return false
   const { vCenter, moref } = vm
@@ -85,7 +85,7 @@ function isCopied({ clones, configFile }: World, { vm }: Machine): boolean {
 
 /**
  * Whether nothing is known of the VM that a machine's Node was verified to be, and whoever waits is told so: the machine goes
- * on as another, or a copy of its vCenter does not show the same. Or that copy alone still shows the former one.
+ * on as another, a copy of its vCenter does not show the same, or only that copy still shows the former one.
  */
 function isUnseen({ api, clones, configFile }: World, { vm, nodeName }: Machine, told = ''): boolean {
   const bound = api.reports.get(nodeName)?.status.vm

@@ -29,7 +29,7 @@ export function lookUpInAll(
     }))
   })
   if (inventories.length === 1) return all
-  // Also of a Node that is refused now: what a clone still shows of its VM says no more for that.
+  // A refused Node is bound to no VM, but a clone may still show the last one after it is gone.
   const believed = doubtTwins(all, vm, inventories, settings.servers)
   return oneViewOfEach(believed, boundTo?.vCenter, settings)
 }
