@@ -29,6 +29,8 @@ export interface UnreadTags {
   readonly why: string
   /** The category that they belong to; without it, any. */
   readonly category?: string
+  /** Not only they: the object that has them could not be read either. */
+  readonly hidden?: true
 }
 
 /** A managed object above a VM. */

@@ -54,7 +54,7 @@ t.test('nothing is said of where a VM is before the object above it was read', a
   locations.tree.putUnreadable(FOLDER, false)
   t.match(locations.place(MACHINE).ancestry, {
     folder: [{ type: 'VirtualMachine' }],
-    unreadAbove: { folder: [{ why: 'Folder group-v3 is not readable' }] },
+    unreadAbove: { folder: [{ why: 'Folder group-v3 is not readable', hidden: true }] },
   })
   locations.replaceTree(createAncestorTree())
   locations.tree.putUnreadable(FOLDER, true)
@@ -81,8 +81,8 @@ t.test(
     t.match(createVMLocations({ tagging: false }).place(hidden).ancestry, {
       folder: [{ name: 'vm-one' }],
       unreadAbove: {
-        compute: [{ why: 'runtime.host of VirtualMachine vm-one (vm-1)' }],
-        folder: [{ why: 'parent of VirtualMachine vm-one (vm-1)' }],
+        compute: [{ why: 'runtime.host of VirtualMachine vm-one (vm-1)', hidden: true }],
+        folder: [{ why: 'parent of VirtualMachine vm-one (vm-1)', hidden: true }],
       },
     })
   },

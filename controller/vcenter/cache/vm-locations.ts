@@ -166,8 +166,8 @@ function unreadAbove(
   ways: Readonly<Record<Way, Pick<ReturnType<typeof join>, 'unreadAbove'>>>,
 ): Pick<Ancestry, 'unreadAbove'> {
   const unread = WAYS.flatMap((way) => {
-    const steps = unreadableSteps(machine, way).map((why) => ({ why }))
-    const all = [...steps, ...ways[way].unreadAbove]
+    const steps = unreadableSteps(machine, way).map((why) => ({ why, hidden: true as const }))
+    const all: UnreadTags[] = [...steps, ...ways[way].unreadAbove]
     return all.length === 0 ? [] : [[way, all] as const]
   })
   return unread.length === 0 ? {} : { unreadAbove: Object.fromEntries(unread) }
@@ -191,7 +191,7 @@ function join(
     if (!readable) {
       const why = `${reference.type} ${reference.value} is not readable${unanswered === true ? UNANSWERED : ''}`
       unreadable.push(why)
-      unread.push({ why })
+      unread.push({ why, hidden: true })
       unreadableAbove ??= { type: reference.type, moref: reference.value }
       continue
     }

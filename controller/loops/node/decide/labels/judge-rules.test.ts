@@ -245,10 +245,43 @@ t.test('places', async (t) => {
   t.match(from('cluster', vm({ ancestry: { ...ANCESTRY, compute: alone } })), {
     said: /^True .*has no value/,
   })
-  const hidden = { ...ANCESTRY, compute: alone.slice(0, 1), unreadAbove: { compute: [{ why: 'hidden' }] } }
-  t.match(from('cluster', vm({ ancestry: hidden })), {
-    said: /LabelUnreadable .*the cluster of the VM is not readable/,
-  })
+  const isHidden = { unread: [{ why: 'hidden', hidden: true }] } as const
+  const areTagsUnread = { unread: [{ why: 'tag categories: HTTP status 403' }] }
+  const cutOff = { compute: alone.slice(0, 1), unreadAbove: { compute: isHidden.unread } }
+  for (const hidden of [
+    cutOff,
+    { compute: [alone[0], { ...ancestor('Folder', 'host'), ...isHidden }].flatMap((each) => each ?? []) },
+  ])
+    t.match(from('cluster', vm({ ancestry: { ...ANCESTRY, ...hidden } })), {
+      said: /LabelUnreadable .*the cluster of the VM is not readable/,
+    })
+  const untagged = {
+    compute: alone.map((each) => ({ ...each, ...areTagsUnread })),
+    unreadAbove: { compute: areTagsUnread.unread },
+  }
+  t.match(
+    from('cluster', vm({ ancestry: { ...ANCESTRY, ...untagged } })),
+    { said: /^True .*has no value/ },
+    'tags hide no object',
+  )
+  for (const [place, way] of [
+    ['resourcePool', 'resourcePool'],
+    ['folder', 'folder'],
+    ['host', 'compute'],
+    ['datacenter', 'folder'],
+  ] as const) {
+    const of = (unread: object) => ({
+      ...ANCESTRY,
+      [way]: ANCESTRY[way].map((each) => ({ ...each, ...unread })),
+    })
+    const isOne = place === 'host' || place === 'datacenter'
+    t.match(from(place, vm({ ancestry: of(areTagsUnread) })), { rack: String }, `${place} without its tags`)
+    t.match(
+      from(place, vm({ ancestry: of(isHidden) })),
+      isOne ? { rack: String } : { rack: undefined, said: /LabelUnreadable/ },
+      `${place} above a hidden object`,
+    )
+  }
   t.match(from('host', vm({ ancestry: { ...ANCESTRY, compute: [] } })), { said: /LabelUnreadable/ })
   const vApp = [ancestor('VirtualMachine', 'a'), ancestor('VirtualApp', 'b'), ancestor('Folder', 'host')]
   t.match(from('folder', vm({ ancestry: { ...ANCESTRY, folder: vApp } })), {

@@ -1,6 +1,13 @@
 import type { LabelRule, LabelSource } from '../../../../config/config.ts'
 import { isLabelValue } from '../../../../types/labels.ts'
-import type { Ancestor, Ancestry, TagLack, VirtualMachine, Way } from '../../../../types/virtual-machine.ts'
+import type {
+  Ancestor,
+  Ancestry,
+  TagLack,
+  UnreadTags,
+  VirtualMachine,
+  Way,
+} from '../../../../types/virtual-machine.ts'
 import { nearestTag } from '../topology/zone-from-tags.ts'
 
 /** What vCenter says of a rule's source, and what label value that is. */
@@ -104,15 +111,22 @@ const IN_ANCESTRY: Readonly<
   datacenter: { on: 'folder', of: (way) => way.find(({ type }) => type === 'Datacenter') },
 }
 
-/** Absent only where all on the way was read: a host without a cluster, a VM in a vApp, which has no folder of its own. */
+/**
+ * Absent only where every object on the way was read: a host without a cluster, a VM in a vApp, which has no folder of its own.
+ * Tags that were not read hide no object.
+ */
 function readPlace(place: Place, ancestry: Ancestry): SourceValue {
   const { on, of } = IN_ANCESTRY[place]
   const way = ancestry[on]
   const object = of(way)
-  if (object !== undefined) return { state: 'known', value: object.name }
+  // Of folders and pools there may be several, and one that is hidden right below would be the nearest.
+  const mayBeFarther = (place === 'folder' || place === 'resourcePool') && hides(object?.unread)
+  if (object !== undefined && !mayBeFarther) return { state: 'known', value: object.name }
   const isRead =
-    way.length > 0 &&
-    ancestry.unreadAbove?.[on] === undefined &&
-    way.every(({ unread }) => unread === undefined)
+    way.length > 0 && !hides(ancestry.unreadAbove?.[on]) && !way.some(({ unread }) => hides(unread))
   return isRead ? { state: 'absent' } : { state: 'unread', message: `the ${place} of the VM is not readable` }
+}
+
+function hides(unread: readonly UnreadTags[] = []): boolean {
+  return unread.some(({ hidden }) => hidden === true)
 }
