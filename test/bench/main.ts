@@ -87,34 +87,26 @@ for (const nodes of counts) {
     return taken
   }
   const times = nodes > QUICK ? 1 : 3
-  const floors: Floors[] = []
-  const measureAlone = async () => {
-    progress(`${nodes} nodes: the API server alone`)
-    floors.push({
-      bareFloor: await measureBareFloor(stage.machines),
-      floor: await measureFloor(stage),
-      reports: await measureReports(stage),
-    })
-  }
   // Before, between and after, as often as what is divided by it, for the machine may have others to serve.
-  await measureAlone()
+  const floors = [await measureAlone(stage)]
   const start = await take('Rollcall starts', () => typicalStart(stage, times, quietSeconds))
-  if (times > 1) await measureAlone()
+  if (times > 1) floors.push(await measureAlone(stage))
   const arrived = await take('Rollcall runs, reports arrive', () =>
     typical(times, () => arrival({ stage, quietSeconds: 0 })),
   )
-  await measureAlone()
+  floors.push(await measureAlone(stage))
   measured.push({ nodes, ...typicalFloors(floors), start, arrival: arrived })
   if (values.cpi && nodes <= QUICK) {
     await take('the CPI starts', () => cpiStart({ stage, quietSeconds }, 1))
     await take('the CPI starts with 30 workers', () => cpiStart({ stage, quietSeconds: 0 }, 30))
   }
 }
-// What many Nodes are compared with was measured long before them.
+// What many Nodes are compared with was measured long before them. It is on servers that have had the same to do.
 let after: BenchmarkRun | undefined
 if (counts.includes(QUICK) && Math.max(...counts) > QUICK) {
   progress(`${QUICK} nodes: starting the servers again`)
   await using stage = await openBenchStage(QUICK)
+  await measureAlone(stage)
   progress(`${QUICK} nodes: Rollcall starts`)
   after = await typicalStart(stage, 3, 0)
 }
@@ -164,6 +156,15 @@ if (
 ) {
   progress('some Nodes were not as they should be')
   process.exitCode = 1
+}
+
+async function measureAlone(stage: BenchStage): Promise<Floors> {
+  progress(`${stage.machines.length} nodes: the API server alone`)
+  return {
+    bareFloor: await measureBareFloor(stage.machines),
+    floor: await measureFloor(stage),
+    reports: await measureReports(stage),
+  }
 }
 
 /** The middle one of so many, for a machine's speed changes by a fifth from minute to minute. */
