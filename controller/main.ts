@@ -28,9 +28,9 @@ const surroundings: Surroundings = {
 }
 
 function release(): number {
-  const before = process.cpuUsage()
+  const before = process.threadCpuUsage()
   returnFreePages()
-  const { user, system } = process.cpuUsage(before)
+  const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1_000
 }
 

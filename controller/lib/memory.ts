@@ -50,7 +50,7 @@ export interface ProcessMemory {
   resident(): number
   /**
    * Collects garbage and returns free pages to the system; stops everything for some 100 ms at 40 MB of heap. Returns the
-   * milliseconds of processor time that it took, those of the threads that mark included: they are most of it.
+   * milliseconds of processor time that it took.
    */
   release(): number
 }
