@@ -2,11 +2,12 @@ import t from 'tap'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
 import { Sightings } from './cache/vms-of-uuid.ts'
+import type { Quarantine } from './collect/quarantine.ts'
 import { createSuspects } from './collect/read-machines.ts'
 import type { ObjectContent, PropertyReader } from './collect/retrieve-properties.ts'
 import { changeMachine } from './properties/pushed-properties.ts'
 import { locateWanted, readAgain, resync } from './sync-vms.ts'
-import { SoapFault, VCenterError } from './wire/errors.ts'
+import { SoapFault, UnansweredError, VCenterError } from './wire/errors.ts'
 import type { XMLElement } from './wire/xml.ts'
 
 const { signal } = new AbortController()
@@ -100,6 +101,32 @@ t.test('what is pushed while a VM is asked for again is not undone', async (t) =
   options.store.want('u')
   await locateWanted(options, signal)
   t.match(seen(), { powerState: 'poweredOff' })
+})
+
+t.test('a VM that leaves quarantine while others are read is not gone', async (t) => {
+  for (const resyncs of [false, true]) {
+    const { scene, options, seen } = setUp()
+    options.store.follow('u')
+    await locateWanted(options, signal)
+    const error = new UnansweredError(new VCenterError('Unavailable', 'another VM hangs'))
+    /** Whether it is still held. */
+    const answers = [true]
+    const quarantine: Quarantine = {
+      held: () => (answers.shift() === true ? { alone: false, error } : undefined),
+      hold() {},
+      holdCall() {},
+      isSearching: () => false,
+      async run() {},
+    }
+    const reader = { ...options.reader, quarantine }
+    scene.cpus = '4'
+    const changed = resyncs
+      ? await resync({ ...options, reader }, { type: 'ListView', value: 'l' }, () => true, signal)
+      : await readAgain({ ...options, reader }, ['vm-1'], signal)
+    t.match(seen(), { cpus: 2 }, 'until it is read')
+    t.same(changed.doubted, [])
+    t.same(answers, [], 'it was held at first')
+  }
 })
 
 /** The VMs that a read asks for. */

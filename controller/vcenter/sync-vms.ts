@@ -156,7 +156,7 @@ export async function readAgain(
   signal: AbortSignal,
 ): Promise<Changes & { readonly refused: ReadonlyMap<string, VCenterError | undefined> }> {
   const before = new Map(vms.map((vm) => [vm, store.machine(vm)]))
-  const { machines, denied } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
+  const { machines, denied, parked } = await readMachines(reader, vms, (vm) => store.machine(vm), signal)
   const areNew = await readAncestors(locations.tree, reader, [...machines.values()], signal)
   const updated = store.update([...withPushed(machines, before, store).values()])
   // Other VMs may have moved below the same.
@@ -164,7 +164,7 @@ export async function readAgain(
   const refused = vms.filter((vm) => !machines.has(vm))
   const why = new Map(refused.map((vm) => [vm, denied.get(keyOf(vmReference(vm)))] as const))
   // Those that were read together with a bad one are read again soon, and stay what they were until then.
-  const left = refused.filter((vm) => reader.quarantine?.held(keyOf(vmReference(vm)))?.alone !== false)
+  const left = refused.filter((vm) => !parked.has(keyOf(vmReference(vm))))
   return { ...together(updated, store.leave(left)), refused: why }
 }
 
@@ -243,7 +243,8 @@ export async function resync(
   if (reconfigured.size > 0) {
     const again = await readMachines(reader, [...reconfigured], (vm) => store.machine(vm), signal)
     for (const vm of reconfigured) {
-      const machine = again.machines.get(vm)
+      const known = again.parked.has(keyOf(vmReference(vm))) ? before.get(vm) : undefined
+      const machine = again.machines.get(vm) ?? known
       if (machine === undefined) machines.delete(vm)
       else machines.set(vm, machine)
     }

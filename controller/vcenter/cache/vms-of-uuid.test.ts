@@ -82,6 +82,7 @@ function judge(scene: Scene): string {
       gone: new Set(),
       denied: new Map(denied.map((vm) => [`VirtualMachine:${vm}`, refusal(vm)])),
       left: new Set(keys(left)),
+      parked: new Set(),
     },
     {
       lastKnown: (vm) => (before.includes(vm) ? machine(vm, 'u') : undefined),

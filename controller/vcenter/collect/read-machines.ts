@@ -31,8 +31,10 @@ export interface VMReads {
   readonly gone: ReadonlySet<string>
   /** By key: refused or unreadable, with the reason. */
   readonly denied: ReadonlyMap<string, VCenterError>
-  /** By key: not read, because vCenter refuses too many others. Nothing is known of them; they are to be read first next time. */
+  /** By key: not read, because of others. Nothing is known of them; they are to be read first next time. */
   readonly left: ReadonlySet<string>
+  /** By key: those of them that were in quarantine, which may have freed them since. It has them read again. */
+  readonly parked: ReadonlySet<string>
 }
 
 const nothingRead = () => ({
@@ -40,6 +42,7 @@ const nothingRead = () => ({
   gone: new Set<string>(),
   denied: new Map<string, VCenterError>(),
   left: new Set<string>(),
+  parked: new Set<string>(),
 })
 
 /** Reads these VMs; `known` returns the present state of a VM. The result is added to `into`. */
@@ -50,7 +53,7 @@ export async function readMachines(
   signal: AbortSignal,
   into = nothingRead(),
 ): Promise<VMReads> {
-  const { machines, gone, denied, left } = into
+  const { machines, gone, denied, left, parked } = into
 
   /** Returns the VMs whose network cards were not all among the properties. */
   async function readAll(some: readonly string[], paths: readonly string[]): Promise<string[]> {
@@ -84,7 +87,10 @@ export async function readMachines(
     for (const vm of some) {
       const key = keyOf(vmReference(vm))
       const held = reader.quarantine?.held(key)
-      if (held?.alone === false) left.add(key)
+      if (held?.alone === false || (held === undefined && refusals.parked.has(key))) {
+        left.add(key)
+        parked.add(key)
+      }
       const fault = held?.alone === true ? held.error : refusals.denied.get(key)
       if (fault !== undefined) denied.set(key, refused(fault, 'anything', vm, known(vm)?.name))
     }
@@ -130,6 +136,8 @@ export async function readObjects(
   const denied = new Map<string, SoapFault>()
   const { quarantine, hold } = reader
   const free = objects.filter((object) => quarantine?.held(keyOf(object)) === undefined)
+  const parked = new Set(objects.map(keyOf))
+  for (const object of free) parked.delete(keyOf(object))
   const groups: (readonly ManagedObjectReference[])[] = []
   for (let i = 0; i < free.length; i += BATCH) groups.push(free.slice(i, i + BATCH))
   const left = await callWithoutRefused({
@@ -141,10 +149,15 @@ export async function readObjects(
       if (isGone(fault, object)) gone.add(keyOf(object))
       else denied.set(keyOf(object), fault)
     },
-    onUnanswered: hold && ((some, error) => hold(some, specs, error)),
+    onUnanswered:
+      hold &&
+      ((some, error) => {
+        for (const object of some) parked.add(keyOf(object))
+        hold(some, specs, error)
+      }),
     isOfAll,
   })
-  return { gone, denied, left: new Set(left.map(keyOf)) }
+  return { gone, denied, left: new Set(left.map(keyOf)), parked }
 }
 
 /** Reads VMs, those last that vCenter refused the last time: finding the refused among many takes calls. */
