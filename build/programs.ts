@@ -26,10 +26,10 @@ export const programs = {
     // The heap's limit is half of the memory limit in manifests/base/controller.yaml: TLS and what is in flight live outside of
     // it. A young generation of 12 MB instead of 48, and a first full collection at 32 MB, keep the memory low that a thousand new
     // Nodes take; one of 6 MB would save 5 MB more, for a tenth more CPU. A scavenge of so little is too short to be shared by
-    // threads. The heap may grow by a sixth between two full collections, which are done in one go: while 10,000 Nodes are
-    // initialized, what marks beside the program takes a tenth more CPU at the same peak, for pauses of a fifth of a second at most.
-    // A heap that may grow by a fifth would take a tenth less CPU again, and 10 MB more. Without the optimizing compilers it would
-    // be 15 MB less, and half again as slow. gc() gives back what a burst has left.
+    // threads. Full collections are done in one go, with pauses of 0.17 s at most at 10,000 Nodes, as threads that mark beside the
+    // program take more CPU. Until 10,000 Nodes were initialized, a heap that might grow by a fifth in between took 34 s of CPU and
+    // 239 MB in all, by an eighth 40 s and 217 MB; with marking beside it, by a fifth 42 s and some 225 MB. Without the optimizing
+    // compilers it would be 15 MB less, and half again as slow. gc() gives back what a burst has left.
     execArgv: [
       '--max-semi-space-size=4',
       '--no-parallel-scavenge',

@@ -29,7 +29,7 @@ export interface UnreadTags {
   readonly why: string
   /** The category that they belong to; without it, any. */
   readonly category?: string
-  /** Not only they: the object that has them could not be read either. */
+  /** Set where the whole object could not be read, not only its tags. */
   readonly hidden?: true
 }
 

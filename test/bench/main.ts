@@ -101,7 +101,7 @@ for (const nodes of counts) {
     await take('the CPI starts with 30 workers', () => cpiStart({ stage, quietSeconds: 0 }, 30))
   }
 }
-// What many Nodes are compared with was measured long before them. It is on servers that have had the same to do.
+// What many Nodes are compared with was measured long before them. It is measured again, on servers that did the same first.
 let after: BenchmarkRun | undefined
 if (counts.includes(QUICK) && Math.max(...counts) > QUICK) {
   progress(`${QUICK} nodes: starting the servers again`)

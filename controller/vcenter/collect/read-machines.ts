@@ -33,7 +33,7 @@ export interface VMReads {
   readonly denied: ReadonlyMap<string, VCenterError>
   /** By key: not read, because of others. Nothing is known of them; they are to be read first next time. */
   readonly left: ReadonlySet<string>
-  /** By key: those of them that were in quarantine, which may have freed them since. It has them read again. */
+  /** By key: those of `left` that were in quarantine. It has them read again once it frees them, which may have been by now. */
   readonly parked: ReadonlySet<string>
 }
 
@@ -135,9 +135,13 @@ export async function readObjects(
   const gone = new Set<string>()
   const denied = new Map<string, SoapFault>()
   const { quarantine, hold } = reader
-  const free = objects.filter((object) => quarantine?.held(keyOf(object)) === undefined)
-  const parked = new Set(objects.map(keyOf))
-  for (const object of free) parked.delete(keyOf(object))
+  const parked = new Set<string>()
+  const free: ManagedObjectReference[] = []
+  for (const object of objects) {
+    const key = keyOf(object)
+    if (quarantine?.held(key) === undefined) free.push(object)
+    else parked.add(key)
+  }
   const groups: (readonly ManagedObjectReference[])[] = []
   for (let i = 0; i < free.length; i += BATCH) groups.push(free.slice(i, i + BATCH))
   const left = await callWithoutRefused({

@@ -2,7 +2,7 @@ import t from 'tap'
 import { ancestor, decide, facts, node, report, SETTINGS, vm } from '../../../../../test/fixtures/facts.ts'
 import type { LabelRule } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
-import type { Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
+import type { Ancestor, Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { AbsentLabels } from '../node-facts.ts'
 
 const PREFIX = 'rollcall.node-restriction.kubernetes.io/'
@@ -245,42 +245,31 @@ t.test('places', async (t) => {
   t.match(from('cluster', vm({ ancestry: { ...ANCESTRY, compute: alone } })), {
     said: /^True .*has no value/,
   })
-  const isHidden = { unread: [{ why: 'hidden', hidden: true }] } as const
-  const areTagsUnread = { unread: [{ why: 'tag categories: HTTP status 403' }] }
-  const cutOff = { compute: alone.slice(0, 1), unreadAbove: { compute: isHidden.unread } }
-  for (const hidden of [
-    cutOff,
-    { compute: [alone[0], { ...ancestor('Folder', 'host'), ...isHidden }].flatMap((each) => each ?? []) },
+  const hidden = [{ why: 'hidden', hidden: true }] as const
+  const untagged = [{ why: 'tag categories: HTTP status 403' }]
+  const beside = (place: Parameters<typeof from>[0], changes: Partial<Ancestry>) =>
+    from(place, vm({ ancestry: { ...ANCESTRY, ...changes } }))
+  const [host = ancestor('HostSystem', 'esx-9')] = alone
+  for (const changes of [
+    { compute: [host], unreadAbove: { compute: hidden } },
+    { compute: [host, { ...ancestor('Folder', 'host'), unread: hidden }] },
   ])
-    t.match(from('cluster', vm({ ancestry: { ...ANCESTRY, ...hidden } })), {
-      said: /LabelUnreadable .*the cluster of the VM is not readable/,
-    })
-  const untagged = {
-    compute: alone.map((each) => ({ ...each, ...areTagsUnread })),
-    unreadAbove: { compute: areTagsUnread.unread },
-  }
-  t.match(
-    from('cluster', vm({ ancestry: { ...ANCESTRY, ...untagged } })),
-    { said: /^True .*has no value/ },
-    'tags hide no object',
-  )
-  for (const [place, way] of [
-    ['resourcePool', 'resourcePool'],
-    ['folder', 'folder'],
-    ['host', 'compute'],
-    ['datacenter', 'folder'],
+    t.match(beside('cluster', changes), { said: /LabelUnreadable .*the cluster of the VM is not readable/ })
+  const compute = alone.map((each) => ({ ...each, unread: untagged }))
+  const tagsAlone = beside('cluster', { compute, unreadAbove: { compute: untagged } })
+  t.match(tagsAlone, { said: /^True .*has no value/ }, 'tags hide no object')
+  const SEVERAL = { rack: undefined, said: /LabelUnreadable/ }
+  for (const [place, way, below] of [
+    ['resourcePool', 'resourcePool', SEVERAL],
+    ['folder', 'folder', SEVERAL],
+    ['host', 'compute', { rack: String }],
+    ['datacenter', 'folder', { rack: String }],
   ] as const) {
-    const of = (unread: object) => ({
-      ...ANCESTRY,
-      [way]: ANCESTRY[way].map((each) => ({ ...each, ...unread })),
+    const all = (unread: Ancestor['unread']) => ({
+      [way]: ANCESTRY[way].map((each) => ({ ...each, unread })),
     })
-    const isOne = place === 'host' || place === 'datacenter'
-    t.match(from(place, vm({ ancestry: of(areTagsUnread) })), { rack: String }, `${place} without its tags`)
-    t.match(
-      from(place, vm({ ancestry: of(isHidden) })),
-      isOne ? { rack: String } : { rack: undefined, said: /LabelUnreadable/ },
-      `${place} above a hidden object`,
-    )
+    t.match(beside(place, all(untagged)), { rack: String }, `${place} without its tags`)
+    t.match(beside(place, all(hidden)), below, `${place} above a hidden object`)
   }
   t.match(from('host', vm({ ancestry: { ...ANCESTRY, compute: [] } })), { said: /LabelUnreadable/ })
   const vApp = [ancestor('VirtualMachine', 'a'), ancestor('VirtualApp', 'b'), ancestor('Folder', 'host')]

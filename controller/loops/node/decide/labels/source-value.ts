@@ -119,7 +119,7 @@ function readPlace(place: Place, ancestry: Ancestry): SourceValue {
   const { on, of } = IN_ANCESTRY[place]
   const way = ancestry[on]
   const object = of(way)
-  // Of folders and pools there may be several, and one that is hidden right below would be the nearest.
+  // A VM may be below several folders or pools: one that is hidden right below this one would be the nearest.
   const mayBeFarther = (place === 'folder' || place === 'resourcePool') && hides(object?.unread)
   if (object !== undefined && !mayBeFarther) return { state: 'known', value: object.name }
   const isRead =
