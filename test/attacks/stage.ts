@@ -109,7 +109,7 @@ export async function openAttackStage(
     async victim(name, { level = 'proven', ...member } = {}) {
       const rpctool = level === 'proven' ? {} : { deny: ['info-set'] }
       const registered = await stage.reported(name, { rpctool, ...member })
-      await untilStands(stage, name, level)
+      await untilStands(stage, registered, level)
       return { ...registered, seen: () => seen(stage, name) }
     },
     forger: (name, options = {}) => {
@@ -148,11 +148,11 @@ async function forger(
     async proven() {
       await vcsim.setGuestinfo(claimVariable(vm.ref, drawClaim(uid, machine)))
       await report(truth(machine))
-      await untilStands(stage, name, 'proven')
+      await untilStands(stage, machine, 'proven')
     },
     async reported() {
       await report(truth(machine, NO_CLAIM))
-      await untilStands(stage, name, 'reported')
+      await untilStands(stage, machine, 'reported')
     },
   }
 }
@@ -233,11 +233,17 @@ async function judged({ cluster, reports }: Stage, name: string): Promise<Report
   return report
 }
 
-/** Fails with what the controller says of the Node instead. */
-async function untilStands({ reports }: Stage, name: string, level: string): Promise<void> {
+/** Fails with what the controller says of the Node instead. What it said of a former Node of that name is not enough. */
+async function untilStands(
+  { reports }: Stage,
+  { name, uid }: Pick<Member, 'name' | 'uid'>,
+  level: string,
+): Promise<void> {
   const stands = () => {
     const report = reports.last(name)
-    return report?.status?.identityLevel === level && condition(report, 'Initialized')?.status === 'True'
+    const isJudged = report?.status?.observedGeneration === report?.metadata.generation
+    if (!isJudged || report?.spec.nodeUID !== uid || report.status?.identityLevel !== level) return false
+    return condition(report, 'Initialized')?.status === 'True'
   }
   try {
     await reports.until(`${name} is ${level}`, stands)

@@ -26,6 +26,7 @@ export interface NodeObject extends AnyObject {
 }
 
 export interface ReportObject extends AnyObject {
+  metadata: AnyObject['metadata'] & { generation: number }
   spec: NodeReportSpec
   status?: NodeReportStatus
 }
