@@ -62,6 +62,29 @@ t.test('many equal texts are one', async (t) => {
   t.ok(each < text.length, `${Math.round(each)} bytes for each`)
 })
 
+t.test('many equal objects of a few texts are one, and no other is taken for it', async (t) => {
+  const each = bytesEach(10_000, (i) => ({ type: 'HostSystem', value: `host-${i % 50}` }))
+  t.ok(each < 20, `${Math.round(each)} bytes for each`)
+  for (const other of [
+    { a: 'x","b":"y' },
+    { a: 'x', b: 'y' },
+    { a: 'x' },
+    { b: 'y', a: 'x' },
+    { a: 'x\0y' },
+  ]) {
+    t.strictSame(compact(other), other)
+  }
+})
+
+t.test('what is still asked for is remembered, however much else has come since', async (t) => {
+  const object = { of: 'texts' }
+  const first = compact(object)
+  for (let i = 0; i < 10_000; i++) {
+    compact({ text: `${i}` })
+    if (i % 1_000 === 0) t.equal(compact(object), first)
+  }
+})
+
 t.test('texts that are all different are not kept forever', async (t) => {
   const text = 'y'.repeat(150)
   const kept = bytesEach(20_000, (i) => void compact(`${text}${i}`))

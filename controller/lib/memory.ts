@@ -2,20 +2,23 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Task } from './tasks.ts'
 
-/** How many texts are remembered at most; then all are forgotten. What many objects share is soon learned again. */
-const MOST = 2_000
+/** What came lately is remembered: at least so many, at most twice as many. What many objects share is soon learned again. */
+const LATELY = 2_000
 /** Characters of a text that is remembered. */
 const LONGEST = 200
+/** Fields of an object that is remembered: a reference, an address, a taint. */
+const FEW = 3
 
-const texts = new Map<string, string>()
+const texts = createRecent<string>()
+const objects = createRecent<Readonly<Record<string, unknown>>>()
 /** All empty lists: a VM and its Node have a dozen. */
 const NONE: readonly unknown[] = Object.freeze([])
 
 /**
  * A copy of plain data that takes little memory for as long as it is kept. No text is part of a longer one: what a parser
- * cuts out of an answer keeps the whole answer, 60 MB instead of 2 for a thousand VMs. Of equal texts there is one, as far as
- * they come soon after each other. Lists have no room to grow: a list that was made item by item has room for 17. Empty
- * ones are one and the same.
+ * cuts out of an answer keeps the whole answer, 60 MB instead of 2 for a thousand VMs. Of equal texts there is one, and of equal
+ * objects of a few texts, as far as they come soon after each other. Lists have no room to grow: a list that was made item by
+ * item has room for 17. Empty ones are one and the same.
  */
 export function compact<T>(facts: T): T
 export function compact(facts: unknown): unknown {
@@ -25,18 +28,54 @@ export function compact(facts: unknown): unknown {
   // An instance of a class stays as it is: the copy of a Map, such as the keys of a Secret, would be empty.
   if (Object.getPrototypeOf(facts) !== Object.prototype) return facts
   const copy: Record<string, unknown> = { ...facts }
-  for (const key of Object.keys(copy)) copy[key] = compact(copy[key])
-  return copy
+  const names = Object.keys(copy)
+  let isOfFewTexts = names.length <= FEW
+  for (const name of names) {
+    const value = compact(copy[name])
+    isOfFewTexts &&= typeof value === 'string' && value.length <= LONGEST
+    copy[name] = value
+  }
+  return isOfFewTexts ? objectOf(copy) : copy
 }
 
 function textOf(text: string): string {
   if (text.length > LONGEST) return copyOf(text)
   const known = texts.get(text)
   if (known !== undefined) return known
-  if (texts.size >= MOST) texts.clear()
   const copy = copyOf(text)
-  texts.set(copy, copy)
+  texts.put(copy, copy)
   return copy
+}
+
+/** As JSON, no two that differ are taken for the same, whatever their texts are. */
+function objectOf(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const key = JSON.stringify(object)
+  const known = objects.get(key)
+  if (known === undefined) objects.put(key, object)
+  return known ?? object
+}
+
+/** The older half is forgotten as a whole; what is still asked for has moved to the newer one by then. */
+function createRecent<T>() {
+  let newer = new Map<string, T>()
+  let older = new Map<string, T>()
+  function put(key: string, value: T): void {
+    if (newer.size >= LATELY) {
+      ;[newer, older] = [older, newer]
+      newer.clear()
+    }
+    newer.set(key, value)
+  }
+  return {
+    put,
+    get(key: string): T | undefined {
+      const known = newer.get(key)
+      if (known !== undefined) return known
+      const kept = older.get(key)
+      if (kept !== undefined) put(key, kept)
+      return kept
+    },
+  }
 }
 
 /** By way of UTF-16, which also preserves unpaired surrogates. */

@@ -136,7 +136,8 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
             ? {
                 compute: compute.ancestors,
                 resourcePool: resourcePool.ancestors,
-                folder: [...own.ancestors, ...above.ancestors],
+                // Not spread: such a list would have room for 17.
+                folder: own.ancestors.concat(above.ancestors),
                 ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
                 unreadable: compact([
                   ...WAYS.flatMap((way) => unreadableSteps(machine, way)),

@@ -5,10 +5,12 @@ import type { Node, NodeReport } from '../../../types/node.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
 import { knownNode } from '../facts/machines.ts'
 import {
+  isSame,
   KEY_KINDS,
   keysOf,
   type LatchedNode,
   latchedNode,
+  listOf,
   NO_KEYS,
   type NodeEntry,
   type NodeKeys,
@@ -70,15 +72,15 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     looked: createMultimap(),
     machines: createMultimap(),
     given: createMultimap(),
-    uid: createMultimap(),
     addresses: createMultimap(),
+    uid: createMultimap(),
     vCenter: createMultimap(),
     group: createMultimap(),
   }
 
   function nodesWithMachines(): number {
     let count = 0
-    for (const { group } of keys.values()) count += group.length
+    for (const { group } of keys.values()) if (group !== undefined) count += 1
     return count
   }
 
@@ -100,7 +102,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     else latched.set(name, held)
     const gone = node === undefined && report === undefined
     const found = gone ? NO_KEYS : keysOf(entry, known, identity)
-    const hasSameKeys = KEY_KINDS.every((kind) => isSame(found[kind], before[kind]))
+    const hasSameKeys = KEY_KINDS.every((kind) => isSame(listOf(found[kind]), listOf(before[kind])))
     // The maps below keep the texts that they were given first.
     const now = hasSameKeys ? before : found
     if (gone) {
@@ -114,8 +116,9 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     const isSameNode = node?.uid === nodeBefore?.uid && !isVerified
     if (isSameNode && hasSameKeys) return NO_CHANGE
     for (const kind of KEY_KINDS) {
-      for (const key of before[kind]) if (!now[kind].includes(key)) maps[kind].delete(key, name)
-      for (const key of now[kind]) if (!before[kind].includes(key)) maps[kind].add(key, name)
+      const [keysNow, keysBefore] = [listOf(now[kind]), listOf(before[kind])]
+      for (const key of keysBefore) if (!keysNow.includes(key)) maps[kind].delete(key, name)
+      for (const key of keysNow) if (!keysBefore.includes(key)) maps[kind].add(key, name)
     }
     const [looked, lookedBefore] = [lookedFor(now), lookedFor(before)]
     const added = looked.filter((uuid) => !lookedBefore.includes(uuid))
@@ -155,7 +158,7 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
     inGroup: (group) => (group === '' ? nodesWithMachines() : maps.group.count(group)),
     namesInGroup: (group) => maps.group.get(group),
     namesIn: (vCenter) => maps.vCenter.get(vCenter),
-    names: () => [...keys].flatMap(([name, { vCenter }]) => (vCenter.length > 0 ? [name] : [])),
+    names: () => [...keys].flatMap(([name, { vCenter }]) => (vCenter === undefined ? [] : [name])),
     latched: () => latched.values(),
     addressHolders: (address) => [...maps.addresses.get(address)],
     addressesOf: (name) => keys.get(name)?.addresses ?? [],
@@ -163,10 +166,6 @@ export function createNodeIndex(identity: DecisionConfig['identity']): NodeIndex
 }
 
 const NO_CHANGE: IndexChange = { added: [], unused: [], concerned: new Set() }
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((key, index) => key === other[index])
-}
 
 /** BIOS UUIDs by which the inventories follow a Node's machines. */
 function lookedFor({ looked, machines }: NodeKeys): readonly string[] {

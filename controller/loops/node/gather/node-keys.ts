@@ -31,23 +31,33 @@ export interface NodeKeys {
   readonly machines: readonly string[]
   /** BIOS UUIDs from the Node object, in both byte orders: the provider ID's and the kubelet's. */
   readonly given: readonly string[]
-  readonly uid: readonly string[]
   readonly addresses: readonly string[]
+  readonly uid: string | undefined
   /** `about.instanceUuid` of the vCenter that has its VM; the empty text where none has shown it. */
-  readonly vCenter: readonly string[]
+  readonly vCenter: string | undefined
   /** See `brakeGroup`. */
-  readonly group: readonly string[]
+  readonly group: string | undefined
 }
 
-export const KEY_KINDS = ['looked', 'machines', 'given', 'uid', 'addresses', 'vCenter', 'group'] as const
+export const KEY_KINDS = ['looked', 'machines', 'given', 'addresses', 'uid', 'vCenter', 'group'] as const
 export const NO_KEYS: NodeKeys = {
   looked: [],
   machines: [],
   given: [],
-  uid: [],
   addresses: [],
-  vCenter: [],
-  group: [],
+  uid: undefined,
+  vCenter: undefined,
+  group: undefined,
+}
+
+/** The keys of one kind, of which there may be one or several. */
+export function listOf(keys: NodeKeys[keyof NodeKeys]): readonly string[] {
+  if (keys === undefined) return []
+  return typeof keys === 'string' ? [keys] : keys
+}
+
+export function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((key, index) => key === other[index])
 }
 
 /**
@@ -65,16 +75,21 @@ export function keysOf(
   const { boundTo, machines: pointed } = known
   // Without a report nobody looks for the machine, and nothing is decided about it.
   const followed = report === undefined ? undefined : pointed
+  // Its verified VM is followed, whatever the report says now.
+  const looked = [
+    ...new Set([...known.machineUUID.uuids, ...(boundTo === undefined ? [] : [boundTo.biosUUID])]),
+  ]
+  const machines = [...new Set(followed?.machines.map(({ biosUUID }) => biosUUID))]
   return {
-    // Its verified VM is followed, whatever the report says now.
-    looked: [...new Set([...known.machineUUID.uuids, ...(boundTo === undefined ? [] : [boundTo.biosUUID])])],
-    machines: [...new Set(followed?.machines.map(({ biosUUID }) => biosUUID))],
+    looked,
+    // Of most Nodes they are the same, and one list takes less memory than two.
+    machines: isSame(machines, looked) ? looked : machines,
     given: givenUUIDs(node),
-    uid: [node.uid],
     addresses: addressesOf(node, known),
-    vCenter: pointed === undefined ? [] : [pointed.machines[0].vCenterInstanceUUID],
+    uid: node.uid,
+    vCenter: pointed?.machines[0].vCenterInstanceUUID,
     // One that is being deleted is no part of what may vanish, however long a finalizer keeps it.
-    group: followed === undefined || node.deleting ? [] : [brakeGroup(followed)],
+    group: followed === undefined || node.deleting ? undefined : brakeGroup(followed),
   }
 }
 
