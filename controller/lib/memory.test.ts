@@ -65,6 +65,7 @@ t.test('many equal texts are one', async (t) => {
 t.test('many equal objects of a few texts are one, and no other is taken for it', async (t) => {
   const each = bytesEach(10_000, (i) => ({ type: 'HostSystem', value: `host-${i % 50}` }))
   t.ok(each < 20, `${Math.round(each)} bytes for each`)
+  t.ok(Object.isFrozen(compact({ type: 'HostSystem', value: 'host-7' })))
   for (const other of [
     { a: 'x","b":"y' },
     { a: 'x', b: 'y' },

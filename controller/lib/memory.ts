@@ -18,7 +18,7 @@ const NONE: readonly unknown[] = Object.freeze([])
  * A copy of plain data that takes little memory for as long as it is kept. No text is part of a longer one: what a parser
  * cuts out of an answer keeps the whole answer, 60 MB instead of 2 for a thousand VMs. Of equal texts there is one, and of equal
  * objects of a few texts, as far as they come soon after each other. Lists have no room to grow: a list that was made item by
- * item has room for 17. Empty ones are one and the same.
+ * item has room for 17. Empty ones are one and the same. What is shared cannot be changed.
  */
 export function compact<T>(facts: T): T
 export function compact(facts: unknown): unknown {
@@ -51,7 +51,7 @@ function textOf(text: string): string {
 function objectOf(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const key = JSON.stringify(object)
   const known = objects.get(key)
-  if (known === undefined) objects.put(key, object)
+  if (known === undefined) objects.put(key, Object.freeze(object))
   return known ?? object
 }
 
