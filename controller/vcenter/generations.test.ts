@@ -13,7 +13,9 @@ t.test('a vCenter that refuses our version of its API is spoken to in one that i
   lab.inventory.follow(uuid)
   await answered(lab, uuid)
   const { operations } = await lab.vCenter.calls()
-  t.equal(operations['REST GET /sdk/vimServiceVersions.xml'], 1, 'asked once')
+  // Whether that of probes has begun by now depends on the machine.
+  const { 'REST GET /sdk/vimServiceVersions.xml': asked = 0 } = operations
+  t.ok(asked === 1 || asked === 2, `asked ${asked} times, once by each client`)
   t.equal(lab.inventory.failure(), undefined)
 })
 
