@@ -28,7 +28,7 @@ export const programs = {
     // Nodes take; one of 6 MB would save 5 MB more, for a tenth more CPU. A scavenge of so little is too short to be shared by
     // threads. Full collections are done in one go, with pauses of 0.17 s at most at 10,000 Nodes, as threads that mark beside the
     // program take more CPU. Until 10,000 Nodes were initialized, a heap that might grow by 16 % in between took 46 to 49 s of CPU,
-    // by 24 % 44 s; in all it is 219 MB by 30 %, and each percent more is about one. Without the optimizing
+    // by 24 % 44 s; in all they took 212 MB by 24 %, 219 MB by 30 %, 225 MB by 40 %. Without the optimizing
     // compilers it would be 15 MB less, and half again as slow. gc() gives back what a burst has left.
     execArgv: [
       '--max-semi-space-size=4',
