@@ -2,12 +2,12 @@
 import type { Clock } from '../../agent/shared/clock.ts'
 import type { Task } from './tasks.ts'
 
-/** What came lately is remembered: at least so many, at most twice as many. What many objects share is soon learned again. */
-const LATELY = 2_000
+/** How many recent texts, and how many recent objects, are remembered: at least so many, at most twice as many. */
+const REMEMBERED = 2_000
 /** Characters of a text that is remembered. */
 const LONGEST = 200
-/** Fields of an object that is remembered: a reference, an address, a taint. */
-const FEW = 3
+/** Fields of an object that is remembered, at most: a reference, an address, a taint. */
+const MAX_FIELDS = 3
 
 const texts = createRecent<string>()
 const objects = createRecent<Readonly<Record<string, unknown>>>()
@@ -29,7 +29,7 @@ export function compact(facts: unknown): unknown {
   if (Object.getPrototypeOf(facts) !== Object.prototype) return facts
   const copy: Record<string, unknown> = { ...facts }
   const names = Object.keys(copy)
-  let isOfFewTexts = names.length <= FEW
+  let isOfFewTexts = names.length <= MAX_FIELDS
   for (const name of names) {
     const value = compact(copy[name])
     isOfFewTexts &&= typeof value === 'string' && value.length <= LONGEST
@@ -47,7 +47,7 @@ function textOf(text: string): string {
   return copy
 }
 
-/** As JSON, no two that differ are taken for the same, whatever their texts are. */
+/** The key is JSON: joined texts of two different objects could be equal. */
 function objectOf(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const key = JSON.stringify(object)
   const known = objects.get(key)
@@ -55,12 +55,12 @@ function objectOf(object: Readonly<Record<string, unknown>>): Readonly<Record<st
   return known ?? object
 }
 
-/** The older half is forgotten as a whole; what is still asked for has moved to the newer one by then. */
+/** Forgets the older half as a whole. What is still used has moved to the newer half by then. */
 function createRecent<T>() {
   let newer = new Map<string, T>()
   let older = new Map<string, T>()
   function put(key: string, value: T): void {
-    if (newer.size >= LATELY) {
+    if (newer.size >= REMEMBERED) {
       ;[newer, older] = [older, newer]
       newer.clear()
     }

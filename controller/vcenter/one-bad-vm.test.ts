@@ -185,7 +185,7 @@ for (const fault of [{ kind: 'hang' }, { kind: 'status', status: 503 }] as const
     `a view of all VMs ends in ${fault.kind}: each is watched, and all UUIDs once it can be made`,
     async (t) => {
       const view = { operation: 'CreateContainerView', ...fault }
-      // Nothing else is being made in the session at the moment when all is made anew.
+      // While all is created anew, no read creates a collector, whose lost name would end the session.
       const timings = { ...TIMINGS, sweep: NEVER, resync: NEVER }
       const lab = await openLab(t, { timings, before: (vCenter) => vCenter.fault(view) })
       const { vCenter, inventory } = lab

@@ -136,7 +136,7 @@ export function createVMLocations({ tagging }: { readonly tagging: boolean }): V
             ? {
                 compute: compute.ancestors,
                 resourcePool: resourcePool.ancestors,
-                // Not spread: such a list would have room for 17.
+                // A list made by spreading two would keep room for 16 more.
                 folder: own.ancestors.concat(above.ancestors),
                 ...(above.unreadableAbove === undefined ? {} : { unreadableAbove: above.unreadableAbove }),
                 unreadable: compact([
