@@ -148,6 +148,7 @@ export function createEngine(ports: EnginePorts, table = LOOPS): Engine {
     vCenters: config.vCenters,
     servers: settings.servers,
     labels: settings.labels,
+    labelRules: settings.labelRules,
     inventories,
     clock,
     random,

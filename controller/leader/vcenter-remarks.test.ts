@@ -11,7 +11,8 @@ function setUp(t: Test, options: Partial<VCenterRemarksOptions>) {
   const clock = createHandClock()
   const { logger, lines } = createLogLines()
   const basics = { clock, random: () => 0.5, logger }
-  const none = { vCenters: [], servers: {}, labels: { zone: undefined, region: undefined }, inventories: [] }
+  const labels = { zone: undefined, region: undefined }
+  const none = { vCenters: [], servers: {}, labels, labelRules: [], inventories: [] }
   const remarks = createVCenterRemarks({ ...none, ...basics, ...options })
   const ending = new AbortController()
   const running = remarks.run(ending.signal)
@@ -118,6 +119,20 @@ t.test('a category without tags is reported by its setting', async (t) => {
   let lacking: ReadonlyMap<string, TagLack> = new Map()
   const { clock, lines, remarks } = setUp(t, {
     labels: { zone: 'k8s-zonk', region: 'k8s-region' },
+    labelRules: [
+      {
+        label: 'example.com/rack',
+        from: { kind: 'tagCategory', name: 'rack\u0007' },
+        map: new Map(),
+        when: 'live',
+      },
+      {
+        label: 'example.com/owner',
+        from: { kind: 'attribute', name: 'Owner' },
+        map: new Map(),
+        when: 'live',
+      },
+    ],
     inventories: [inventory('main', { lackingCategories: () => lacking })],
   })
   await clock.turn(2_000)
@@ -128,17 +143,15 @@ t.test('a category without tags is reported by its setting', async (t) => {
     {
       level: 40,
       vCenter: 'main',
-      zone: 'k8s-zonk',
-      msg: /^vCenter main: labels.zone names "k8s-zonk", a tag category that vCenter does not show/,
+      setting: 'labels.zone',
+      category: 'k8s-zonk',
+      msg: /^vCenter main: labels.zone names tag category "k8s-zonk", which vCenter does not show/,
     },
   ])
   t.equal(lines.length, 1)
-  t.match(remarks.troubles(), [
-    {
-      text: /^vCenter main: labels.zone .* category that vCenter does not show, so no Node gets a zone/,
-      message: /^vCenter main: labels.zone .* so no Node gets a zone; create it, correct the name, or give/,
-    },
-  ])
+  const said =
+    'vCenter main: labels.zone names tag category "k8s-zonk", which vCenter does not show, so no Node gets a zone; create it, correct the name, or give the account Read-only as a global permission'
+  t.match(remarks.troubles(), [{ text: said, message: said }])
   lacking = new Map([
     ['k8s-zonk', 'categories'],
     ['k8s-region', 'categories'],
@@ -146,6 +159,16 @@ t.test('a category without tags is reported by its setting', async (t) => {
   t.match(remarks.troubles(), [
     { text: /labels.zone .* none at all/ },
     { text: /labels.region .* none at all/ },
+  ])
+  lacking = new Map([
+    ['k8s-zonk', 'unread'],
+    ['rack\u0007', 'tags'],
+  ])
+  t.match(remarks.troubles(), [
+    { text: /labels.zone .* does not show among those that could be read, so no Node gets a zone/ },
+    {
+      text: /labelRules names tag category "rack\ufffd", of which .* no tag, so no Node gets example.com\/rack;/,
+    },
   ])
 })
 

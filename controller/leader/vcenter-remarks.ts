@@ -11,6 +11,7 @@ export interface VCenterRemarksOptions extends Basics {
   readonly vCenters: readonly Pick<VCenterConfig, 'name' | 'datacenters'>[]
   readonly servers: DecisionConfig['servers']
   readonly labels: DecisionConfig['labels']
+  readonly labelRules: DecisionConfig['labelRules']
   readonly inventories: readonly Pick<
     RunningInventory,
     'vCenter' | 'instanceUUID' | 'datacenters' | 'lackingCategories' | 'unsteady'
@@ -65,20 +66,28 @@ function unmatchedDatacenters({ vCenters, inventories }: VCenterRemarksOptions):
   })
 }
 
-/** Settings under `labels` that name a category without tags: no Node of that vCenter gets the label. */
-function lackingCategories({ labels, inventories }: VCenterRemarksOptions): readonly Finding[] {
+/** Settings that name a category without tags: no Node of that vCenter gets the label. */
+function lackingCategories({ labels, labelRules, inventories }: VCenterRemarksOptions): readonly Finding[] {
+  const places = (['zone', 'region'] as const).map((label) => ({
+    setting: `labels.${label}`,
+    category: labels[label],
+    label: `a ${label}`,
+  }))
+  const rules = labelRules.flatMap(({ label, from }) =>
+    from.kind === 'tagCategory' ? { setting: 'labelRules', category: from.name, label } : [],
+  )
   return inventories.flatMap((inventory) => {
+    const { vCenter } = inventory
     const lacking = inventory.lackingCategories()
-    return (['zone', 'region'] as const).flatMap((label) => {
-      const category = labels[label]
+    return [...places, ...rules].flatMap(({ setting, category, label }) => {
       const lack = category === undefined ? undefined : lacking.get(category)
-      if (lack === undefined) return []
-      const { vCenter } = inventory
+      if (category === undefined || lack === undefined) return []
+      const message = `vCenter ${vCenter}: ${setting} names tag category "${listed([category])}", ${LACKS[lack]}, so no Node gets ${label}; create it, correct the name, or give the account Read-only as a global permission`
       return {
         key: JSON.stringify([vCenter, label, category, lack]),
-        text: `vCenter ${vCenter}: labels.${label} in the configuration names a tag category ${LACKS[lack]}, so no Node gets a ${label}; the log names it`,
-        facts: { vCenter, [label]: category },
-        message: `vCenter ${vCenter}: labels.${label} names "${category}", a tag category ${LACKS[lack]}, so no Node gets a ${label}; create it, correct the name, or give the account Read-only as a global permission`,
+        text: message,
+        facts: { vCenter, setting, category },
+        message,
       }
     })
   })
@@ -86,8 +95,9 @@ function lackingCategories({ labels, inventories }: VCenterRemarksOptions): read
 
 const LACKS: Readonly<Record<TagLack, string>> = {
   categories: 'in a vCenter that shows the account none at all',
-  category: 'that vCenter does not show',
+  category: 'which vCenter does not show',
   tags: 'of which vCenter shows no tag',
+  unread: 'which vCenter does not show among those that could be read',
 }
 
 /**

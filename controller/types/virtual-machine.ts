@@ -21,8 +21,11 @@ export interface Tag {
   readonly unnamed?: readonly string[]
 }
 
-/** Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags. */
-export type TagLack = 'categories' | 'category' | 'tags'
+/**
+ * Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags; or it
+ * may be one that could not be read.
+ */
+export type TagLack = 'categories' | 'category' | 'tags' | 'unread'
 
 /** Tags that could not be read. */
 export interface UnreadTags {
@@ -58,7 +61,7 @@ export interface Ancestry {
   readonly folder: readonly Ancestor[]
   /** The first object above the VM that the account may not read. What is above it is unknown. */
   readonly unreadableAbove?: Pick<Ancestor, 'type' | 'moref'>
-  /** Objects whose tags could not be read, with the reason, for the message. Empty when all could. */
+  /** Objects that could not be read, or whose tags could not, with the reason. Empty when all could. */
   readonly unreadable: readonly string[]
   /** What could not be read above the last object of a way. */
   readonly unreadAbove?: Partial<Readonly<Record<Way, readonly UnreadTags[]>>>

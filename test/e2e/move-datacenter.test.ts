@@ -39,7 +39,7 @@ t.test('a datacenter that there is not is told at once, one with wildcards is fo
   await until('so is the category', async () => (await controller.readyz()).includes('labels.zone'))
   t.match(
     await controller.readyz(),
-    /\nvCenter main: labels\.zone in the configuration names a tag category that vCenter does not show/,
+    /\nvCenter main: labels\.zone names tag category "k8s-zonk", which vCenter does not show/,
   )
   await until('the log names it', () => controller.output().includes('"datacenters":["/europe/DC8"]'))
   t.match(controller.output(), '"seen":["/DC0","/DC1","/europe/DC9"]')

@@ -164,7 +164,7 @@ t.test('one that may be the missing category leaves in doubt what could be its t
   const problems = [{ why: /tag categories: .*403/, category: 'zone' }]
   t.match(read.get(keyOf(object('a'))), { tags: [{ name: 'r1' }], problems })
   for (const other of ['b', 'c']) t.same(read.get(keyOf(object(other)))?.problems, [])
-  t.same(reader.lacking(), new Map(), 'nobody knows whether there is one')
+  t.same([...reader.lacking()], [['zone', 'unread']], 'nobody knows whether there is one')
   const gone = tagService({ a: ['bad/x', 'region/r1'] }, (call) => (call.id === BAD ? 404 : undefined))
   t.same((await gone.read([object('a')])).get(keyOf(object('a')))?.problems, [], 'one that is gone is none')
   t.same([...gone.reader.lacking()], [['zone', 'category']])
@@ -243,18 +243,20 @@ function changing() {
   ])
   const attached: Record<string, string[]> = { a: ['t1', 't3'] }
   const service = { refuse: (_: RESTCall): number | undefined => undefined }
+  const hidden = new Set<string>()
+  const isShown = (id: string): boolean => !hidden.has(id) && !hidden.has(tags.get(id)?.of ?? '')
   const rest: RESTClient = {
     async call(call) {
       const { resource, method, id = '' } = call
-      const status = service.refuse(call)
+      const status = isShown(id) ? service.refuse(call) : 403
       if (status !== undefined) throw new RESTError('vc', resource, status)
       if (resource === 'tagging/tag-association')
         return Object.entries(attached).map(([id, tag_ids]) => ({
           object_id: { type: 'Folder', id },
-          tag_ids,
+          tag_ids: tag_ids.filter(isShown),
         }))
       if (resource === 'tagging/category')
-        return id === '' ? [...categories.keys()] : { name: categories.get(id) }
+        return id === '' ? [...categories.keys()].filter(isShown) : { name: categories.get(id) }
       if (method === 'GET') return { name: tags.get(id)?.name }
       return [...tags].flatMap(([tag, { of }]) => (of === id ? tag : []))
     },
@@ -264,6 +266,8 @@ function changing() {
   const tagsOf = async (name: string) => (await read([object(name)])).get(keyOf(object(name)))
   return {
     service,
+    /** IDs of categories on which the account has no rights: named, they are refused; lists and objects leave them out. */
+    hidden,
     reader,
     categories,
     tags,
@@ -289,6 +293,55 @@ t.test('tags and categories that are renamed', async (t) => {
   categories.set('c3', 'other')
   t.same(await zones(), [])
   t.equal(reader.lacking().get('zone'), 'category')
+})
+
+/** The same with a tag of each category of interest. */
+function changingBoth() {
+  const all = changing()
+  all.tags.set('t2', { of: 'c2', name: 'r1' })
+  all.attached.a = ['t1', 't2', 't3']
+  return all
+}
+
+for (const [name, ids, lack] of [
+  ['on a category', ['c1'], 'category'],
+  ['on all categories', ['c1', 'c2', 'c3'], 'categories'],
+] as const)
+  t.test(`the rights ${name} are lost, and come back`, async (t) => {
+    const { hidden, reader, zones, tagsOf } = changingBoth()
+    t.same(await zones(), ['z1'])
+    for (const id of ids) hidden.add(id)
+    t.same(await zones(), [])
+    t.equal(reader.lacking().get('zone'), lack)
+    const regions = lack === 'category' ? [{ category: 'region', name: 'r1' }] : []
+    t.same(await tagsOf('a'), { tags: regions, problems: [] }, 'the others stay')
+    hidden.clear()
+    t.same(await zones(), ['z1'])
+    t.same(reader.lacking(), new Map())
+  })
+
+t.test('the rights on a category are lost beside one that is refused', async (t) => {
+  const { service, hidden, reader, zones, tagsOf } = changingBoth()
+  t.same(await zones(), ['z1'])
+  service.refuse = ({ id }) => (id === 'c3' ? 403 : undefined)
+  t.same(await zones(), ['z1'])
+  hidden.add('c1')
+  t.same(await zones(), [])
+  t.equal(reader.lacking().get('zone'), 'unread')
+  t.same((await tagsOf('a'))?.tags, [{ category: 'region', name: 'r1' }])
+})
+
+t.test('a category loses its tags, and gets one', async (t) => {
+  const { reader, tags, attached, zones } = changingBoth()
+  t.same(await zones(), ['z1'])
+  t.equal(reader.lacking().get('zone'), undefined)
+  tags.delete('t1')
+  attached.a = ['t2', 't3']
+  t.same(await zones(), [])
+  t.equal(reader.lacking().get('zone'), 'tags')
+  tags.set('t4', { of: 'c1', name: 'z4' })
+  t.same(await zones(), [])
+  t.equal(reader.lacking().get('zone'), undefined, 'there is one, which is attached to nothing')
 })
 
 for (const status of [403, 500])

@@ -54,8 +54,9 @@ export function createTagCategories({
     return name !== undefined && categories.has(name) ? name : undefined
   }
 
-  function hasEmptyCategory(): boolean {
-    const used = new Set(members.values())
+  /** Whether a category of interest has none of these tags. */
+  function hasUnused(tags: Iterable<string>): boolean {
+    const used = new Set(Array.from(tags, (tag) => members.get(tag)))
     return idsOfInterest().some((id) => !used.has(id))
   }
 
@@ -99,7 +100,10 @@ export function createTagCategories({
     for (const [id, name] of categoryNames) if (!categories.has(name)) categoryNames.delete(id)
   }
 
-  /** Reads the names of categories while any is sought. Returns why one of them, or their list, is refused. */
+  /**
+   * Reads the names of categories while any is sought. Returns why one of them, or their list, is refused. One that keeps its name
+   * loses it where it is not listed.
+   */
   async function nameCategories(
     isSought: () => boolean,
     signal: AbortSignal,
@@ -107,6 +111,8 @@ export function createTagCategories({
     try {
       const ids = await calls.listCategories(signal)
       shown = ids.length
+      // One that the account may not read any more: its name is refused, and the list leaves it out.
+      for (const id of kept) if (!ids.includes(id)) categoryNames.delete(id)
       const [error] = await calls.refusals(
         ids,
         async (id) => (categoryNames.has(id) || !isSought() ? undefined : await nameCategory(id, signal)),
@@ -162,7 +168,9 @@ export function createTagCategories({
       const haveChanged = known() !== membersOf
       if (haveChanged) foreign = new Set()
       const unknown = ids.filter(isUnknown)
-      if (haveChanged || unknown.length > 0 || hasEmptyCategory()) await listMembers(signal)
+      // None is attached any more where the last was deleted, or where the rights on them were lost: the lists tell.
+      const isUnused = hasUnused(refreshes ? ids : members.keys())
+      if (haveChanged || unknown.length > 0 || isUnused) await listMembers(signal)
       if (doubts.size === 0) for (const id of unknown) if (isUnknown(id)) foreign.add(id)
       hasLooked = true
     } catch (error) {
@@ -206,12 +214,14 @@ export function createTagCategories({
       if (foreign.has(id)) return []
       return Array.from(doubts, ([category, { why }]) => ({ why, category }))
     },
-    /** Why there is no tag of a category of interest. What could not be read is not told of. */
+    /** Why there is no tag of a category of interest. */
     lacking(): ReadonlyMap<string, TagLack> {
       const [absent, used] = [missing(), new Set([...members.keys()].map(categoryOf))]
       const without = (name: string): TagLack | undefined => {
-        if (doubts.has(name) || (shown === undefined && absent.length > 0)) return undefined
-        if (absent.includes(name)) return shown === 0 ? 'categories' : 'category'
+        const isAbsent = absent.includes(name)
+        if (doubts.has(name)) return isAbsent ? 'unread' : undefined
+        if (shown === undefined && absent.length > 0) return undefined
+        if (isAbsent) return shown === 0 ? 'categories' : 'category'
         return used.has(name) ? undefined : 'tags'
       }
       return new Map(

@@ -88,8 +88,8 @@ export const IN_LABELS: readonly NodeRow[] = [
     what: 'Tag that is not a label value: `zone 1 / left`, `北京-1`',
     cpi: 'is stuck',
     rollcall:
-      "writes the nearest value, `zone-1-left`, but none that would lose letters or digits, or equal another tag's",
-    because: 'Two zones must not become one.',
+      "writes the nearest value, `zone-1-left`, but none that would lose letters or digits, or equal another tag's of that vCenter",
+    because: 'Two zones must not become one; tags of several vCenters are not compared.',
     explains: ({ part, cpi }, { scenario, case: one }) =>
       part === 'initialized' &&
       cpi === false &&

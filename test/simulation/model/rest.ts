@@ -43,9 +43,11 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
   const { tagsHidden, tagging } = vCenter
   const isGone = (id: string): boolean =>
     tagging.stillListed.has(id) || !(tagging.tags.has(id) || tagging.categories.has(id))
-  // Who has no right on tags any more finds none, and is refused nothing.
-  if (resource !== 'tagging/tag-association' && named.some((id) => tagsHidden || isGone(id)))
-    return { status: 404 }
+  if (resource !== 'tagging/tag-association') {
+    // An account without rights on tags is refused each that it names. Lists and objects have none for it.
+    if (tagsHidden && named.length > 0) return { status: 403 }
+    if (named.some(isGone)) return { status: 404 }
+  }
   return { status: 200, value: tagAnswer(vCenter, resource, query, body) }
 }
 

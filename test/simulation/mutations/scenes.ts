@@ -163,7 +163,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
   labels: {
     'the right to read tags is lost': [
       'labels by rule: who has lost the right to read tags has not seen that there is none',
+      'tags: a category that may not be read any more is not taken for one without a tag on any object',
     ],
+    'a category loses its tags': ['tags: a category of which no tag is attached has its tags listed again'],
     'the right to read tags is lost, and a machine joins on a host that had none before': [
       'tags: those that are new do not stand beside older ones that are not shown any more',
     ],

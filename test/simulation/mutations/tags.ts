@@ -90,4 +90,14 @@ export const TAG_MUTATIONS: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'tags: a category that may not be read any more is not taken for one without a tag on any object',
+    inSceneAlone: true,
+    edits: [edit(CATEGORIES, 'for (const id of kept) if (!ids.includes(id)) categoryNames.delete(id)', '')],
+  },
+  {
+    name: 'tags: a category of which no tag is attached has its tags listed again',
+    inSceneAlone: true,
+    edits: [edit(CATEGORIES, 'hasUnused(refreshes ? ids : members.keys())', 'hasUnused(members.keys())')],
+  },
 ]

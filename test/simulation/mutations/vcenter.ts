@@ -78,7 +78,7 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'REST: a login whose answer is lost is not tried again and again',
-    about: ['rest-logins-lost'],
+    about: ['logins-lost'],
     edits: [
       edit(
         'controller/vcenter/session/rest.ts',

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { LABEL_ZONE } from '../../../controller/types/well-known.ts'
 import { OWNER } from '../model/label-sources.ts'
 import type { VM } from '../model/machine.ts'
-import { CATEGORIES, rackOf, zoneOf } from '../model/tagging.ts'
+import { CATEGORIES, RACK as RACKS, rackOf, removeTag, zoneOf } from '../model/tagging.ts'
 import { scenario } from '../scenario.ts'
 import type { FixedScene } from '../scene.ts'
 import { ALL_LABEL_RULES, LABEL_RULES } from '../settings.ts'
@@ -39,6 +39,14 @@ async function stays(scene: FixedScene<string>, t: Test): Promise<void> {
 
 scenario('the right to read tags is lost', setting, async (scene, t) => {
   scene.vCenter.tagsHidden = true
+  await stays(scene, t)
+  await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
+})
+
+scenario('a category loses its tags', setting, async (scene, t) => {
+  scene.vCenter.retag((tagging) => {
+    for (const [id, { category }] of tagging.tags) if (category === RACKS) removeTag(tagging, id)
+  })
   await stays(scene, t)
   await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
 })

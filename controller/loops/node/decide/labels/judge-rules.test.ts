@@ -2,7 +2,7 @@ import t from 'tap'
 import { ancestor, decide, facts, node, report, SETTINGS, vm } from '../../../../../test/fixtures/facts.ts'
 import type { LabelRule } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
-import type { Ancestor, Ancestry, VirtualMachine } from '../../../../types/virtual-machine.ts'
+import type { Ancestor, Ancestry, TagLack, VirtualMachine } from '../../../../types/virtual-machine.ts'
 import type { AbsentLabels } from '../node-facts.ts'
 
 const PREFIX = 'rollcall.node-restriction.kubernetes.io/'
@@ -165,8 +165,7 @@ t.test('what cannot be read, or may be several, changes nothing, and the conditi
   const attribute = rule({ from: { kind: 'attribute', name: 'Rack' } })
   const attributed = (values: readonly string[] | string) =>
     vm({ attributes: new Map([['Rack', typeof values === 'string' ? { unread: values } : { values }]]) })
-  const lacking = (lack: 'categories' | 'category' | 'tags') =>
-    withHost({}, { lacking: new Map([['rack', lack]]) })
+  const lacking = (lack: TagLack) => withHost({}, { lacking: new Map([['rack', lack]]) })
   const unread = [{ why: 'HostSystem esx-1: 503' }]
   const cases: readonly [string, VirtualMachine, RegExp, LabelRule?][] = [
     [
@@ -176,6 +175,7 @@ t.test('what cannot be read, or may be several, changes nothing, and the conditi
     ],
     ['no category at all', lacking('categories'), /LabelUnreadable .*no tag category at all/],
     ['no tag in it', lacking('tags'), /LabelUnreadable .*no tag in this category/],
+    ['a category that may be unread', lacking('unread'), /LabelUnreadable .*but not all could be read/],
     ['an unread object', withHost({ unread }), /LabelUnreadable .*not readable: HostSystem esx-1: 503/],
     [
       'an unread, nearer object',

@@ -67,6 +67,7 @@ const LACKS: Readonly<Record<TagLack, string>> = {
   categories: 'vCenter shows no tag category at all',
   category: 'vCenter shows no such tag category',
   tags: 'vCenter shows no tag in this category',
+  unread: 'vCenter shows no such tag category, but not all could be read',
 }
 
 function readTag(category: string, ancestry: Ancestry): SourceValue {

@@ -155,7 +155,8 @@ t.test('what was kept is not forgotten while tags cannot be read', async (t) => 
   const { ancestry, ...rest } = vm()
   if (ancestry === undefined) throw new Error('the VM of the fixtures has ancestors')
   const untagged = ancestry.compute.map((each) => ({ ...each, tags: [] }))
-  const outage = { ...rest, ancestry: { ...ancestry, compute: untagged, unreadable: ['the tag service'] } }
+  const unreadAbove = { folder: [{ why: 'the tag service' }] }
+  const outage = { ...rest, ancestry: { ...ancestry, compute: untagged, unreadAbove } }
   const { lookups } = facts({ vms: [outage] })
   for (const csiTopologyKeys of [undefined, [ZONE]]) {
     const kept = after(moved('relabel'), decide(moved('relabel')))

@@ -124,7 +124,8 @@ function tagged(tags: readonly (readonly [category: string, name: string])[], un
   if (host === undefined) throw new Error('the VM of the fixtures has a host')
   const own = { ...host, tags: tags.map(([category, name]) => ({ category, name })) }
   const folder = ancestry.folder.map(bare)
-  return { ...rest, ancestry: { ...ancestry, compute: [own, ...above], folder, unreadable } }
+  const unreadAbove = { compute: unreadable.map((why) => ({ why })) }
+  return { ...rest, ancestry: { ...ancestry, compute: [own, ...above], folder, unreadAbove } }
 }
 
 const IN_ZONE = ['k8s-zone', 'zone-a'] as const

@@ -17,7 +17,8 @@ function tagged(tags: Ancestor['tags'], unreadable: readonly string[] = []) {
   const compute = ancestry.compute.map((each) =>
     each.type === 'ClusterComputeResource' ? { ...each, tags } : each,
   )
-  return [vm({ ancestry: { ...ancestry, compute, unreadable } })]
+  const unreadAbove = { compute: unreadable.map((why) => ({ why })) }
+  return [vm({ ancestry: { ...ancestry, compute, unreadAbove } })]
 }
 
 const WAITS: readonly {

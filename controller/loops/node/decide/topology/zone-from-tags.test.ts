@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ancestor, decide, settled, vm } from '../../../../../test/fixtures/facts.ts'
-import type { Ancestry } from '../../../../types/virtual-machine.ts'
+import type { Ancestry, TagLack } from '../../../../types/virtual-machine.ts'
 import { resolveTopology } from './zone-from-tags.ts'
 
 const CATEGORIES = { zone: 'k8s-zone', region: 'k8s-region' }
@@ -43,7 +43,10 @@ const ROWS: { name: string; ancestry: Ancestry; zone?: string; region?: string; 
   },
   {
     name: 'some tags are not readable',
-    ancestry: ancestry({ compute: [ancestor('Datacenter', 'd', region('r'))], unreadable: ['Folder "x"'] }),
+    ancestry: ancestry({
+      compute: [ancestor('Datacenter', 'd', region('r'))],
+      unreadAbove: { folder: [{ why: 'Folder "x"' }] },
+    }),
     region: 'r',
     reason: 'TagsUnreadable',
   },
@@ -129,7 +132,7 @@ const UNREAD: { name: string; ancestry: Ancestry; zone?: string; region?: string
 
 for (const row of UNREAD)
   t.test(`a tag counts unless a nearer one may be unread: ${row.name}`, async (t) => {
-    const topology = resolveTopology({ ...row.ancestry, unreadable: [WHY] }, CATEGORIES, true)
+    const topology = resolveTopology(row.ancestry, CATEGORIES, true)
     t.equal(topology.zone, row.zone)
     t.equal(topology.region, row.region)
     t.equal(topology.awaitsTags, row.zone === undefined)
@@ -141,6 +144,17 @@ for (const row of UNREAD)
       })
   })
 
+t.test('what could not be read of one category says nothing of the other', async (t) => {
+  const folder = { ...ancestor('Folder', 'f'), unread: [{ why: WHY, category: 'k8s-zone' }] }
+  const { condition, ...labels } = resolveTopology(
+    ancestry({ compute: [ancestor('HostSystem', 'h', zone('near')), folder], unreadable: [WHY] }),
+    CATEGORIES,
+    false,
+  )
+  t.match(labels, { zone: 'near', region: undefined })
+  t.match(condition, { reason: 'TagMissing', message: /^no tag of category "k8s-region" .*; attach a tag/ })
+})
+
 t.test('the labels of a Node stay while a nearer tag is unread, also with relabel', async (t) => {
   const { ancestry: whole, ...rest } = vm()
   const compute = whole?.compute.map((each) =>
@@ -148,7 +162,7 @@ t.test('the labels of a Node stay while a nearer tag is unread, also with relabe
       ? { ...each, tags: [], unread: [{ why: WHY }] }
       : { ...each, tags: [...each.tags, ...(each.type === 'Datacenter' ? zone('far') : [])] },
   )
-  const away = { ...rest, ancestry: ancestry({ ...whole, compute: compute ?? [], unreadable: [WHY] }) }
+  const away = { ...rest, ancestry: ancestry({ ...whole, compute: compute ?? [] }) }
   const facts = settled({ vms: [away] })
   const decision = decide({
     ...facts,
@@ -237,7 +251,7 @@ t.test('of several tags on one object the first by name counts, or the one that 
 })
 
 t.test('why there is no tag decides what is to be done', async (t) => {
-  const said = (lack?: 'categories' | 'category' | 'tags') => {
+  const said = (lack?: TagLack) => {
     const lacking = lack === undefined ? {} : { lacking: new Map([['k8s-zone', lack]]) }
     return resolveTopology(
       ancestry({ compute: [ancestor('Datacenter', 'd', region('r'))], ...lacking }),
@@ -255,6 +269,7 @@ t.test('why there is no tag decides what is to be done', async (t) => {
     message: /no tag category at all: give the account Read-only as a/,
   })
   t.match(said('tags'), { reason: 'TagMissing', message: /no tag in this category: create one/ })
-  for (const lack of ['categories', 'category', 'tags'] as const)
+  t.match(said('unread'), { reason: 'TagsUnreadable', message: /; not readable: some tag categories$/ })
+  for (const lack of ['categories', 'category', 'tags', 'unread'] as const)
     t.notMatch(said(lack).message, 'attach a tag in')
 })

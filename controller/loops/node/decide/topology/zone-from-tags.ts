@@ -82,7 +82,8 @@ function resolveLabel(
 ): { readonly value?: string; readonly remark?: Remark } {
   const { tags, on, unread } = nearestTag(ancestry, category)
   const [tag] = tags
-  if (tag === undefined || on === undefined) return { remark: notFound(ancestry, label, category) }
+  if (tag === undefined || on === undefined)
+    return { remark: notFound(ancestry, { label, category, unread }) }
   const where = `${on.type} "${on.name}"`
   if (unread.length > 0) {
     const message = `the ${label} is unknown: "${tag.name}" on ${where} counts only if nothing nearer has a tag of category "${category}"`
@@ -114,7 +115,7 @@ function resolveLabel(
 }
 
 /** What to do where vCenter has no tag of a category. Without rights on tags its lists are empty: it refuses nothing. */
-const NEXT: Readonly<Record<TagLack, string>> = {
+const NEXT: Readonly<Record<Exclude<TagLack, 'unread'>, string>> = {
   categories:
     'vCenter shows no tag category at all: give the account Read-only as a global permission, or create the category',
   category:
@@ -122,11 +123,18 @@ const NEXT: Readonly<Record<TagLack, string>> = {
   tags: 'vCenter shows no tag in this category: create one and attach it, or give the account Read-only as a global permission',
 }
 
-function notFound(ancestry: Ancestry, label: keyof Labels, category: string): Remark {
+function notFound(
+  ancestry: Ancestry,
+  {
+    label,
+    category,
+    unread,
+  }: { readonly label: keyof Labels; readonly category: string; readonly unread: readonly string[] },
+): Remark {
   const message = `no tag of category "${category}" (${label}) on ${describeWay(ancestry)}`
   const lack = ancestry.lacking?.get(category)
+  if (lack === 'unread') return { kind: 'unread', message, unread: [...unread, 'some tag categories'] }
   if (lack !== undefined) return { kind: 'missing', message, next: NEXT[lack] }
-  const { unreadable: unread } = ancestry
   return unread.length > 0 ? { kind: 'unread', message, unread } : { kind: 'missing', message }
 }
 
