@@ -7,6 +7,8 @@ import t from 'tap'
 import * as v from 'valibot'
 import { parse, parseAllDocuments } from 'yaml'
 import { packedChart } from '../../build/release/artifacts.ts'
+import { findCredential } from '../../controller/config/credentials/find-credential.ts'
+import { Secret } from '../../controller/config/secret.ts'
 import { SECTIONS } from '../../controller/config/settings/sections.ts'
 import { load } from '../../controller/config/testing/load.ts'
 import { serverBinary } from '../servers/build.ts'
@@ -15,6 +17,9 @@ import type { Manifest } from '../servers/manifests.ts'
 const manifests = join(import.meta.dirname, '../../manifests')
 
 type Values = Readonly<Record<string, unknown>>
+interface Texts {
+  readonly [key: string]: string | Texts
+}
 interface Asked {
   readonly values?: Values
   readonly kubeVersion?: string
@@ -306,53 +311,90 @@ t.test(
         .toSorted((one) => ('vsphere.conf' in one ? 1 : -1))
       const { config: read } = await load(conf?.['vsphere.conf'] ?? '')
       const [vCenter] = read.vCenters
-      const { 'vc.example.com.username': user, 'vc.example.com.password': password } = own ?? {}
       const { nodes, labels } = read
       return {
-        user,
-        password,
+        keys: Object.keys(own ?? {}),
+        server: vCenter?.server,
+        trust: vCenter?.trust,
         datacenters: vCenter?.datacenters,
         labels,
         network: nodes.internalVmNetworkName,
+        subnets: nodes.internalNetworkSubnetCidr,
       }
     }
+    const thumbprint = `${'AB:'.repeat(19)}CD`
     const quoted = {
-      username: "'a@b'",
-      password: '"12\\"3"',
+      vcenter: "'vc.example.com'",
+      thumbprint: `"${thumbprint}"`,
       datacenter: "'My DC'",
       zone: '"k8s: zone"',
       region: "'it''s'",
-      nodes: { internalVmNetworkName: "'VM Network'" },
+      nodes: { internalVmNetworkName: "'VM Network'", internalNetworkSubnetCidr: "'10.0.0.0/8'" },
       secret: { name: "'vsphere-cloud-secret'" },
     }
     const quotedValues = {
-      user: 'a@b',
-      password: '12"3',
+      keys: ['vc.example.com.username', 'vc.example.com.password'],
+      server: 'vc.example.com',
+      trust: { kind: 'thumbprint', thumbprints: [`${'ab'.repeat(19)}cd`] },
       datacenters: ['My DC'],
       labels: { zone: 'k8s: zone', region: "it's" },
       network: 'VM Network',
+      subnets: ['10.0.0.0/8'],
     }
     t.strictSame(await written(quoted), quotedValues)
-    const spaced = Object.fromEntries(
-      Object.entries(quoted).map(([key, value]) => [key, typeof value === 'string' ? ` ${value} ` : value]),
-    )
-    t.strictSame(await written(spaced), quotedValues)
-    t.match(await written({ username: 'u ', password: ' pw\n', zone: 'k8s-zone ' }), {
-      user: 'u',
-      password: 'pw',
-      labels: { zone: 'k8s-zone' },
+    const around = (before: string, group: Texts, after: string): Texts =>
+      Object.fromEntries(
+        Object.entries(group).map(([key, value]) => [
+          key,
+          typeof value === 'string' ? `${before}${value}${after}` : around(before, value, after),
+        ]),
+      )
+    t.strictSame(await written(around(' ', quoted, ' ')), quotedValues)
+    t.strictSame(await written(around('', quoted, '\n')), quotedValues, 'as a block of YAML ends')
+    const bare = { vcenter: 'vc.example.com', zone: 'k8s-zone', region: 'r', datacenter: 'dc' }
+    t.match(await written(around('', bare, '\n')), {
+      server: 'vc.example.com',
+      labels: { zone: 'k8s-zone', region: 'r' },
+      datacenters: ['dc'],
     })
-    t.match(await written({ username: 'u', password: "' pw '" }), { password: ' pw ' })
     const numbers = { datacenter: 1234567, zone: 7, region: 0.5, nodes: { internalVmNetworkName: 100 } }
     t.match(await written(numbers), {
       datacenters: ['1234567'],
       labels: { zone: '7', region: '0.5' },
       network: '100',
     })
-    const plain = { password: `'a'b"`, username: '"', datacenter: "D'C" }
-    t.match(await written(plain), { password: `'a'b"`, user: '"', datacenters: ["D'C"] })
+    t.match(await written({ datacenter: "D'C" }), { datacenters: ["D'C"] })
   },
 )
+
+t.test("user and password are to the last character those that the CPI's chart writes", async (t) => {
+  for (const [username, password] of [
+    ["'a@b'", `'"abc"'`],
+    ['"', `'a'b"`],
+    ['a@b', '"12\\"3"'],
+    [' u ', ' pw '],
+    ['u\n', 'pw\n'],
+    ['u', ' pw\n\n'],
+  ] as const) {
+    const values = { config: { ...CPI, username, password } }
+    const secretOf = (chart: string) =>
+      v.parse(
+        v.looseObject({ stringData: v.record(v.string(), v.string()) }),
+        objectsOf(render({ chart, values }).text).find(
+          ({ kind, metadata }) => kind === 'Secret' && metadata.name === 'vsphere-cloud-secret',
+        ),
+      ).stringData
+    const own = secretOf(folder)
+    t.strictSame(own, secretOf(chartOfCPI()))
+    const data = new Map(Object.entries(own).map(([key, text]) => [key, new Secret(text)]))
+    const found = findCredential(data, 'vc.example.com')
+    t.strictSame(
+      found.ok ? [found.value.user, found.value.password.reveal()] : found,
+      [username, password].map((text) => text.replace(/\n$/, '')),
+      'and so the controller logs in',
+    )
+  }
+})
 
 t.test('no thumbprint is carried over as insecureFlag', async (t) => {
   t.match(JSON.stringify(chartObjects({ values: { config: CPI } })), /insecureFlag: true/)
@@ -406,6 +448,10 @@ const refused: readonly (readonly [asked: Asked, reason: RegExp])[] = [
     { values: { config: { ...CPI, password: '' } } },
     /config\.password: is empty; give it, or set config\.secret\.create=false/,
   ],
+  [{ values: { config: { ...CPI, vcenter: "'vc.example.com" } } }, /config[./]vcenter/],
+  [{ values: { config: { ...CPI, vcenter: 'vc.example.com\nx: y' } } }, /config[./]vcenter/],
+  [{ values: { config: { ...CPI, username: 'u\r\n' } } }, /config[./]username/],
+  [{ values: { config: { ...CPI, zone: 'a\nb' } } }, /config[./]zone/],
   [{ values: { config: { ...CPI, password: 5349 } } }, /config\.password: is not text; put it in quotes/],
   [{ values: { global: { config: { username: 1 } }, config: CPI } }, /config\.username: is not text/],
   [{ values: { config: { ...CPI, zone: false } } }, /config\.zone: is not text; put it in quotes/],
@@ -439,14 +485,18 @@ t.test('lint has nothing to say but that there is no icon', async (t) => {
   t.strictSame(stdout.match(/^\[.*/gm), ['[INFO] Chart.yaml: icon is recommended'])
 })
 
-/** The values of the CPI's chart, from its sources: a machine that has its binary need not have them yet. */
-function valuesOfCPI(): Values {
+/** The folder of the CPI's chart, from its sources: a machine that has its binary need not have them yet. */
+function chartOfCPI(): string {
   const module = execFileSync('go', ['mod', 'download', '-json', 'k8s.io/cloud-provider-vsphere'], {
     cwd: join(manifests, '../test/servers/cpi'),
     encoding: 'utf8',
   })
   const { Dir } = v.parse(v.object({ Dir: v.string() }), JSON.parse(module))
-  return parse(readFileSync(join(Dir, 'charts/vsphere-cpi/values.yaml'), 'utf8'))
+  return join(Dir, 'charts/vsphere-cpi')
+}
+
+function valuesOfCPI(): Values {
+  return parse(readFileSync(join(chartOfCPI(), 'values.yaml'), 'utf8'))
 }
 
 t.test("all values of the CPI's chart may be given, as in an edited copy of its file", async (t) => {

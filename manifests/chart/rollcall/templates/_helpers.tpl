@@ -4,10 +4,12 @@
 {{- range $group := list $config ($config.nodes | default dict) }}
 {{- range $key, $value := omit $group "enabled" "secret" "nodes" "requireAllFamilies" "labelRules" }}
 {{- /* YAML reads 0123 as 83, and no as false. */}}
-{{- if or (kindIs "bool" $value) (and (has $key (list "username" "password")) (not (kindIs "string" $value))) }}
+{{- $isCredential := has $key (list "username" "password") }}
+{{- if or (kindIs "bool" $value) (and $isCredential (not (kindIs "string" $value))) }}
 {{- fail (printf "config.%s: is not text; put it in quotes, or give it by --set-string" $key) }}
 {{- end }}
-{{- $_ := set $group $key (include "rollcall.text" $value) }}
+{{- /* The CPI's chart quotes these two: what is around them is a part of them. */}}
+{{- if not $isCredential }}{{ $_ := set $group $key (include "rollcall.text" $value) }}{{ end }}
 {{- end }}
 {{- end }}
 {{- $_ := set $config.secret "name" (include "rollcall.text" $config.secret.name) }}
