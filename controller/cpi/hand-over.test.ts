@@ -1,10 +1,13 @@
 import t from 'tap'
 import { ok } from '../../agent/shared/result.ts'
+import { load } from '../config/testing/load.ts'
 import { configuredCPI, environmentOf, givenBy } from './cpi-in-cluster.ts'
 import { handOver } from './hand-over.ts'
 import { findManagers } from './interlock/find-cpi.ts'
 import { type CPIObjectChanges, cpiObject } from './interlock/testing/cpi-object.ts'
 import { parseWorkload } from './interlock/workloads.ts'
+
+const NONE = { credentials: {}, vCenters: [] }
 
 function managers(args: readonly string[], changes: CPIObjectChanges = {}) {
   const workload = parseWorkload('DaemonSet', cpiObject(args, changes))
@@ -16,7 +19,7 @@ function steps(
   changes: CPIObjectChanges = {},
   loadBalancers: readonly string[] = [],
   routedNodes: readonly string[] = [],
-  by: Parameters<typeof handOver>[1] = { credentials: {}, ownFile: true },
+  by: Parameters<typeof handOver>[1] = { config: NONE, ownFile: true },
 ) {
   return handOver(
     { ...managers(args, changes), lease: undefined, loadBalancers, routedNodes, nsx: ok([]) },
@@ -108,7 +111,7 @@ t.test('the values of its environment are those of the plan', async (t) => {
     {},
     'nothing changes where the password in another file is sent',
   )
-  const byOther = steps([], { env }, [], [], { credentials: {}, ownFile: false })
+  const byOther = steps([], { env }, [], [], { config: NONE, ownFile: false })
   t.match(byOther[2], /only if they are set here as well: VSPHERE_USER, VSPHERE_PASSWORD$/)
 })
 
@@ -122,7 +125,7 @@ t.test('the right to read the Secrets with the password', async (t) => {
     five: { kind: 'directory', path: '/etc/cloud/secrets' } as const,
     six: secret('kube-system', 'x; reboot'),
   }
-  const all = steps([], {}, [], [], { credentials, ownFile: true })
+  const all = steps([], {}, [], [], { config: { ...NONE, credentials }, ownFile: true })
   const lines = all.filter((line) => line.includes('--resource=secrets'))
   t.match(lines, [
     /kubectl -n kube-system create role rollcall-credentials --verb=list,watch --resource=secrets --resource-name=a --resource-name=b && kubectl -n kube-system create rolebinding rollcall-credentials --role=rollcall-credentials --serviceaccount=kube-system:rollcall-controller$/,
@@ -131,13 +134,33 @@ t.test('the right to read the Secrets with the password', async (t) => {
   t.equal(lines.length, 2)
 })
 
+t.test('with several vCenters they say that a new Node waits for all', async (t) => {
+  const apply = async (...names: readonly string[]) => {
+    const entries = names.map((name) => `  ${name}: {server: ${name}.example.com, user: u, password: p}`)
+    const { config } = await load(['vcenter:', ...entries].join('\n'))
+    return steps([], {}, [], [], { config, ownFile: true }).find((line) => line.includes('apply Rollcall'))
+  }
+  t.match(
+    await apply('a', 'b'),
+    /asserted\}" in it; with several vCenters, a new Node without an agent waits until all answer, .*"requireAllVCenters: false"/,
+  )
+  t.match(await apply('a'), /asserted\}" in it$/)
+})
+
+t.test('after the wait they name the Nodes whose machines were gone before', async (t) => {
+  const lines = steps([])
+  const at = (text: RegExp) => lines.findIndex((line) => text.test(line))
+  t.ok(at(/wait:/) > 0)
+  t.equal(at(/say NotBound .*"lifecycle: \{unbound: delete\}"/), at(/wait:/) + 1)
+})
+
 t.test('a CPI that Helm installed', async (t) => {
   const annotations = {
     'meta.helm.sh/release-name': 'vsphere-cpi',
     'meta.helm.sh/release-namespace': 'kube-system',
   }
   const credentials = { main: { kind: 'secret', namespace: 'kube-system', name: 'login' } } as const
-  const lines = steps([], { annotations }, [], [], { credentials, ownFile: true })
+  const lines = steps([], { annotations }, [], [], { config: { ...NONE, credentials }, ownFile: true })
   const indexOf = (text: string) => lines.findIndex((line) => line.includes(text))
   const order = [
     'helm get values vsphere-cpi --namespace kube-system --output yaml > cpi-values.yaml',
@@ -153,7 +176,10 @@ t.test('a CPI that Helm installed', async (t) => {
     'the Secret is copied before Helm deletes it',
   )
   t.equal(indexOf('delete daemonset'), -1)
-  const kept = steps([], { annotations }, ['a/b'], [], { credentials, ownFile: true }).join('\n')
+  const kept = steps([], { annotations }, ['a/b'], [], {
+    config: { ...NONE, credentials },
+    ownFile: true,
+  }).join('\n')
   t.match(
     kept,
     /with its chart: helm upgrade vsphere-cpi .* --reuse-values --set 'daemonset\.cmdline\.additionalParams\.controllers=service\\,route'/,

@@ -12,12 +12,12 @@ const NOT_SERVED =
 export function handOver(
   findings: CPIFindings,
   {
-    credentials,
+    config,
     ownFile,
   }: {
-    readonly credentials: Config['credentials']
+    readonly config: Pick<Config, 'credentials' | 'vCenters'>
     readonly ownFile: boolean
-  } = { credentials: {}, ownFile: false },
+  } = { config: { credentials: {}, vCenters: [] }, ownFile: false },
 ): readonly string[] {
   const supervised = findings.cpi.find(({ flags }) => flags.cloudProvider === 'vsphere-paravirtual')
   if (supervised !== undefined)
@@ -26,12 +26,12 @@ export function handOver(
     ...describeFindings(findings, ownFile),
     '',
     'to hand over:',
-    ...steps(findings, secretsOf(credentials)).map((step, index) => `${index + 1}. ${step}`),
+    ...steps(findings, config).map((step, index) => `${index + 1}. ${step}`),
   ]
 }
 
 /** The Secrets with vCenter's user and password, each once. */
-function secretsOf(credentials: Config['credentials']): readonly ObjectName[] {
+function secretsOf({ credentials }: Pick<Config, 'credentials'>): readonly ObjectName[] {
   const secrets = Object.values(credentials).flatMap((each) =>
     each.kind === 'secret' && isName(each.namespace) && isName(each.name) ? [each] : [],
   )
@@ -45,8 +45,9 @@ interface ObjectName {
 
 function steps(
   { cpi, loadBalancers, routedNodes }: CPIFindings,
-  secrets: readonly ObjectName[],
+  config: Pick<Config, 'credentials' | 'vCenters'>,
 ): readonly string[] {
+  const secrets = secretsOf(config)
   const isNeeded = loadBalancers.length + routedNodes.length > 0
   const handling = cpi.filter(handlesNodes)
   const [unseen, seen] = [handling.filter(isUnseen), handling.filter((each) => !isUnseen(each))]
@@ -61,6 +62,7 @@ function steps(
       (each) => `before you start Rollcall, which does not see this CPI: ${stop(each, isNeeded)}`,
     ),
     `apply Rollcall's manifests with this vsphere.conf and "identity: {require: asserted}" in it${[
+      ...(config.vCenters.length > 1 ? [WAITS_FOR_ALL] : []),
       ...copied.map((each) => `; also "secretName: ${copyOf(each)}" in place of ${each.name}`),
       ...handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]),
     ].join('')}`,
@@ -70,6 +72,7 @@ function steps(
     ...seen.map((each) => stop(each, isNeeded)),
     ...cpi.filter((each) => isNeeded || !handlesNodes(each)).flatMap(isNeighbor),
     ...(isHeld ? [WAIT] : []),
+    GONE_BEFORE,
     'run agents on the nodes; there is none for Windows, so exempt such Nodes ("identity.exempt", docs/configuration.md); once "kubectl get nr" shows no other Node as asserted, set "identity: {require: reported}"',
     'to go back: kubectl -n kube-system scale deployment rollcall-controller --replicas=0, then start the CPI; docs/hand-over.md says what to remove, and what the CPI writes again',
   ]
@@ -79,6 +82,10 @@ const LOOK =
   'check: kubectl get nr shows how the VM of each Node is known; Rollcall leaves Nodes to the CPI while it handles them, and its Pods say so at /readyz'
 const WAIT =
   'wait: Rollcall takes over by itself about 20 seconds after the Lease was last renewed, or, without leader election, within two minutes after the last Pod is gone; Nodes that the CPI has initialized stay as they are, and new ones keep their taint until then'
+const WAITS_FOR_ALL =
+  '; with several vCenters, a new Node without an agent waits until all answer, because any may have a copy of its VM: to take that risk, add "requireAllVCenters: false" beside "require"'
+const GONE_BEFORE =
+  'Nodes whose machines were already gone say NotBound in "kubectl get nr -o wide", and Rollcall keeps them: delete them, or set "lifecycle: {unbound: delete}" (docs/lifecycle.md)'
 
 /** Rollcall does not see what a CPI outside kube-system does: because of its Lease alone it would leave Nodes to it forever. */
 function isNeighbor(cpi: Manager): readonly string[] {

@@ -75,10 +75,9 @@ export const PLAN = command({
       }
       const config = await loadAs(asCPI)
       if (config === undefined) return undefined
-      const { credentials } = config.loaded.config
       return {
         ...(await planWith(config, options, signal)),
-        handOver: handOver(findings, { credentials, ownFile }),
+        handOver: handOver(findings, { config: config.loaded.config, ownFile }),
       }
 
       async function loadAs(cpi: typeof asCPI) {

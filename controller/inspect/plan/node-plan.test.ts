@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { IdentityLevel } from '../../../agent/shared/node-report.ts'
+import type { BoundVM, IdentityLevel } from '../../../agent/shared/node-report.ts'
 import { boundVM, NODE_UID, node, report, SETTINGS } from '../../../test/fixtures/facts.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import type { Node } from '../../types/node.ts'
@@ -9,8 +9,8 @@ const LIFECYCLE = { deletion: 'on', unbound: 'report' } as const
 const notReady = { status: 'Unknown', lastHeartbeatTime: '' }
 const unseen = boundVM({ moref: '', vCenterInstanceUUID: '' })
 
-function missing(vm = boundVM()): Decision {
-  const request = { nodeUID: NODE_UID, vm, others: [], lifeSign: '', agentSign: undefined, volumes: false }
+function missing(vm = boundVM(), others: readonly BoundVM[] = []): Decision {
+  const request = { nodeUID: NODE_UID, vm, others, lifeSign: '', agentSign: undefined, volumes: false }
   const probePlan = { request, due: true, missing: true } as const
   return { state: 'initialized', events: [], requeue: false, probePlan }
 }
@@ -30,6 +30,14 @@ t.test('a deletion is planned where only proof and time are wanting', async (t) 
     ['it is Ready', { ready: { ...notReady, status: 'True' } }, missing(), LIFECYCLE, false],
     ['it was never bound', {}, missing(unseen), LIFECYCLE, false],
     ['it was never bound, and may go', {}, missing(unseen), { ...LIFECYCLE, unbound: 'delete' }, true],
+    ['a machine took it over that was never seen', {}, missing(boundVM(), [unseen]), LIFECYCLE, false],
+    [
+      'nor then, for it was bound before',
+      {},
+      missing(boundVM(), [unseen]),
+      { ...LIFECYCLE, unbound: 'delete' },
+      false,
+    ],
     [
       'its VM is off',
       {},
@@ -40,10 +48,11 @@ t.test('a deletion is planned where only proof and time are wanting', async (t) 
   ]
   for (const [what, changes, decision, lifecycle, expected] of cases) {
     const before = node({ ready: notReady, ...changes })
+    const vm = decision.probePlan?.request.vm ?? never()
     const plan = planOf({
       before,
       after: before,
-      report: undefined,
+      report: vm === unseen ? undefined : report({ status: { nodeUID: NODE_UID, vm } }),
       decision,
       settings: { ...SETTINGS, lifecycle: { ...SETTINGS.lifecycle, ...lifecycle } },
     })

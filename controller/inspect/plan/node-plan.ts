@@ -5,7 +5,7 @@ import { counted } from '../../lib/format.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import type { ProbeRequest } from '../../loops/node/decide/lifecycle/evidence.ts'
 import { mayGoUnseen } from '../../loops/node/decide/lifecycle/missing-vm.ts'
-import { isUnseen, machineUUID } from '../../loops/node/facts/machines.ts'
+import { isUnseen, machinesOf, machineUUID } from '../../loops/node/facts/machines.ts'
 import { addAgent, isWindows } from '../../loops/node/facts/previous-status.ts'
 import { mayProceed } from '../../loops/node/facts/removal.ts'
 import type { Node, NodeReport } from '../../types/node.ts'
@@ -59,7 +59,12 @@ export function planOf(options: {
   const conditions = conditionsOf(report, decision)
   const goes =
     request !== undefined &&
-    mayGo(request, { node: before, machineUUID: machineUUID(before, report, settings.identity), settings })
+    mayGo(request, {
+      node: before,
+      bound: machinesOf(before, report)?.bound === true,
+      machineUUID: machineUUID(before, report, settings.identity),
+      settings,
+    })
   return {
     name: before.name,
     level: decision?.level,
@@ -92,11 +97,14 @@ export function planOf(options: {
 }
 
 /** Whether nothing but time and proof is missing: what only a person or another configuration can change holds it otherwise. */
-function mayGo({ vm }: Pick<ProbeRequest, 'vm'>, facts: Parameters<typeof mayGoUnseen>[1]): boolean {
+function mayGo(
+  { vm, others }: Pick<ProbeRequest, 'vm' | 'others'>,
+  { bound, ...facts }: Parameters<typeof mayGoUnseen>[0] & Parameters<typeof mayGoUnseen>[1],
+): boolean {
   const { node, settings } = facts
   if (settings.lifecycle.deletion !== 'on' || node.ready?.status === 'True') return false
   if (node.deletionAnnotation !== undefined && !mayProceed(node)) return false
-  return !isUnseen(vm) || mayGoUnseen({ bound: false }, facts)
+  return ![vm, ...others].some(isUnseen) || mayGoUnseen({ bound }, facts)
 }
 
 function conditionsOf(report: NodeReport | undefined, decision: Decision | undefined): readonly Condition[] {

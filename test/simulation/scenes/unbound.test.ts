@@ -40,6 +40,8 @@ scenario(
     await scene.pass(REGISTERED)
     scene.vanish(gone, forgotten)
     scene.world.api.putReport('forgotten', undefined)
+    const wayOut = /the Node is kept: no vCenter has ever shown .*, or set lifecycle\.unbound to delete$/
+    await scene.said('gone', { status: 'Unknown', reason: 'NotConfirmed', message: wayOut })
     for (const name of ['gone', 'forgotten']) {
       const { message } = await scene.said(name, { status: 'True', reason: 'NotBound' })
       t.match(message, new RegExp(`kubectl delete node ${name}, or set lifecycle.unbound to delete`))

@@ -135,13 +135,16 @@ function provenUntil({ vm, holds }: IdentityQuery, { previous, now }: NodeFacts)
  * A report cannot come from a VM that does not run, however much it knows about it; but it may have come before, where the
  * Node is silent and was initialized as that VM.
  */
-function notRunning({ vm, holds }: IdentityQuery, { node }: NodeFacts): ConditionValue | undefined {
+function notRunning(
+  { vm, holds }: IdentityQuery,
+  { node, machineUUID }: NodeFacts,
+): ConditionValue | undefined {
   if (holds || machineState(vm) !== 'off') return undefined
   const isSilent = node.ready?.status !== 'True' && judgeProviderID(node.providerID, vm.biosUUID) === 'ours'
   return no(
     'VMNotRunning',
     isSilent
-      ? `${describeVM(vm)} is ${vm.powerState}, and was so before Rollcall first saw this Node; the Node is verified when the VM runs and its agent reports again`
+      ? `${describeVM(vm)} is ${vm.powerState}, and was so before Rollcall first saw this Node; the Node is verified when the VM runs${machineUUID.witness === 'asserted' ? '' : ' and its agent reports again'}`
       : `${describeVM(vm)} is ${vm.powerState}, so the report cannot come from it; power it on if it is this Node's, otherwise look for a forged report`,
   )
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BIOS_UUID, decide, fleet, node, report, SETTINGS, spec } from '../../../../../test/fixtures/facts.ts'
-import { pending } from '../../../../../test/fixtures/gone.ts'
+import { gone, pending, takenOver } from '../../../../../test/fixtures/gone.ts'
 import { probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import { migrated, SILENT, unseen } from '../../../../../test/fixtures/unseen.ts'
 import type { LifecycleConfig } from '../../../../config/config.ts'
@@ -42,6 +42,23 @@ t.test('a Node that was never bound takes a setting, and more time', async (t) =
   }
   t.same(decide(ready).events, [], 'nothing is said of one that is ready')
   t.equal(decide(ready).probePlan, undefined, 'nor asked')
+})
+
+t.test('before the first probe it says how to let the Node go, where proof alone would not', async (t) => {
+  const first = (facts: NodeFacts) => pending(decide({ ...facts, evidence: undefined }))
+  for (const [facts, wayOut] of [
+    [migrated(), 'kubectl delete node worker-1, or set lifecycle.unbound to delete'],
+    [takenOver(), 'kubectl delete node worker-1'],
+  ] as const)
+    t.match(first(facts), {
+      status: 'Unknown',
+      reason: 'NotConfirmed',
+      message: new RegExp(
+        `the Node is kept: no vCenter has ever shown .*${OTHER_UUID}.* if it is gone: ${wayOut}$`,
+      ),
+    })
+  for (const facts of [migrated({ unbound: 'delete' }), newcomer('agent'), gone()])
+    t.match(first(facts)?.message, /the Node is kept until it is known that it is gone$/)
 })
 
 t.test('a machine that is there after all is searched for, too, though no agent speaks for it', async (t) => {

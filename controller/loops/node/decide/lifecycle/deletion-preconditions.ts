@@ -1,7 +1,7 @@
 import type { LifecycleConfig } from '../../../../config/config.ts'
 import { duration } from '../../../../lib/format.ts'
 import { ANNOTATION_DELETION, type Node } from '../../../../types/node.ts'
-import { isUnseen } from '../../facts/machines.ts'
+import { isUnseen, type NodeMachines } from '../../facts/machines.ts'
 import { mayProceed } from '../../facts/removal.ts'
 import type { DeletionFacts } from '../node-facts.ts'
 import type { Precondition, Unmet, UnmetPrecondition } from './absence-proofs.ts'
@@ -35,7 +35,10 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'SeenOrWanted',
     holds: 'a vCenter has shown the VM before, or that is not required',
-    unmet: neverSeen,
+    unmet(facts) {
+      const { vm, others } = facts.evidence.request
+      return neverSeen({ machines: [vm, ...others], bound: facts.bound }, facts)
+    },
   },
   {
     name: 'BrakeReleased',
@@ -248,9 +251,15 @@ export function heldBy(node: Node): Unmet | undefined {
   return { reason: 'DeletionHeld', message }
 }
 
-/** A machine known only by its UUID may be inaccessible, or somewhere that the account may not read. */
-function neverSeen({ node, bound, goesUnseen, evidence: { request } }: DeletionFacts): Unmet | undefined {
-  const unseen = [request.vm, ...request.others].find(isUnseen)
+/**
+ * Why a Node is kept however many searches do not find its machines; undefined where that does not keep it. A machine known
+ * only by its UUID may be inaccessible, or somewhere that the account may not read.
+ */
+export function neverSeen(
+  { machines, bound }: NodeMachines,
+  { node, goesUnseen }: Pick<DeletionFacts, 'node' | 'goesUnseen'>,
+): Unmet | undefined {
+  const unseen = machines.find(isUnseen)
   if (unseen === undefined || goesUnseen) return undefined
   return {
     reason: 'NotBound',

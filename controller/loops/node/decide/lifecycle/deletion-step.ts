@@ -29,13 +29,11 @@ const PATIENCE = 8
 /** As a share of `absentFor`: a VM that vanishes now is known to be absent before another that vanished with it is proven gone. */
 const MOST_UNPROVEN = 0.8
 
-/** The condition before the first result. */
-export function notProbedYet(machines: readonly BoundVM[]): ConditionValue {
+/** The condition before the first result. `kept` says why the Node is kept whatever the results will be. */
+export function notProbedYet(machines: readonly BoundVM[], kept: Unmet | undefined): ConditionValue {
   const { names, are } = describeAll(machines)
-  return unknown(
-    'NotConfirmed',
-    `no search finds ${names} any more, and the Node is kept until it is known that ${are} gone`,
-  )
+  const until = kept === undefined ? ` until it is known that ${are} gone` : `: ${kept.message}`
+  return unknown('NotConfirmed', `no search finds ${names}, and the Node is kept${until}`)
 }
 
 /** All machines in words. An unseen machine is listed in both byte orders but named only once. */

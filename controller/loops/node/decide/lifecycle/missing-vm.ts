@@ -12,6 +12,7 @@ import { deletingNode, type NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
 import { brakeEngaged } from './brake.ts'
+import { neverSeen } from './deletion-preconditions.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
 import { type Evidence, evidenceOn, probedOf } from './evidence.ts'
 import { type BrakeState, judgeBrake } from './judge-brake.ts'
@@ -38,7 +39,8 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
     ...(namedVM === undefined ? {} : { namedVM }),
   })
   if (evidence === undefined) {
-    const condition = notProbedYet(nodeMachines.machines)
+    const kept = neverSeen(nodeMachines, { node, goesUnseen })
+    const condition = notProbedYet(nodeMachines.machines, kept)
     return {
       ...say(recorded, { DeletionPending: condition }),
       probePlan: planProbe(nodeMachines, facts, { due: true, missing: true, ...absence }),

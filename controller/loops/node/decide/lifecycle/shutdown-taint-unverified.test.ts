@@ -24,6 +24,7 @@ import { SHUTDOWN } from './shutdown-taint.ts'
 
 const SILENT = { status: 'Unknown', lastHeartbeatTime: '2026-03-01T09:00:00Z' }
 const READY = { status: 'True', lastHeartbeatTime: '2026-03-01T09:59:55Z' }
+const ASSERTED = { ...SETTINGS, identity: { ...SETTINGS.identity, require: 'asserted' } } as const
 const OFF = { powerState: 'poweredOff', claim: undefined } as const
 
 function looked(uuid: string, vms: readonly VirtualMachine[]): NodeFacts['lookups'][number] {
@@ -32,7 +33,7 @@ function looked(uuid: string, vms: readonly VirtualMachine[]): NodeFacts['lookup
 
 /** One with this VM; its agent has reported before, or it has none. */
 function initialized(
-  by: 'agent' | 'nobody',
+  by: 'agent' | 'nobody' | 'nobody, which is enough',
   machine: Partial<VirtualMachine>,
   changes: Partial<Node> = {},
   others: FactChanges = {},
@@ -43,6 +44,7 @@ function initialized(
     node: own,
     report: by === 'agent' ? report() : agentless,
     lookups: [looked(BIOS_UUID, [vm(machine)]), looked(SWAPPED_UUID, [])],
+    ...(by === 'nobody, which is enough' ? { settings: ASSERTED } : {}),
     ...others,
   })
 }
@@ -53,7 +55,7 @@ function isTainted({ node }: NodeFacts): boolean {
 
 const decided = (before: NodeFacts) => after(before, decide(before))
 
-for (const by of ['agent', 'nobody'] as const) {
+for (const by of ['agent', 'nobody', 'nobody, which is enough'] as const) {
   t.test(`it gets the shutdown taint, and loses it; with the report of ${by}`, async (t) => {
     for (const powerState of ['poweredOff', 'suspended'] as const) {
       const off = initialized(by, { ...OFF, powerState })
@@ -210,7 +212,11 @@ t.test('a silent Node gets no advice to look for a forged report', async (t) => 
     decide(facts).status?.conditions?.find(({ type }) => type === 'IdentityVerified')
   t.match(said(initialized('agent', OFF)), {
     reason: 'VMNotRunning',
-    message: /was so before Rollcall first saw this Node; the Node is verified when the VM runs/,
+    message: /was so before Rollcall first saw this Node; .* when the VM runs and its agent reports again$/,
+  })
+  t.match(said(initialized('nobody, which is enough', OFF)), {
+    reason: 'VMNotRunning',
+    message: /; the Node is verified when the VM runs$/,
   })
   t.match(said(initialized('agent', OFF, { ready: READY })), { message: /look for a forged report/ })
   t.match(said(facts({ vms: [vm(OFF)] })), { message: /look for a forged report/ })
