@@ -18,8 +18,8 @@ export interface CandidateAddress {
 }
 
 /**
- * The addresses that may become a Node's: those that the agent sees on the VM's own vNICs, or, where it
- * sees none, those that VMware Tools report for them. What CNI plugins made never matches a vNIC's MAC
+ * The addresses that may become a Node's: those that the agent sees on the VM's own vNICs, then, where it
+ * sees none or leaves some out, those that VMware Tools report for them. What CNI plugins made never matches a vNIC's MAC
  * (kubernetes/cloud-provider-vsphere#338).
  *
  * Statically configured ones come first, as with the CPI. A virtual IP (kube-vip, keepalived) sits on the right vNIC too,
@@ -39,9 +39,22 @@ export function candidateAddresses(
   const reported = fromReport(spec, vm, macs)
   const seenMACs = new Set([...macs, ...onVNICs(vm).map(({ mac }) => mac)])
   return {
-    candidates: reported.length > 0 ? reported : fromGuestNet(spec, vm),
+    candidates:
+      reported.length > 0 && !leavesOut(spec) ? reported : withOthers(reported, fromGuestNet(spec, vm)),
     networks: [...seenMACs].map((mac) => networkOf(vm, mac)),
   }
+}
+
+/** Whether the agent leaves out addresses, because nothing tells on which interface they are. */
+export function leavesOut({ unreadable }: NodeReportSpec): boolean {
+  return unreadable?.some(({ reason }) => reason === 'UnknownInterface') === true
+}
+
+function withOthers(
+  first: readonly CandidateAddress[],
+  others: readonly CandidateAddress[],
+): readonly CandidateAddress[] {
+  return [...first, ...others.filter(({ address }) => !first.some((each) => each.address === address))]
 }
 
 interface Ranked {
