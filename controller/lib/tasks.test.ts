@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createHandClock } from '../../test/fixtures/hand-clock.ts'
-import { aborted, eachOf, firstAnswer, follow, untilAborted } from './tasks.ts'
+import { aborted, eachOf, firstAnswer, follow, untilAborted, waitUntil } from './tasks.ts'
 
 await t.test('aborted: waits for the signal, and not for one that has come', async (t) => {
   const stop = new AbortController()
@@ -70,6 +70,25 @@ t.test('firstAnswer: takes the first answer there is, and stops what gives it', 
     'nothing will give one',
   )
   t.equal(stopped, 2)
+})
+
+t.test('waitUntil: the time does not run while something else has its own limit', async (t) => {
+  const clock = createHandClock()
+  let held = false
+  let ended = false
+  const { signal } = new AbortController()
+  const waiting = waitUntil(() => false, { within: 1_000, held: () => held, clock }, signal).then(() => {
+    ended = true
+  })
+  await clock.turn(600)
+  held = true
+  for (let i = 0; i < 5; i++) await clock.turn(1_000)
+  held = false
+  await clock.turn(300)
+  t.equal(ended, false)
+  await clock.turn(200)
+  await waiting
+  t.equal(ended, true)
 })
 
 t.test('each item is processed, a few at once; after a failure no more are begun', async (t) => {

@@ -72,6 +72,25 @@ export async function eachOf<T>(
 const POLL_INTERVAL = 50
 
 /**
+ * Waits until something that goes on by itself is done, or the time is over. While it is `held` by what has a limit of its own,
+ * such as a login, the time does not run.
+ *
+ * @param within milliseconds
+ */
+export async function waitUntil(
+  done: () => boolean,
+  { within, held = () => false, clock }: { within: number; held?: () => boolean; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  let left = within
+  while (!done() && left > 0 && !signal.aborted) {
+    const start = clock.monotonic()
+    await clock.sleep(POLL_INTERVAL, signal)
+    if (!held()) left -= clock.monotonic() - start
+  }
+}
+
+/**
  * Lets something run that goes on by itself, until it has an answer or the time is over.
  *
  * @param answer undefined while there is none
@@ -85,11 +104,7 @@ export async function firstAnswer<T>(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  const end = clock.monotonic() + within
-  const wait: Task = async (signal) => {
-    while (answer() === undefined && clock.monotonic() < end && !signal.aborted)
-      await clock.sleep(POLL_INTERVAL, signal)
-  }
+  const wait: Task = (signal) => waitUntil(() => answer() !== undefined, { within, clock }, signal)
   await runTogether([run, wait], signal)
   return answer()
 }

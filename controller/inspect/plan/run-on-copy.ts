@@ -13,7 +13,7 @@ import { readAll } from '../../kubernetes/list.ts'
 import { parseNode, parseNodeReport } from '../../kubernetes/parse-node.ts'
 import { readCSINodes } from '../../kubernetes/storage.ts'
 import { createEngine } from '../../leader/engine.ts'
-import { aborted, type Basics, runTogether } from '../../lib/tasks.ts'
+import { aborted, type Basics, runTogether, waitUntil } from '../../lib/tasks.ts'
 import { createApprovalRates, parseRequest, REQUESTS } from '../../loops/certificates/loop.ts'
 import type { Decision } from '../../loops/node/decide/decision.ts'
 import { createProbeTracker } from '../../loops/node/vm-probes/probe-tracker.ts'
@@ -43,10 +43,10 @@ export interface RunOnCopyOptions extends Basics {
   readonly warn: (message: string) => void
 }
 
-/** Milliseconds that the vCenters have to answer for every Node. */
+/** Milliseconds that the vCenters have to answer for every Node, logins aside. */
 export const DEADLINE = 120_000
-/** Milliseconds between two looks whether they have. */
-const POLL_INTERVAL = 100
+/** Milliseconds before the first look whether they have. */
+const BEGINNING = 100
 const NODES = '/api/v1/nodes'
 
 /**
@@ -148,10 +148,11 @@ export async function runOnCopy(
   }
 
   async function settle(signal: AbortSignal): Promise<void> {
-    const end = clock.monotonic() + DEADLINE
-    const isSettled = () => engine.isIdle() && inventories.every(hasAnswered)
-    do await clock.sleep(POLL_INTERVAL, signal)
-    while (!isSettled() && clock.monotonic() < end && !signal.aborted)
+    // What was just asked for has to begin.
+    await clock.sleep(BEGINNING, signal)
+    const done = () => engine.isIdle() && inventories.every(hasAnswered)
+    const held = () => inventories.some((each) => each.failure()?.waiting === true)
+    await waitUntil(done, { within: DEADLINE, held, clock }, signal)
   }
 
   async function probeOnce(name: string, signal: AbortSignal): Promise<void> {

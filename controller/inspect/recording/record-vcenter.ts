@@ -6,7 +6,7 @@
 import { canonicalUUID, swapUUID } from '../../../agent/shared/uuid.ts'
 import type { VCenterConfig } from '../../config/config.ts'
 import { listed } from '../../lib/format.ts'
-import { runTogether } from '../../lib/tasks.ts'
+import { runTogether, waitUntil } from '../../lib/tasks.ts'
 import { resolveTopology } from '../../loops/node/decide/topology/zone-from-tags.ts'
 import { previousStatus, specOf } from '../../loops/node/facts/previous-status.ts'
 import { providerUUIDs } from '../../loops/node/facts/provider-id.ts'
@@ -64,9 +64,8 @@ export interface RecordOptions extends Pick<Prepared, 'labels'> {
 /** Most VMs that are followed: as many UUIDs are searched for one by one. */
 const MOST_FOLLOWED = 8
 const SAMPLED = 3
-/** Milliseconds for all that an inventory asks once. */
+/** Milliseconds for all that an inventory asks once, its login aside. */
 const WITHIN = 60_000
-const POLL_INTERVAL = 100
 /** Each of these is in a recording, unless the vCenter refuses it. */
 const ALL_OPERATIONS = ['FindAllByUuid', 'ModifyListView', 'WaitForUpdatesEx', 'HasPrivilegeOnEntities']
 /** Milliseconds after which all is read again, which a leader does every five minutes. */
@@ -202,8 +201,8 @@ async function follow(
   }
 
   async function work(signal: AbortSignal): Promise<void> {
-    const end = clock.monotonic() + WITHIN
-    while (!isWhole() && clock.monotonic() < end && !signal.aborted) await clock.sleep(POLL_INTERVAL, signal)
+    const held = () => inventory.failure()?.waiting === true
+    await waitUntil(isWhole, { within: WITHIN, held, clock }, signal)
     if (!isWhole() && !signal.aborted) warn(lackOf())
     const [vm] = known()
     if (vm !== undefined) await probe(inventory, vm, signal)
