@@ -47,7 +47,7 @@ export async function keepTagsRead(
 
   async function note(): Promise<RunOutcome> {
     const unread = unreadOf(tagged())
-    if (unread.length === 0) return 'idle'
+    if (unread.length === 0) return 'little'
     if (outage !== undefined) giveUp(unread, outage)
     reading.trigger()
     return 'done'
@@ -55,7 +55,7 @@ export async function keepTagsRead(
 
   async function read(signal: AbortSignal): Promise<RunOutcome> {
     if (outage !== undefined) await clock.sleep(backoff.next(), signal)
-    if (signal.aborted) return 'idle'
+    if (signal.aborted) return 'little'
     const objects = tagged()
     // It may become due while this read is under way.
     const readsAll = all
@@ -85,7 +85,7 @@ export async function keepTagsRead(
       outage = undefined
       backoff.reset()
     } catch (error) {
-      if (signal.aborted) return 'idle'
+      if (signal.aborted) return 'little'
       if (!(error instanceof VCenterError)) throw error
       suffer(error)
       reading.trigger()

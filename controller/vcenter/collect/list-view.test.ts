@@ -28,7 +28,7 @@ function setUp(options: { fault?: string; named?: boolean } = {}) {
 
 t.test('one call where nothing is refused, none where nothing changes', async (t) => {
   const { members, soap, onList } = setUp()
-  t.same(await members.set(new Set(names(3)), signal), { unknown: [], unfinished: false })
+  t.same(await members.set(new Set(names(3)), signal), { unknown: [], changes: 3, unfinished: false })
   t.equal(await members.set(new Set(names(3)), signal), undefined)
   await members.set(new Set(['vm-2', 'vm-9']), signal)
   t.same([...onList].sort(), ['vm-2', 'vm-9'])
@@ -40,7 +40,11 @@ t.test('one of a thousand that is refused leaves the others watched', async (t) 
   for (const named of [true, false]) {
     const { members, soap, refused, onList } = setUp({ named })
     refused.add('vm-700')
-    t.same(await members.set(new Set(names(1_000)), signal), { unknown: [], unfinished: false })
+    t.same(await members.set(new Set(names(1_000)), signal), {
+      unknown: [],
+      changes: 1_000,
+      unfinished: false,
+    })
     t.equal(onList.size, 999)
     t.equal(members.size(), 999)
     t.same([...members.refused().keys()], ['vm-700'])
@@ -55,7 +59,7 @@ t.test('one that is gone is to be asked for', async (t) => {
   for (const named of [true, false]) {
     const { members, soap, refused } = setUp({ named, fault: 'ManagedObjectNotFound' })
     refused.add('vm-2')
-    t.same(await members.set(new Set(names(4)), signal), { unknown: ['vm-2'], unfinished: false })
+    t.same(await members.set(new Set(names(4)), signal), { unknown: ['vm-2'], changes: 4, unfinished: false })
     const calls = soap.calls.length
     t.equal(await members.set(new Set(names(4)), signal), undefined, 'and not tried again at once')
     t.equal(soap.calls.length, calls)
@@ -100,7 +104,7 @@ t.test('one that cannot be taken off the list stays there unheeded', async (t) =
   const { members, soap, refused, onList } = setUp()
   await members.set(new Set(names(4)), signal)
   refused.add('vm-3')
-  t.same(await members.set(new Set(['vm-1']), signal), { unknown: [], unfinished: false })
+  t.same(await members.set(new Set(['vm-1']), signal), { unknown: [], changes: 3, unfinished: false })
   t.same([...onList].sort(), ['vm-1', 'vm-3'])
   t.notOk(members.has('vm-3'))
   const calls = soap.calls.length

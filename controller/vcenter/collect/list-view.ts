@@ -95,8 +95,8 @@ export function createMembers(options: {
   return {
     /**
      * Adds and removes members, in one call unless vCenter refuses some: that takes System.View on each. Returns the VMs that
-     * vCenter does not know, and whether some changes are left for the next `set`, because they would take too many calls;
-     * undefined where nothing changes. Throws a VCenterError where vCenter fails as a whole.
+     * vCenter does not know, how many changes there were, and whether some are left for the next `set`, because they would take
+     * too many calls; undefined where nothing changes. Throws a VCenterError where vCenter fails as a whole.
      */
     async set(wanted: ReadonlySet<string>, signal: AbortSignal) {
       for (const vm of [...refused.keys()]) if (!wanted.has(vm)) refused.delete(vm)
@@ -108,7 +108,8 @@ export function createMembers(options: {
         ...[...add, ...again].map((vm) => ({ kind: 'add' as const, vm })),
         ...remove.map((vm) => ({ kind: 'remove' as const, vm })),
       ]
-      return changes.length === 0 ? undefined : await modifyAll(changes, signal)
+      if (changes.length === 0) return undefined
+      return { ...(await modifyAll(changes, signal)), changes: changes.length }
     },
     /** Lets the next `set` retry the refused VMs. */
     retryRefused(): void {

@@ -45,7 +45,7 @@ t.test('when work is done', async (t) => {
 })
 
 t.test('a run that finds nothing to do does not put off the next', async (t) => {
-  const outcome = (run: number): RunOutcome => (run === 2 ? 'idle' : 'done')
+  const outcome = (run: number): RunOutcome => (run === 2 ? 'little' : 'done')
   t.same(await runs([0, 2_000, 2_100], 10_000, outcome), [50, 2_050, 2_150])
   t.same(await runs([0, 1_020, 1_100], 10_000, outcome), [50, 1_100, 1_150])
 })

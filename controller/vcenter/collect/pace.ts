@@ -2,8 +2,8 @@
 import type { Clock } from '../../../agent/shared/clock.ts'
 import { BrokenAnswerError, DeadlineError, SoapFault, VCenterError } from '../wire/errors.ts'
 
-/** The outcome of a run. A run that found nothing to do does not delay the next one. */
-export type RunOutcome = 'done' | 'idle'
+/** The outcome of a run. One that had little to do does not delay the next. */
+export type RunOutcome = 'done' | 'little'
 
 /** Collects triggers into runs: a single trigger runs soon, a stream of triggers in few runs. */
 export interface Debounce {
@@ -63,7 +63,7 @@ export function createDebounce({ quiet, max, spacing }: Pace, clock: Clock): Deb
         served = triggers
         const before = lastRun
         lastRun = clock.monotonic()
-        if ((await work(signal)) === 'idle') lastRun = before
+        if ((await work(signal)) === 'little') lastRun = before
       }
     },
   }
