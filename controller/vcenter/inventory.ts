@@ -24,7 +24,18 @@ import { isMoving } from './sync-vms.ts'
 import { TIMINGS, type Timings } from './timings.ts'
 import { createProber } from './vm-probe/prober.ts'
 import type { Connection, ConnectionOptions } from './wire/connection.ts'
-import { aloneOrThrow, isRebuild, isSessionLost, isSilence, toFailure, VCenterError } from './wire/errors.ts'
+import {
+  aloneOrThrow,
+  isRebuild,
+  isSessionLost,
+  isSilence,
+  SoapFault,
+  toFailure,
+  VCenterError,
+} from './wire/errors.ts'
+
+/** Views and collectors of a session that nobody can destroy: each costs vCenter memory. */
+const MOST_LOST = 8
 
 export interface InventoryOptions extends Basics {
   /**
@@ -147,8 +158,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const backoff = createBackoff({ ...timings.backoff, random })
     let opened: Parameters<ListAndWatchOptions['onOpen']>[0] = []
     let openedIn: ServiceContent | undefined
-    /** Whether there may be objects in the session that cannot be destroyed. */
-    let lostObjects = false
+    /** How many objects there may be in the session that cannot be destroyed. */
+    let lostObjects = 0
     let heardAt = clock.monotonic()
     const onAllRead: ListAndWatchOptions['onAllRead'] = (what) => {
       reads[what] += 1
@@ -159,8 +170,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
 
     /** A session with nothing in it of the last connection: each attempt would leave views and collectors there. */
     async function enter(): Promise<ServiceContent> {
-      if (lostObjects) await session.logout(signal)
-      lostObjects = false
+      if (lostObjects > 0) await session.logout(signal)
+      lostObjects = 0
       const content = await session.ensure(signal)
       if (openedIn !== content) return content
       try {
@@ -204,7 +215,11 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         health.recovered()
       }
       const noting = createNotingSoap(soap, () => {
-        lostObjects = true
+        if (++lostObjects >= MOST_LOST)
+          throw new SoapFault(
+            'RequestCanceled',
+            'too many answers were lost: a new session ends what they may have created',
+          )
       })
       const parts = {
         soap: createWatchedSoap({ soap: noting, ask: session.keepAlive, timings, clock }),

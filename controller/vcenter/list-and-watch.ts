@@ -25,13 +25,15 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { aloneOrThrow, SoapFault, UnansweredError } from './wire/errors.ts'
+import { aloneOrThrow, isRefusal, SoapFault, UnansweredError } from './wire/errors.ts'
 import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
 
 /** Most VMs named in one log line. */
 const MAX_NAMES = 20
-/** The key in quarantine of the watch of all UUIDs. Once that can be made, all is made anew. */
+/** So many changes of the watched list do not delay the next ones: two VMs may join a second apart. */
+const FEW_CHANGES = 10
+/** The key in quarantine of the watch of all UUIDs. Once that can be made, everything is created again. */
 const ALL_UUIDS = 'watch of all UUIDs'
 
 export interface ListAndWatchOptions extends Basics {
@@ -64,6 +66,9 @@ export interface ListAndWatchOptions extends Basics {
   /** Called with what will create objects in the session, which are to be destroyed in turn if it outlives this run. */
   readonly onOpen: (opened: readonly Pick<Collectors, 'destroy'>[]) => void
 }
+
+const unanswered = (error: SoapFault | UnansweredError): UnansweredError =>
+  error instanceof UnansweredError ? error : new UnansweredError(error)
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
@@ -106,7 +111,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     sightings.settle((uuid, vm) => store.lacks(uuid, vm))
     const doubted = rereads.due()
     const again = [...new Set([...stale, ...doubted.vms.filter((vm) => store.machine(vm) !== undefined)])]
-    if (store.wanted().length === 0 && again.length === 0 && sightings.size() === 0) return 'idle'
+    if (store.wanted().length === 0 && again.length === 0 && sightings.size() === 0) return 'little'
     stale.clear()
     const reread = again.length > 0 ? await readAgain(sync, again, signal) : undefined
     if (reread !== undefined) askAgain(reread)
@@ -142,13 +147,18 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   }
 
   function tellNoSightings(error: SoapFault | UnansweredError): void {
-    const isUnanswered = error instanceof UnansweredError
+    const mayNot = error.reason === 'NoPermission'
     logger.warn(
       { error: error.message },
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when they ' +
-        `are read, every ten minutes${isUnanswered ? '' : '; give the account the role Read-only on the root folder'}`,
+        `are read, every ten minutes; this is tried again at growing intervals${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
     )
-    if (isUnanswered) quarantine.holdCall(ALL_UUIDS, error, allVMs.select)
+    quarantine.holdCall(ALL_UUIDS, unanswered(error), async (signal) => {
+      // A fault would count as an answer, and end the wait.
+      await updates.tryAllUUIDs(signal).catch((error: unknown) => {
+        throw isRefusal(error) ? unanswered(error) : error
+      })
+    })
   }
 
   function askAgain({ doubted }: Changes): void {
@@ -177,11 +187,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   async function syncMembers(signal: AbortSignal): Promise<RunOutcome> {
     const synced = await members.set(new Set([...store.vms()].filter(isReadable)), signal)
-    if (synced === undefined) return 'idle'
+    if (synced === undefined) return 'little'
     tellUnwatched()
     askAgain(store.leave(synced.unknown))
     if (synced.unfinished) triggers.members.trigger()
-    return 'done'
+    return synced.changes <= FEW_CHANGES ? 'little' : 'done'
   }
 
   function tellUnwatched(): void {

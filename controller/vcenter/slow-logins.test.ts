@@ -85,7 +85,11 @@ t.test('a vCenter that hangs in a login is not waited for as long', async (t) =>
   const logins = async () => (await lab.vCenter.calls()).operations.Login ?? 0
   await until('a login', async () => (await logins()) === 1)
   await lab.vCenter.fault({ operation: '*', kind: 'hang' })
-  await until('it is given up', () => lab.inventory.failure()?.waiting !== true && lab.inventory.failure())
+  const failure = await until('it is given up', () => {
+    const last = lab.inventory.failure()
+    return last?.waiting === true ? undefined : last
+  })
+  t.match(failure, { reason: 'TimedOut', message: /did not finish its answer within 1 s/ })
   await lab.vCenter.clearFaults()
   await until('another session', () => lab.inventory.connected())
 })

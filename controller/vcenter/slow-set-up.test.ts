@@ -23,6 +23,23 @@ t.test('each call of the set-up may take longer than a small one', async (t) => 
   }
 })
 
+t.test('a view that is never answered is not created without end in one session', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, readDeadline: 1_000, unanswered: { base: 100, max: 100 } },
+    before: (vCenter) => vCenter.fault({ operation: 'CreateContainerView', kind: 'lost' }),
+  })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  const calls = async () => (await lab.vCenter.calls()).operations
+  await until('another session', async () => ((await calls()).Login ?? 0) > 1)
+  const { CreateContainerView = 0, Login = 0, Logout } = await calls()
+  t.ok(CreateContainerView <= 8 * Login, `${CreateContainerView} in ${Login} sessions`)
+  t.equal(Logout, Login - 1)
+  t.equal((await lab.vCenter.sessions()).soap, 1)
+  t.notMatch(lab.log.join(''), /"level":40[^\n]*vCenter failed/)
+})
+
 // A proxy that answers 502 had passed the call on.
 for (const answer of [{ kind: 'lost' }, { kind: 'status', status: 502 }] as const)
   t.test(`an object whose name was lost goes with its session; ${answer.kind}`, async (t) => {

@@ -158,8 +158,8 @@ export function unreadableSteps({ moref, name, unreadable }: VMProperties, way: 
 /** Faults that would come again. Others may have been chance, such as a vCenter under load. */
 const LASTING: ReadonlySet<string> = new Set(['NoPermission', 'ManagedObjectNotFound', 'InvalidProperty'])
 
-/** A call that hangs is not made twice: it takes too long. */
-function mayPass(error: SoapFault | UnansweredError): boolean {
+/** Whether the same call may succeed at once. One that hangs is not made twice: it takes too long. */
+export function mayPass(error: SoapFault | UnansweredError): boolean {
   return error instanceof SoapFault ? !LASTING.has(error.fault) : error.reason !== 'TimedOut'
 }
 

@@ -30,7 +30,7 @@ const MAKING: ReadonlySet<string> = new Set([
 
 /**
  * A client that notes when vCenter may have created an object whose name is unknown, because the answer was lost. Such an object
- * lives until its session ends.
+ * lives until its session ends. What `note` throws is thrown instead of the call's own error.
  */
 export function createNotingSoap(soap: SoapClient, note: () => void): SoapClient {
   return {

@@ -29,6 +29,7 @@ import {
   type Update,
   UUID_PATH,
 } from './read-updates.ts'
+import { mayPass } from './refusals.ts'
 import {
   filterSpec,
   objectSpec,
@@ -112,11 +113,22 @@ export function createUpdates(options: {
     return made
   }
 
+  async function filterAllUUIDs(
+    reference: ManagedObjectReference,
+    signal: AbortSignal,
+  ): Promise<ManagedObjectReference> {
+    const properties = propertySpec('VirtualMachine', [UUID_PATH])
+    return await createFilter(reference, filterSpec(properties, await allVMs.select(signal)), signal)
+  }
+
   async function watchAllUUIDs(reference: ManagedObjectReference, signal: AbortSignal): Promise<Collector> {
+    /** Not where an answer was lost: a view may have been made, and a second one would be left in the session. */
+    async function retryOnce(error: unknown): Promise<ManagedObjectReference> {
+      if (!isRefusal(error) || !mayPass(error)) throw error
+      return await filterAllUUIDs(reference, signal)
+    }
     try {
-      const properties = propertySpec('VirtualMachine', [UUID_PATH])
-      const spec = filterSpec(properties, await allVMs.select(signal))
-      return { reference, allUUIDs: await createFilter(reference, spec, signal) }
+      return { reference, allUUIDs: await filterAllUUIDs(reference, signal).catch(retryOnce) }
     } catch (error) {
       if (!(error instanceof UnansweredError || error instanceof SoapFault)) throw error
       if (error.reason === 'SessionLost' || isRebuild(error)) throw error
@@ -240,6 +252,15 @@ export function createUpdates(options: {
       return {
         listView: list,
         run: (take: (told: PushedChanges) => void, signal: AbortSignal) => run(list, opened, take, signal),
+      }
+    },
+    /** Watches the UUIDs of all VMs for a moment, beside what runs. Throws a VCenterError where vCenter does not do that. */
+    async tryAllUUIDs(signal: AbortSignal): Promise<void> {
+      const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal)
+      try {
+        await filterAllUUIDs(made, signal)
+      } finally {
+        await destroyObject(soap, 'DestroyPropertyCollector', made, timings, signal)
       }
     },
     /** Destroys what this created in the session, however far it came. */

@@ -8,7 +8,7 @@ const ago = (...minutes: number[]) => minutes.map((each) => ({ at: NOW - each * 
 const unanswered = (...minutes: number[]) => ago(...minutes).map(({ at }) => ({ at, refused: false }))
 
 t.test('when an account may be tried next, in minutes from now', (t) => {
-  const { any, unknown, REST } = LIMITS
+  const { any, unanswered: lost, unknown, REST } = LIMITS
   type Limits = Parameters<typeof nextAttempt>[1]
   const cases: readonly [string, Limits, ReturnType<typeof ago>, number][] = [
     ['never tried', [any, unknown], [], 0],
@@ -18,6 +18,8 @@ t.test('when an account may be tried next, in minutes from now', (t) => {
     ['more than four, as other versions may allow', [any], ago(0, 0, 1, 1, 2, 3), 4],
     ['four without an answer', [any], unanswered(0, 1, 2, 3), 2],
     ['these count for all, and for no longer', [any, unknown, REST], unanswered(2, 2, 3, 3, 4), 2],
+    ['five without an answer', [any, lost], unanswered(6, 7, 8, 9, 10), 5],
+    ['refused ones are not among them', [any, lost], [...unanswered(6, 7, 8, 9), ...ago(10)], 0],
     ['in any order', [any], ago(3, 0, 2, 1), 2],
     ['by a process that knows nothing: two', [any, unknown], ago(1, 14), 0],
     ['three', [any, unknown], ago(1, 2, 14), 1],

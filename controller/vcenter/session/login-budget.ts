@@ -5,14 +5,16 @@ import { type LoginAttempt, REMEMBERED } from '../../types/vcenter-login-attempt
  * vCenter locks an account at the fifth failure within 180 s, by its default policy, and forgets failures when a login
  * succeeds ("Edit the vCenter Single Sign-On Lockout Policy"). The limits allow fewer attempts over a longer time:
  * others use the account too, the replicas' clocks differ, and a domain may count over a quarter of an hour. `within` is
- * milliseconds; `unanswered` tells whether attempts without a known answer count too.
+ * milliseconds; `counts` tells which attempts count.
  */
 export const LIMITS = {
-  any: { attempts: 4, within: 5 * 60_000, unanswered: true },
+  any: { attempts: 4, within: 5 * 60_000, counts: 'all' },
+  /** Each may have left a session in vCenter, which lasts for half an hour. */
+  unanswered: { attempts: 5, within: REMEMBERED, counts: 'unanswered' },
   /** For a process that does not know which password was refused before: it may be the same one. */
-  unknown: { attempts: 3, within: REMEMBERED, unanswered: false },
+  unknown: { attempts: 3, within: REMEMBERED, counts: 'refused' },
   /** For REST, which must leave attempts to SOAP: without SOAP there is no inventory, without REST only no tags. */
-  REST: { attempts: 2, within: REMEMBERED, unanswered: false },
+  REST: { attempts: 2, within: REMEMBERED, counts: 'refused' },
 } as const
 
 /**
@@ -49,7 +51,9 @@ export function nextAttempt(
 ): number {
   const latestFirst = recent(attempts, now).toSorted((a, b) => b.at - a.at)
   const ends = limits.map((limit) => {
-    const counted = latestFirst.filter(({ refused }) => refused || limit.unanswered)
+    const counted = latestFirst.filter(
+      ({ refused }) => limit.counts === 'all' || refused === (limit.counts === 'refused'),
+    )
     const decisive = counted[limit.attempts - 1]
     return decisive === undefined ? now : decisive.at + limit.within
   })

@@ -73,6 +73,7 @@ export function createLoginLimiter(
     const { first, tried, held } = known.get(account)
     const limits = [
       LIMITS.any,
+      ...(account.sessionManager === undefined ? [LIMITS.unanswered] : []),
       ...(tried || !first.equals(password) ? [] : [LIMITS.unknown]),
       ...(by === 'REST' ? [LIMITS.REST] : []),
     ]
@@ -212,7 +213,8 @@ const NOT_RECORDED =
   'the attempt could not be recorded in the Lease; see the log and the state of the API server'
 
 const EXPIRED = 'the password has expired: set a new one in vCenter, and configure it'
-const NOT_ANSWERED = "check the state of vCenter's services and of its identity source"
+const NOT_ANSWERED =
+  "check the state of vCenter's services and of its identity source, and whether a proxy ends requests sooner than a login takes"
 
 const OTHERS_COUNT =
   ', with those in other forms of this name or with other users from the same source counted'

@@ -2,7 +2,7 @@
 
 import type { FailureReason } from '../../types/reasons.ts'
 import type { HTTPAnswer } from '../wire/connection.ts'
-import { HTTPStatusError, VCenterError } from '../wire/errors.ts'
+import { HTTPStatusError, VCenterError, wasTurnedAway } from '../wire/errors.ts'
 
 /** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
 export interface RestInterface {
@@ -95,9 +95,8 @@ export function isBadAnswer(error: unknown): error is RESTError | RESTAnswerErro
 /** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */
 export function isAnswerLost(error: unknown): boolean {
   if (error instanceof RESTError) return [408, 502, 504].includes(error.status)
-  return (
-    error instanceof VCenterError && ['TimedOut', 'Unreachable', 'MalformedAnswer'].includes(error.reason)
-  )
+  if (!(error instanceof VCenterError) || wasTurnedAway(error)) return false
+  return ['TimedOut', 'Unreachable', 'MalformedAnswer'].includes(error.reason)
 }
 
 /** Whether the object is missing, or the whole interface. */

@@ -6,7 +6,7 @@ import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Connection } from '../wire/connection.ts'
-import { SoapFault, VCenterError } from '../wire/errors.ts'
+import { NotSentError, SoapFault, VCenterError } from '../wire/errors.ts'
 import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
@@ -168,12 +168,14 @@ t.test('a session that ends between its login and the call is replaced', async (
 
 t.test('logins whose answers are lost: one for each outage, then one in half an hour', async (t) => {
   const clock = createHandClock()
-  let state: 'lost' | 'away' | 'well' = 'lost'
+  let state: 'lost' | 'away' | 'well' | 'unsent' = 'unsent'
   const sent: string[] = []
   const connection = fakeConnection(({ method, path }) => {
     if (!path.endsWith('session')) return { body: '{"value":"ok"}' }
     sent.push(method)
     if (state === 'away') throw new VCenterError('Unreachable', 'nobody is there')
+    if (state === 'unsent' && method === 'POST')
+      throw new NotSentError(new VCenterError('Unreachable', 'refused'))
     if (method === 'GET') return { status: 401, body: '' }
     return state === 'lost' ? { status: 504, body: '' } : { body: '{"value":"s1"}' }
   })
@@ -182,6 +184,9 @@ t.test('logins whose answers are lost: one for each outage, then one in half an 
     await rest.call({ method: 'GET', resource: 'tagging/category', signal }).catch((error: Error) => error)
   const made = () => sent.splice(0).join(' ')
 
+  for (let tries = 0; tries < 2; tries++) t.match(await read(), { reason: 'Unreachable' })
+  t.equal(made(), 'POST POST', 'what was not sent is not lost')
+  state = 'lost'
   t.match(await read(), { reason: 'TimedOut' })
   t.equal(made(), 'POST')
   state = 'away'
@@ -215,6 +220,7 @@ t.test(
 for (const [version, lookAnswers] of [
   ['7.0', (live: boolean) => (live ? 200 : 401)],
   ['6.7, which has no such look', () => 404],
+  ['that knows the path by another method alone', () => 405],
   ['one behind a proxy that says 403 of each look', () => 403],
   ['that answers null without a session', (live: boolean) => (live ? 200 : 'null')],
 ] as const) {

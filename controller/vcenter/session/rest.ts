@@ -294,6 +294,9 @@ function refusesSoapSession(server: string): VCenterError {
 /** Answers to an ended session or a missing interface. All but 401 may be about an object as well. */
 const LOST: ReadonlySet<number> = new Set([401, 403, 404])
 
+/** Answers to a call that this version of vCenter does not have: it may have another by the same path. */
+const NO_SUCH_CALL: ReadonlySet<number> = new Set([400, 404, 405, 501])
+
 /** Milliseconds for which a session that was seen is assumed to exist. */
 const SEEN = 10_000
 /** The same where a new session is not seen: each further one would cost a login. */
@@ -305,8 +308,9 @@ async function finds(call: Promise<unknown>): Promise<boolean | undefined> {
     // Some versions answer null to a call without a session.
     return (await call) !== null
   } catch (error) {
+    if (error instanceof RESTError && NO_SUCH_CALL.has(error.status)) return undefined
     if (!(error instanceof RESTError && LOST.has(error.status))) throw error
-    return isNotFound(error) ? undefined : false
+    return false
   }
 }
 

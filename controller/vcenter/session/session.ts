@@ -15,7 +15,7 @@ import {
   wasTurnedAway,
 } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { element, type SoapClient, toReference } from '../wire/soap.ts'
+import { element, type SoapCall, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, textOf, type XMLElement } from '../wire/xml.ts'
 import type { RequestTicket } from './clone-ticket.ts'
 import { endSessionsOf } from './left-behind-sessions.ts'
@@ -25,6 +25,9 @@ import { createWatchedSoap } from './watched-soap.ts'
 
 /** Where every client begins. */
 export const SERVICE_INSTANCE: ManagedObjectReference = { type: 'ServiceInstance', value: 'ServiceInstance' }
+
+/** Calls for which vCenter may ask a directory. */
+const LOGINS: ReadonlySet<string> = new Set(['Login', 'CloneSession'])
 
 /** vCenter's own managed objects, as it names them. */
 export interface ServiceContent {
@@ -107,7 +110,17 @@ export function createSession(options: {
   let leftBehind: number | undefined
   const { callDeadline: deadline, readDeadline, loginDeadline } = timings
   /** A directory may be slow, while vCenter itself is well. */
-  const patient = createWatchedSoap({ soap, ask: answers, timings, clock })
+  const patient = createWatchedSoap({ soap: { ...soap, call: callOnce }, ask: answers, timings, clock })
+
+  /** Where the signal has aborted, it is a small call beside the login that was not answered. */
+  async function callOnce(call: SoapCall): Promise<XMLElement> {
+    try {
+      return await soap.call(call)
+    } catch (error) {
+      const isSlow = error instanceof DeadlineError && !call.signal.aborted && LOGINS.has(call.operation)
+      throw isSlow ? tooSlow(soap.server, loginDeadline) : error
+    }
+  }
 
   async function keepAlive(signal: AbortSignal): Promise<void> {
     await soap.call({ operation: 'CurrentTime', target: SERVICE_INSTANCE, deadline, signal })
@@ -192,7 +205,7 @@ export function createSession(options: {
       // A proxy in front of vCenter may repeat the password or the ticket in its message.
       if (error instanceof SoapFault) throw new SoapFault(error.fault, '', error.object)
       if (!wasTurnedAway(error)) leftBehind = clock.monotonic()
-      throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
+      throw error
     }
   }
 

@@ -58,7 +58,7 @@ const ANYWHERE: readonly (readonly Ingredient[])[] = [
   [gone, { kind: 'vcenter-errors', at: 0.3 }],
   [gone, { kind: 'logins-slow', at: 0.3 }],
   [gone, { kind: 'set-up-slow', at: 0.3 }],
-  [{ kind: 'rest-logins-lost' }, { kind: 'rolling-replacement', at: 0.1 }],
+  [{ kind: 'logins-lost' }, { kind: 'rolling-replacement', at: 0.1 }],
   [silent, { kind: 'vm-unregistered-running' }, { kind: 'polls-cut' }],
   [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }],
   [{ kind: 'kubelet-dead' }, { kind: 'vm-unregistered-running' }, { kind: 'vcenter-slow' }],

@@ -71,11 +71,11 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.slowSetUp = 0
     }
   },
-  'rest-logins-lost'(_, { vCenter }) {
-    vCenter.losesRESTLogins = true
+  'logins-lost'({ random }, { vCenter }) {
+    vCenter.losesLogins = random.pick(['SOAP', 'REST'])
     vCenter.endSessions()
     return () => {
-      vCenter.losesRESTLogins = false
+      vCenter.losesLogins = undefined
     }
   },
   'polls-cut'({ random }, { vCenter }) {

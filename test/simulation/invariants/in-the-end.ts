@@ -23,7 +23,7 @@ export function patience({ settings, machines, timeline, healing, vCenters }: Wo
   const { absentFor, leaderAge, waitForVolumes, deletionsPerMinute, outOfServiceAfter } = settings.lifecycle
   const queue = (60_000 * machines.all.length) / deletionsPerMinute
   // A controller is replaced, a vCenter logged in to after logins without an answer, and everything read once again.
-  const settle = 60_000 + 300_000 + 330_000
+  const settle = 60_000 + 900_000 + 330_000
   const heal = Math.max(0, healing.until - timeline.now)
   // Of the brake, which releases itself when few are missing for twice absentFor; that is asked about no more often.
   const releases = 6 * absentFor

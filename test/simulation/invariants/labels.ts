@@ -106,9 +106,9 @@ export function createLabelJudge() {
 /** Whether a vCenter shows all that labels are made of, to everybody, as soon as it changes. */
 export function areLabelsRead(vCenter: VM['vCenter']): boolean {
   const { errors, slowLogin, slowSetUp, silence, loaded, pushLost, withoutPropagation } = vCenter
-  const { tagsHidden, attributesHidden, losesRESTLogins, denied, reticent, faults, tagsDenied, untagged } =
+  const { tagsHidden, attributesHidden, losesLogins, denied, reticent, faults, tagsDenied, untagged } =
     vCenter
-  const isSlow = errors > 0 || slowLogin > 0 || slowSetUp > 0 || silence > 0 || losesRESTLogins
+  const isSlow = errors > 0 || slowLogin > 0 || slowSetUp > 0 || silence > 0 || losesLogins !== undefined
   const isPartial = loaded !== undefined || pushLost > 0 || withoutPropagation || tagsHidden
   // A VM that comes to another host is labeled by the tags that the host had when they were read last.
   const hidden = [denied, reticent, faults, tagsDenied, untagged].some(({ size }) => size > 0)

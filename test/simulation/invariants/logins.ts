@@ -6,8 +6,8 @@ const LOCKOUT = { failures: 5, within: 180_000 }
 /** Of a password that a process has heard to be refused; by REST, when SOAP has accepted it. */
 const PAUSE = { SOAP: 900_000, REST: 30_000 }
 
-/** How many sessions of the REST interface a client may leave behind within the time after which they expire. */
-const LOST = { logins: 2, within: 1_800_000 }
+/** How many sessions a client may leave behind within the time after which they expire. */
+const LOST = { SOAP: 11, REST: 2, within: 1_800_000 }
 
 export interface LoginJudge extends Omit<LoginWatch, 'showed'> {
   /** A vCenter has judged a credential; `reckons` where the clock of who sent it is of any use. */
@@ -41,11 +41,12 @@ export function createLoginJudge(
       sessions.set(owner, session)
     },
     left: (owner) => void sessions.delete(owner),
-    lost(owner) {
-      const lately = (lost.get(owner) ?? []).filter((at) => now() - at < LOST.within)
-      lost.set(owner, [...lately, now()])
-      if (lately.length >= LOST.logins)
-        violate('few REST sessions are left behind', `${owner} has lost ${lately.length + 1} in half an hour`)
+    lost(owner, by) {
+      const key = `${owner} ${by}`
+      const lately = (lost.get(key) ?? []).filter((at) => now() - at < LOST.within)
+      lost.set(key, [...lately, now()])
+      if (lately.length >= LOST[by])
+        violate('few sessions are left behind', `${key} has lost ${lately.length + 1} in half an hour`)
     },
     judged(vCenter, accepted, reckons) {
       // Attempts that are remembered at a wrong time cannot be counted, nor can those before them.

@@ -20,7 +20,7 @@ export interface LoginWatch {
   /** It asks vCenter to end its session, which a vCenter that fails may not do. */
   left(owner: string): void
   /** The answer to a login by REST is lost, though there is a session. */
-  lost(owner: string): void
+  lost(owner: string, by: LoginInterface): void
   /** An answer has come that shows these VMs, as they were when it was made. */
   showed(owner: string, shown: readonly ShownVM[]): void
 }
@@ -156,6 +156,11 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
         try {
           const cookies = made === undefined ? [] : [`${COOKIE}=${made.key}; Path=/; HttpOnly`]
           const text = content()
+          if (made !== undefined && configured.losesLogins === 'SOAP') {
+            logins.lost(owner, 'SOAP')
+            reply(answered(504, ''))
+            return
+          }
           const shown = shownIn(text, vCenter)
           reply(answered(200, inEnvelope(text), cookies), () => {
             if (shown.length > 0) logins.showed(owner, shown)
@@ -193,9 +198,9 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
     if (isLogin(request)) logins.tried(owner, 'REST')
     return exchange(request, request.path, (vCenter, reply) => {
       const { status, value } = answerREST(vCenter, request, client)
-      if (status === 200 && isLogin(request) && configured.losesRESTLogins) {
+      if (status === 200 && isLogin(request) && configured.losesLogins === 'REST') {
         configured.lostRESTLoginAt = timeline.now
-        logins.lost(owner)
+        logins.lost(owner, 'REST')
         reply(answered(504, ''))
         return undefined
       }

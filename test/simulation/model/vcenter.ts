@@ -1,3 +1,4 @@
+import type { LoginInterface } from '../../../controller/vcenter/session/login-accounts.ts'
 import { SoapFault, VCenterError } from '../../../controller/vcenter/wire/errors.ts'
 import type { Random } from '../random.ts'
 import type { Timeline } from '../timeline.ts'
@@ -31,9 +32,9 @@ export interface VCenterModel {
   slowLogin: number
   /** The same for the calls that are made once for each session. */
   slowSetUp: number
-  /** Whether a proxy gives up logins by REST that vCenter has taken. */
-  losesRESTLogins: boolean
-  /** When it was given up last. */
+  /** By which interface a proxy gives up logins that vCenter has taken. */
+  losesLogins: LoginInterface | undefined
+  /** When one by REST was given up last. */
   lostRESTLoginAt: number
   /** A proxy ends polls that are silent for so long, milliseconds; 0 for none. */
   silence: number
@@ -242,7 +243,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     slow: 0,
     slowLogin: 0,
     slowSetUp: 0,
-    losesRESTLogins: false,
+    losesLogins: undefined,
     lostRESTLoginAt: Number.NEGATIVE_INFINITY,
     silence: 0,
     resolving: 0,

@@ -48,14 +48,32 @@ scenario(
   { nodes: ['worker', 'canary'], labels: CATEGORIES },
   async (scene, t) => {
     const { vCenter } = scene
-    vCenter.losesRESTLogins = true
+    vCenter.losesLogins = 'REST'
     await scene.nextLeader()
     scene.joins('new')
     await scene.settled('new')
     await scene.pass(1_500_000)
     t.equal(await scene.count(calls('REST POST session', 'TimedOut')), 2, 'no more are tried')
-    vCenter.losesRESTLogins = false
+    vCenter.losesLogins = undefined
     await scene.until('it has its zone', () => scene.node('new')?.metadata.labels[LABEL_ZONE] !== undefined)
+  },
+)
+
+scenario(
+  'the answers to all logins are lost: few are tried, and what they left ends with the first that is answered',
+  { nodes: ['worker', 'canary'] },
+  async (scene, t) => {
+    const { vCenter } = scene
+    vCenter.losesLogins = 'SOAP'
+    vCenter.endSessions()
+    await scene.nextLeader()
+    await scene.pass(1_500_000)
+    t.equal(await scene.count(calls('Login', 'TimedOut')), 10, 'five in a quarter of an hour')
+    vCenter.losesLogins = undefined
+    scene.joins('new')
+    await scene.until('it is initialized', () => scene.isInitialized('new'))
+    await scene.pass(600_000)
+    t.equal([...vCenter.sessions.values()].filter((each) => each.alive()).length, 1)
   },
 )
 
