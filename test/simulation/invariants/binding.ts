@@ -95,16 +95,16 @@ function whyWrong(
 
 /**
  * Whether somebody makes his VM pass for that of a Node, or a copy of its vCenter shows it as well; or did so after this
- * moment, which is this one where it is not named.
+ * moment, which is this one where it is not named. `plain` for a copy of the VM that is made without a purpose, too.
  */
-export function hasCopy(world: World, nodeUID: string, since = world.timeline.now): boolean {
+export function hasCopy(world: World, nodeUID: string, since = world.timeline.now, plain = false): boolean {
   const uuids = machinesOf(world, nodeUID).map(({ biosUUID }) => biosUUID)
   return [...world.vCenters, ...world.clones].some(
     ({ known, cloneOf, retiredAt = Number.POSITIVE_INFINITY, unlistedAt }) =>
       retiredAt >= since &&
       [...known.values()].some(
-        ({ tenant, biosUUID, moref }) =>
-          (tenant ?? cloneOf) !== undefined &&
+        ({ tenant, machine, biosUUID, moref }) =>
+          ((tenant ?? cloneOf) !== undefined || (plain && machine === undefined)) &&
           uuids.includes(biosUUID) &&
           (unlistedAt.get(moref) ?? Number.POSITIVE_INFINITY) >= since,
       ),

@@ -59,8 +59,8 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     const { at: decidedAt = timeline.now } = judge.work(by, name).decided ?? {}
     const letGo = (judge.letGoAt.get(known.metadata.uid) ?? -Infinity) > decidedAt - HEARD
     const kept = letGo || known.metadata.annotations[ANNOTATION_DELETION] !== undefined
-    // While a copy is there, nobody is missing; when it goes, others are gone for longer.
-    if (kept || hasCopy(world, known.metadata.uid, gone.at)) continue
+    // While a copy is there, a search finds its UUID; when it goes, others are gone for longer.
+    if (kept || hasCopy(world, known.metadata.uid, gone.at, true)) continue
     if (livesOn(world, known, gone.at)) {
       // While the answers came by which this Node goes.
       const since = decidedAt - 2 * absentFor
@@ -78,7 +78,8 @@ export function judgeBrake(world: World, node: StoredNode, vCenter: string, by: 
     says('a vCenter in doubt is not believed', `${living} of ${bound} live whose VMs it does not show`)
   // Who takes over finds both VMs missing at the same time, or the time that the one before has written down.
   const gone = goneSince(world, uid)
-  if (gone === undefined || gone.untold || api.holder.since > gone.at || hasCopy(world, uid, gone.at)) return
+  if (gone === undefined || gone.untold || api.holder.since > gone.at || hasCopy(world, uid, gone.at, true))
+    return
   if (own !== undefined && wasBackUnnoticed(world, node, own, gone)) return
   const known = others.filter(({ at, untold }) => !untold || at <= gone.at)
   const wave = 1 + known.filter(({ at }) => Math.abs(at - gone.at) <= AT_ONCE).length

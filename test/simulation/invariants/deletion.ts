@@ -97,7 +97,7 @@ export function judgeDeletion(world: World, by: string, before: StoredNode): voi
   const vanished = isMeant(before) ? undefined : goneSince(world, uid)
   const noticed =
     vanished &&
-    !hasCopy(world, uid, vanished.at) &&
+    !hasCopy(world, uid, vanished.at, true) &&
     !wasBackUnnoticed(world, before, report?.status ?? {}, vanished) &&
     !wasFoundLate(world, report?.status ?? {}, vanished)
       ? vanished
