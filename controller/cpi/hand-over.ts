@@ -62,9 +62,9 @@ function steps(
       (each) => `before you start Rollcall, which does not see this CPI: ${stop(each, isNeeded)}`,
     ),
     `apply Rollcall's manifests with this vsphere.conf and "identity: {require: asserted}" in it${[
-      ...(config.vCenters.length > 1 ? [WAITS_FOR_ALL] : []),
       ...copied.map((each) => `; also "secretName: ${copyOf(each)}" in place of ${each.name}`),
       ...handling.flatMap((each) => [withItsVariables(each), withItsFlags(each)]),
+      ...(config.vCenters.length > 1 ? [WAITS_FOR_ALL] : []),
     ].join('')}`,
     ...mayReadSecrets(read),
     ...seen.flatMap(mayRead),

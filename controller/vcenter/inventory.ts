@@ -29,13 +29,13 @@ import {
   isRebuild,
   isSessionLost,
   isSilence,
-  SoapFault,
+  RenewalError,
   toFailure,
   VCenterError,
 } from './wire/errors.ts'
 
 /** Views and collectors of a session that nobody can destroy: each costs vCenter memory. */
-const MOST_LOST = 8
+const MOST_LOST = 32
 
 export interface InventoryOptions extends Basics {
   /**
@@ -216,10 +216,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       }
       const noting = createNotingSoap(soap, () => {
         if (++lostObjects >= MOST_LOST)
-          throw new SoapFault(
-            'RequestCanceled',
-            'too many answers were lost: a new session ends what they may have created',
-          )
+          throw new RenewalError('too many answers were lost: a new session ends what they may have created')
       })
       const parts = {
         soap: createWatchedSoap({ soap: noting, ask: session.keepAlive, timings, clock }),

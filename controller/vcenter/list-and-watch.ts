@@ -25,7 +25,7 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { aloneOrThrow, isRefusal, SoapFault, UnansweredError } from './wire/errors.ts'
+import { aloneOrThrow, isRefusal, RenewalError, type SoapFault, UnansweredError } from './wire/errors.ts'
 import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
 
@@ -150,8 +150,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     const mayNot = error.reason === 'NoPermission'
     logger.warn(
       { error: error.message },
-      'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when they ' +
-        `are read, every ten minutes; this is tried again at growing intervals${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
+      'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when UUIDs ' +
+        `are read or searched for again; this is tried again at growing intervals${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
     )
     quarantine.holdCall(ALL_UUIDS, unanswered(error), async (signal) => {
       // A fault would count as an answer, and end the wait.
@@ -168,8 +168,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** An object may be read again, or is now known to be one that cannot be: all that waits for it is done now. */
   function askAgainFor(keys: readonly string[]): void {
-    if (keys.includes(ALL_UUIDS))
-      throw new SoapFault('RequestCanceled', 'the UUIDs of all VMs can be watched')
+    if (keys.includes(ALL_UUIDS)) throw new RenewalError('the UUIDs of all VMs can be watched')
     tellReady()
     tellUnwatched()
     for (const key of keys) {

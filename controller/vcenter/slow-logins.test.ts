@@ -94,6 +94,22 @@ t.test('a vCenter that hangs in a login is not waited for as long', async (t) =>
   await until('another session', () => lab.inventory.connected())
 })
 
+t.test('a login counts that is given up because services went away beside it', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, callDeadline: 1_000 },
+    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'hang' }),
+  })
+  const logins = async () => (await lab.vCenter.calls()).operations.Login ?? 0
+  await until('a login', async () => (await logins()) === 1)
+  await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'status', status: 503 })
+  const held = await until('no further one is made', () => {
+    const last = lab.inventory.failure()
+    return last !== undefined && 'retryAt' in last ? last : undefined
+  })
+  t.match(held, { reason: 'TimedOut', message: /4 were not answered lately/ })
+  t.equal(await logins(), 4)
+})
+
 const LOST: readonly [string, Omit<VcsimFault, 'operation'>, LabOptions['timings']][] = [
   [
     'after the longest that one may take',

@@ -7,6 +7,7 @@ import { withoutKeys } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import {
+  aloneOrThrow,
   fewerThan,
   isInvalidProperty,
   isRebuild,
@@ -81,16 +82,30 @@ export function createUpdates(options: {
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
+  /** Collectors of trials that still exist. */
+  const trials = new Set<ManagedObjectReference>()
 
   const create = (
     operation: string,
     target: ManagedObjectReference,
     parameters: string,
     signal: AbortSignal,
-  ) => createObject(soap, operation, target, parameters, timings, signal)
+    ofObjects = false,
+  ) => createObject(soap, operation, target, parameters, timings, signal, ofObjects)
 
-  const createFilter = (target: ManagedObjectReference, spec: string, signal: AbortSignal) =>
-    create('CreateFilter', target, `<spec>${spec}</spec>${element('partialUpdates', false)}`, signal)
+  const createFilter = (
+    target: ManagedObjectReference,
+    spec: string,
+    signal: AbortSignal,
+    ofObjects = false,
+  ) =>
+    create(
+      'CreateFilter',
+      target,
+      `<spec>${spec}</spec>${element('partialUpdates', false)}`,
+      signal,
+      ofObjects,
+    )
 
   async function openCollector(
     list: ManagedObjectReference,
@@ -118,7 +133,14 @@ export function createUpdates(options: {
     signal: AbortSignal,
   ): Promise<ManagedObjectReference> {
     const properties = propertySpec('VirtualMachine', [UUID_PATH])
-    return await createFilter(reference, filterSpec(properties, await allVMs.select(signal)), signal)
+    return await createFilter(reference, filterSpec(properties, await allVMs.select(signal)), signal, true)
+  }
+
+  async function endTrials(signal: AbortSignal): Promise<void> {
+    for (const made of trials) {
+      await destroyObject(soap, 'DestroyPropertyCollector', made, timings, signal)
+      trials.delete(made)
+    }
   }
 
   async function watchAllUUIDs(reference: ManagedObjectReference, signal: AbortSignal): Promise<Collector> {
@@ -256,15 +278,17 @@ export function createUpdates(options: {
     },
     /** Watches the UUIDs of all VMs for a moment, beside what runs. Throws a VCenterError where vCenter does not do that. */
     async tryAllUUIDs(signal: AbortSignal): Promise<void> {
-      const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal)
+      const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal, true)
+      trials.add(made)
       try {
         await filterAllUUIDs(made, signal)
       } finally {
-        await destroyObject(soap, 'DestroyPropertyCollector', made, timings, signal)
+        await endTrials(signal).catch((error: unknown) => aloneOrThrow(error, alive, signal))
       }
     },
     /** Destroys what this created in the session, however far it came. */
     async destroy(signal: AbortSignal): Promise<void> {
+      await endTrials(signal)
       if (collector !== undefined)
         await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
       if (listView !== undefined) await destroyObject(soap, 'DestroyView', listView, timings, signal)

@@ -170,13 +170,14 @@ t.test('logins whose answers are lost: one for each outage, then one in half an 
   const clock = createHandClock()
   let state: 'lost' | 'away' | 'well' | 'unsent' = 'unsent'
   const sent: string[] = []
+  let looks = 0
   const connection = fakeConnection(({ method, path }) => {
     if (!path.endsWith('session')) return { body: '{"value":"ok"}' }
     sent.push(method)
     if (state === 'away') throw new VCenterError('Unreachable', 'nobody is there')
     if (state === 'unsent' && method === 'POST')
       throw new NotSentError(new VCenterError('Unreachable', 'refused'))
-    if (method === 'GET') return { status: 401, body: '' }
+    if (method === 'GET') return { status: looks++ % 2 === 0 ? 401 : 501, body: '' }
     return state === 'lost' ? { status: 504, body: '' } : { body: '{"value":"s1"}' }
   })
   const rest = client(connection, {}, undefined, clock)

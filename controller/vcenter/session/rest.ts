@@ -135,7 +135,8 @@ export function createRESTClient(options: {
     try {
       await send('GET', 'session', { headers: {}, signal: loginSignal })
     } catch (error) {
-      if (!(error instanceof RESTError) || error.status >= 500) throw error
+      if (!(error instanceof RESTError)) throw error
+      if (error.status >= 500 && !NO_SUCH_CALL.has(error.status)) throw error
     }
   }
 

@@ -112,13 +112,15 @@ export function createSession(options: {
   /** A directory may be slow, while vCenter itself is well. */
   const patient = createWatchedSoap({ soap: { ...soap, call: callOnce }, ask: answers, timings, clock })
 
-  /** Where the signal has aborted, it is a small call beside the login that was not answered. */
+  /** Where the signal has aborted, the error is that of a small call beside this one, of which nobody knows what became. */
   async function callOnce(call: SoapCall): Promise<XMLElement> {
     try {
       return await soap.call(call)
     } catch (error) {
-      const isSlow = error instanceof DeadlineError && !call.signal.aborted && LOGINS.has(call.operation)
-      throw isSlow ? tooSlow(soap.server, loginDeadline) : error
+      if (!LOGINS.has(call.operation) || !(error instanceof VCenterError)) throw error
+      if (!call.signal.aborted)
+        throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
+      throw wasTurnedAway(error) ? new VCenterError(error.reason, error.message, { cause: error }) : error
     }
   }
 

@@ -5,6 +5,7 @@ import type { Timings } from '../timings.ts'
 import {
   inLivingSession,
   isSessionLost,
+  RenewalError,
   SoapFault,
   TooLongError,
   UnansweredError,
@@ -70,5 +71,5 @@ export function createWatchedSoap(options: {
 /** Whether it may be for an object of the call that there is no answer. */
 function isUnanswered(call: SoapCall, error: unknown): error is VCenterError {
   if (call.ofObjects !== true || !(error instanceof VCenterError)) return false
-  return !(error instanceof SoapFault || error instanceof TooLongError)
+  return !(error instanceof SoapFault || error instanceof TooLongError || error instanceof RenewalError)
 }

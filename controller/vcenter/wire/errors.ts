@@ -38,7 +38,8 @@ export class LoginRefused extends VCenterError {
     },
   ) {
     const { retryAt, advice, once = false, reason = 'InvalidLogin', ...rest } = options
-    const when = `${timeOfDay(retryAt)} so that the account is not locked out`
+    const few = reason === 'TimedOut' ? ', and few sessions are left in vCenter' : ''
+    const when = `${timeOfDay(retryAt)} so that the account is not locked out${few}`
     const next = !once ? `will be retried at ${when}` : rest.cause ? ONE_ATTEMPT : `try again after ${when}`
     super(reason, `${what}; ${next}${advice === undefined ? '' : `; ${advice}`}`, rest)
     this.name = 'LoginRefused'
@@ -77,6 +78,14 @@ export class BrokenAnswerError extends VCenterError {
   constructor(message: string, options: ErrorOptions) {
     super('Unreachable', message, options)
     this.name = 'BrokenAnswerError'
+  }
+}
+
+/** Why all that was made in a session is created again although nothing has failed. */
+export class RenewalError extends VCenterError {
+  constructor(message: string) {
+    super('UnexpectedFault', message)
+    this.name = 'RenewalError'
   }
 }
 
@@ -204,10 +213,11 @@ export function inLivingSession({ fault, object, privilege }: SoapFault): SoapFa
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
 
 /**
- * Whether the collector, its filter or a view is gone, or its wait was canceled. They must be created again; it says nothing
+ * Whether the collector, its filter or a view is gone or to be renewed, or its wait was canceled. They must be created again; it says nothing
  * about any VM.
  */
 export function isRebuild(error: unknown): boolean {
+  if (error instanceof RenewalError) return true
   if (!(error instanceof SoapFault)) return false
   if (error.fault === 'RequestCanceled' || error.fault === 'InvalidCollectorVersion') return true
   return error.fault === 'ManagedObjectNotFound' && SESSION_OBJECTS.has(error.object?.type ?? '')

@@ -37,24 +37,30 @@ export function candidateAddresses(
   readonly networks: readonly (string | undefined)[]
 } {
   const reported = fromReport(spec, vm, macs)
+  const byTools = fromGuestNet(spec, vm)
+  const together = leavesOut(spec) ? withUnseen(reported, byTools, spec) : reported
   const seenMACs = new Set([...macs, ...onVNICs(vm).map(({ mac }) => mac)])
   return {
-    candidates:
-      reported.length > 0 && !leavesOut(spec) ? reported : withOthers(reported, fromGuestNet(spec, vm)),
+    candidates: reported.length > 0 ? together : byTools,
     networks: [...seenMACs].map((mac) => networkOf(vm, mac)),
   }
 }
 
 /** Whether the agent leaves out addresses, because nothing tells on which interface they are. */
-export function leavesOut({ unreadable }: NodeReportSpec): boolean {
+function leavesOut({ unreadable }: NodeReportSpec): boolean {
   return unreadable?.some(({ reason }) => reason === 'UnknownInterface') === true
 }
 
-function withOthers(
-  first: readonly CandidateAddress[],
-  others: readonly CandidateAddress[],
+/** With those that the agent does not see. One that it sees and passes over, as deprecated, is not added. */
+function withUnseen(
+  reported: readonly CandidateAddress[],
+  byTools: readonly CandidateAddress[],
+  { interfaces }: NodeReportSpec,
 ): readonly CandidateAddress[] {
-  return [...first, ...others.filter(({ address }) => !first.some((each) => each.address === address))]
+  const seen = interfaces.flatMap(({ addresses }) =>
+    addresses.map(({ address }) => parseAddress(address)?.address),
+  )
+  return [...reported, ...byTools.filter(({ address }) => !seen.includes(address))]
 }
 
 interface Ranked {

@@ -8,7 +8,6 @@ import {
   type CandidateAddress,
   candidateAddresses,
   fromGuestNet,
-  leavesOut,
   networkOf,
   onVNICs,
   parseAddress,
@@ -75,8 +74,7 @@ function currentAddresses({ node, before }: AddressHolders): readonly CurrentAdd
 
 /**
  * The addresses of a running Node that the agent misses and VMware Tools still report: a link that flaps or a lease that
- * is being renewed moves no Node. Where the agent leaves some out, those that Tools do not contradict. One that the agent sees
- * and passes over, as deprecated, is not missed.
+ * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missed.
  */
 function missed(
   seen: readonly CandidateAddress[],
@@ -88,23 +86,12 @@ function missed(
   const byAgent = spec.interfaces.flatMap(({ addresses }) =>
     addresses.map(({ address }) => parseAddress(address)?.address),
   )
-  const there = leavesOut(spec)
-    ? current.flatMap((each) => unlessContradicted(each, spec, vm) ?? [])
-    : fromGuestNet(spec, vm).filter(({ address }) => current.some((each) => each.address === address))
-  return there.filter(
-    ({ address }) => !byAgent.includes(address) && !seen.some((each) => each.address === address),
+  return fromGuestNet(spec, vm).filter(
+    ({ address }) =>
+      current.some((each) => each.address === address) &&
+      !byAgent.includes(address) &&
+      !seen.some((each) => each.address === address),
   )
-}
-
-/** An address of a running Node, unless VMware Tools report others of its family without it. */
-function unlessContradicted(
-  { family, address }: CurrentAddress,
-  spec: NodeReportSpec,
-  vm: VirtualMachine,
-): CandidateAddress | undefined {
-  const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
-  if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
-  return { address, family, source: 'kept', network: undefined, virtual: false }
 }
 
 /**
@@ -141,16 +128,17 @@ function sortOut(
  * (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
  */
 export function kept(
-  current: CurrentAddress,
+  { kind, family, address }: CurrentAddress,
   seen: readonly CandidateAddress[],
   spec: NodeReportSpec,
   vm: VirtualMachine,
   context: AddressHolders & { readonly settings: { readonly nodes: NodesConfig } },
 ): CandidateAddress | undefined {
-  if (seen.some((each) => each.address === current.address)) return undefined
-  const candidate = unlessContradicted(current, spec, vm)
-  if (candidate === undefined || !mayStay(current.kind, candidate, context.settings.nodes)) return undefined
-  return sortOut([candidate], context).free[0]
+  if (seen.some((each) => each.address === address)) return undefined
+  const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
+  if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
+  const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
+  return mayStay(kind, candidate, context.settings.nodes) ? sortOut([candidate], context).free[0] : undefined
 }
 
 export const NO_WITNESS: AddressWitness = { tools: 'unknown', network: 'unknown' }
