@@ -1,6 +1,6 @@
 import t from 'tap'
 import { BIOS_UUID, decide, fleet, node, report, SETTINGS, spec } from '../../../../../test/fixtures/facts.ts'
-import { gone, pending, takenOver } from '../../../../../test/fixtures/gone.ts'
+import { gone, pending, settings, takenOver } from '../../../../../test/fixtures/gone.ts'
 import { probe, seenVM } from '../../../../../test/fixtures/probes.ts'
 import { migrated, SILENT, unseen } from '../../../../../test/fixtures/unseen.ts'
 import type { LifecycleConfig } from '../../../../config/config.ts'
@@ -57,6 +57,11 @@ t.test('before the first probe it says how to let the Node go, where proof alone
         `the Node is kept: no vCenter has ever shown .*${OTHER_UUID}.* if it is gone: ${wayOut}$`,
       ),
     })
+  t.match(first(gone(settings({ deletion: 'off' }))), {
+    message: /the Node is kept: lifecycle\.deletion is off; /,
+  })
+  const held = node({ ready: SILENT, deletionAnnotation: 'hold' })
+  t.match(first(gone({ node: held })), { message: /the Node is kept: the annotation .*=hold keeps it/ })
   for (const facts of [migrated({ unbound: 'delete' }), newcomer('agent'), gone()])
     t.match(first(facts)?.message, /the Node is kept until it is known that it is gone$/)
 })

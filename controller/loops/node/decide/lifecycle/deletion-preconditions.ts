@@ -23,13 +23,7 @@ export const PRECONDITIONS: readonly Precondition<DeletionFacts>[] = [
   {
     name: 'DeletionOn',
     holds: 'lifecycle.deletion is not off',
-    unmet: ({ settings: { lifecycle } }) =>
-      lifecycle.deletion === 'off'
-        ? {
-            reason: 'DeletionOff',
-            message: 'lifecycle.deletion is off; delete the Node by hand, or set it to on',
-          }
-        : undefined,
+    unmet: ({ settings }) => turnedOff(settings),
   },
   { name: 'NotHeld', holds: 'no annotation keeps the Node', unmet: ({ node }) => heldBy(node) },
   {
@@ -239,6 +233,22 @@ export function holdsByList(
   return isListed(name, [...others, name]) ? true : undefined
 }
 
+/** Why a Node is kept whatever a search will show; undefined where proof that its machines are gone would end that. */
+export function keptRegardless(
+  machines: NodeMachines,
+  facts: Pick<DeletionFacts, 'node' | 'goesUnseen' | 'settings'>,
+): Unmet | undefined {
+  return turnedOff(facts.settings) ?? heldBy(facts.node) ?? neverSeen(machines, facts)
+}
+
+function turnedOff({ lifecycle }: DeletionFacts['settings']): Unmet | undefined {
+  if (lifecycle.deletion !== 'off') return undefined
+  return {
+    reason: 'DeletionOff',
+    message: 'lifecycle.deletion is off; delete the Node by hand, or set it to on',
+  }
+}
+
 /** Why an annotation keeps the Node; undefined where none does. */
 export function heldBy(node: Node): Unmet | undefined {
   const { name, deletionAnnotation } = node
@@ -255,7 +265,7 @@ export function heldBy(node: Node): Unmet | undefined {
  * Why a Node is kept however many searches do not find its machines; undefined where that does not keep it. A machine known
  * only by its UUID may be inaccessible, or somewhere that the account may not read.
  */
-export function neverSeen(
+function neverSeen(
   { machines, bound }: NodeMachines,
   { node, goesUnseen }: Pick<DeletionFacts, 'node' | 'goesUnseen'>,
 ): Unmet | undefined {

@@ -12,7 +12,7 @@ import { deletingNode, type NodeEvent } from '../node-events.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { registeredAs, seenIn } from './absence-proofs.ts'
 import { brakeEngaged } from './brake.ts'
-import { neverSeen } from './deletion-preconditions.ts'
+import { keptRegardless } from './deletion-preconditions.ts'
 import { judgeDeletion, notProbedYet } from './deletion-step.ts'
 import { type Evidence, evidenceOn, probedOf } from './evidence.ts'
 import { type BrakeState, judgeBrake } from './judge-brake.ts'
@@ -39,7 +39,7 @@ export function followMissingVM(draft: Draft, nodeMachines: NodeMachines, facts:
     ...(namedVM === undefined ? {} : { namedVM }),
   })
   if (evidence === undefined) {
-    const kept = neverSeen(nodeMachines, { node, goesUnseen })
+    const kept = keptRegardless(nodeMachines, { node, goesUnseen, settings: facts.settings })
     const condition = notProbedYet(nodeMachines.machines, kept)
     return {
       ...say(recorded, { DeletionPending: condition }),
