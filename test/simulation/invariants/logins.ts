@@ -6,7 +6,7 @@ const LOCKOUT = { failures: 5, within: 180_000 }
 /** Of a password that a process has heard to be refused; by REST, when SOAP has accepted it. */
 const PAUSE = { SOAP: 900_000, REST: 30_000 }
 
-/** How many sessions a client may leave behind within the time after which they expire. */
+/** How many sessions a client may leave behind in a row within the time after which they expire. */
 const LOST = { SOAP: 11, REST: 2, within: 1_800_000 }
 
 export interface LoginJudge extends Omit<LoginWatch, 'showed'> {
@@ -35,6 +35,8 @@ export function createLoginJudge(
     refused: (owner, by) => refused.set(`${accountOf(owner)} ${by}`, now()),
     accepted(owner, session) {
       refused.delete(`${accountOf(owner)} SOAP`)
+      // From this session it ends what earlier logins have left.
+      lost.delete(`${owner} SOAP`)
       const before = sessions.get(owner)
       if (before?.over === false)
         violate('one session', `${owner} has ${before.key} still, and ${session.key}`)

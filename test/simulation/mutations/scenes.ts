@@ -221,6 +221,7 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
     'the answers to REST logins are lost': [
       'REST: a login whose answer is lost is not tried again and again',
     ],
+    'the answers to all logins are lost': ['logins: those without an answer are few'],
     'no name server answers any more': ['names: the last good address is used where no name server answers'],
     'two VMs are destroyed in their first seconds, one a while after the other': [
       'watch: a new VM that was destroyed before it was watched is missed soon',

@@ -88,6 +88,17 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'logins: those without an answer are few',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        'controller/vcenter/session/login-budget.ts',
+        "unanswered: { attempts: 5, within: REMEMBERED, counts: 'unanswered' }",
+        "unanswered: { attempts: 50, within: REMEMBERED, counts: 'unanswered' }",
+      ),
+    ],
+  },
+  {
     name: 'watch: a new VM that was destroyed before it was watched is missed soon',
     inSceneAlone: true,
     edits: [edit('controller/vcenter/timings.ts', 'enter: 5_000', 'enter: 60_000')],

@@ -59,23 +59,19 @@ scenario(
   },
 )
 
-scenario(
-  'the answers to all logins are lost: few are tried, and what they left ends with the first that is answered',
-  { nodes: ['worker', 'canary'] },
-  async (scene, t) => {
-    const { vCenter } = scene
-    vCenter.losesLogins = 'SOAP'
-    vCenter.endSessions()
-    await scene.nextLeader()
-    await scene.pass(1_500_000)
-    t.equal(await scene.count(calls('Login', 'TimedOut')), 10, 'five in a quarter of an hour')
-    vCenter.losesLogins = undefined
-    scene.joins('new')
-    await scene.until('it is initialized', () => scene.isInitialized('new'))
-    await scene.pass(600_000)
-    t.equal([...vCenter.sessions.values()].filter((each) => each.alive()).length, 1)
-  },
-)
+scenario('the answers to all logins are lost', { nodes: ['worker', 'canary'] }, async (scene, t) => {
+  const { vCenter } = scene
+  vCenter.losesLogins = 'SOAP'
+  vCenter.endSessions()
+  await scene.nextLeader()
+  await scene.pass(1_500_000)
+  t.equal(await scene.count(calls('Login', 'TimedOut')), 10, 'five in a quarter of an hour')
+  vCenter.losesLogins = undefined
+  scene.joins('new')
+  await scene.until('it is initialized', () => scene.isInitialized('new'))
+  await scene.pass(600_000)
+  t.equal([...vCenter.sessions.values()].filter((each) => each.alive()).length, 1)
+})
 
 scenario('polls that a proxy ends after 30 s', { nodes: ['worker', 'canary'] }, async (scene, t) => {
   const { vCenter, cast, world } = scene
