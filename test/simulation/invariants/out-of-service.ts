@@ -3,7 +3,7 @@ import type { Machine } from '../model/machine.ts'
 import { isDeparting, readyOf, type StoredNode } from '../model/objects.ts'
 import { machinesOf, type World } from '../world.ts'
 import { hasLeft } from './addresses.ts'
-import { isLeftBehind } from './binding.ts'
+import { hasCopy, isLeftBehind } from './binding.ts'
 import { isLeaderWell } from './leader.ts'
 
 /** A machine that was started more lately than this, milliseconds, may have been off when vCenter was asked. */
@@ -96,11 +96,11 @@ function judgeShutdown(world: World, by: string, before: StoredNode, after: Stor
 
 /**
  * Whether nobody knows any more which VM a silent Node was verified to be, since its report was deleted, and nothing is shown
- * under its UUID but the VM that its machine has left.
+ * under its UUID but the VM that its machine has left, or a copy.
  */
 function isTakenForLeft(world: World, by: string, { metadata }: StoredNode, { vm }: Machine): boolean {
   const { nodeUID, vm: bound } = world.api.reports.get(metadata.name)?.status ?? {}
   const isVerified = nodeUID === metadata.uid && bound !== undefined
   const isShown = vm !== undefined && world.judge.knowsToRun(by, vm)
-  return !isVerified && !isShown && hasLeft(world, metadata.uid)
+  return !isVerified && !isShown && (hasLeft(world, metadata.uid) || hasCopy(world, metadata.uid))
 }
