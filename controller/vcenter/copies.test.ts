@@ -34,6 +34,19 @@ t.test('a VM is given the UUID of another, and its own again', async (t) => {
   t.equal((await lab.vCenter.calls()).operations.CreateContainerView, 1)
 })
 
+t.test('a copy of which push tells nothing is seen once a probe finds it', async (t) => {
+  const { lab, victim, tenant } = await followed(t, { ...TIMINGS, pollWait: NEVER })
+  await lab.vCenter.fault({ operation: 'WaitForUpdatesEx', kind: 'hang' })
+  // Ends the poll that had begun before.
+  await lab.vCenter.setState({ vm: victim.ref, powerState: 'poweredOff' })
+  await until('a poll hangs', async () => (await lab.vCenter.faults()).some(({ hits }) => hits > 0))
+  await lab.vCenter.setState({ vm: tenant.ref, uuid: victim.uuid })
+  const vm = { moref: victim.ref, name: 'victim', biosUUID: victim.uuid, instanceUUID: '' }
+  const own = { vCenter: 'lab', vCenterInstanceUUID: lab.inventory.instanceUUID() }
+  await lab.inventory.probe({ ...own, ...vm }, new AbortController().signal)
+  await answered(lab, victim.uuid, 2)
+})
+
 t.test('a VM is created, or registered, with the UUID of another', async (t) => {
   const { lab, victim, tenant } = await followed(t)
   const { ref: created } = await lab.vCenter.create({ name: 'copy', like: tenant.name })

@@ -309,7 +309,17 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       }
       return { ...known, incomplete: { vCenter, ...incomplete } }
     },
-    probe: prober.probe,
+    async probe(vm, signal) {
+      const probe = await prober.probe(vm, signal)
+      const { biosUUID } = probe
+      const found = biosUUID.state === 'found' ? [biosUUID.vm.moref, ...(biosUUID.others ?? [])] : []
+      // Push may have told nothing of it, and another VM with the UUID would pass for the only one.
+      if (found.some((moref) => store.lacks(vm.biosUUID, moref))) {
+        store.want(vm.biosUUID)
+        triggers.locate.trigger()
+      }
+      return probe
+    },
     instanceUUID: () => identity.instanceUUID,
     provable: prober.provable,
     provableEverywhere: prober.provableEverywhere,
