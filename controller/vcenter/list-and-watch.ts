@@ -67,7 +67,7 @@ export interface ListAndWatchOptions extends Basics {
   readonly onOpen: (opened: readonly Pick<Collectors, 'destroy'>[]) => void
 }
 
-const unanswered = (error: SoapFault | UnansweredError): UnansweredError =>
+const asUnanswered = (error: SoapFault | UnansweredError): UnansweredError =>
   error instanceof UnansweredError ? error : new UnansweredError(error)
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
@@ -153,10 +153,10 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when UUIDs ' +
         `are read or searched for again; this is tried again at growing intervals${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
     )
-    quarantine.holdCall(ALL_UUIDS, unanswered(error), async (signal) => {
+    quarantine.holdCall(ALL_UUIDS, asUnanswered(error), async (signal) => {
       // A fault would count as an answer, and end the wait.
       await updates.tryAllUUIDs(signal).catch((error: unknown) => {
-        throw isRefusal(error) ? unanswered(error) : error
+        throw isRefusal(error) ? asUnanswered(error) : error
       })
     })
   }

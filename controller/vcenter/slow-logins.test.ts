@@ -77,13 +77,18 @@ t.test('a login by REST hangs: neither a failure nor the next session waits for 
   t.same(await vCenter.sessions(), { soap: 0, rest: 0 })
 })
 
-t.test('a vCenter that hangs in a login is not waited for as long', async (t) => {
+async function inHangingLogin(t: Parameters<typeof openLab>[0]) {
   const lab = await openLab(t, {
     timings: { ...QUICK, callDeadline: 1_000 },
     before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'hang' }),
   })
   const logins = async () => (await lab.vCenter.calls()).operations.Login ?? 0
   await until('a login', async () => (await logins()) === 1)
+  return { lab, logins }
+}
+
+t.test('a vCenter that hangs in a login is not waited for as long', async (t) => {
+  const { lab } = await inHangingLogin(t)
   await lab.vCenter.fault({ operation: '*', kind: 'hang' })
   const failure = await until('it is given up', () => {
     const last = lab.inventory.failure()
@@ -95,12 +100,7 @@ t.test('a vCenter that hangs in a login is not waited for as long', async (t) =>
 })
 
 t.test('a login counts that is given up because services went away beside it', async (t) => {
-  const lab = await openLab(t, {
-    timings: { ...QUICK, callDeadline: 1_000 },
-    before: (vCenter) => vCenter.fault({ operation: 'Login', kind: 'hang' }),
-  })
-  const logins = async () => (await lab.vCenter.calls()).operations.Login ?? 0
-  await until('a login', async () => (await logins()) === 1)
+  const { lab, logins } = await inHangingLogin(t)
   await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'status', status: 503 })
   const held = await until('no further one is made', () => {
     const last = lab.inventory.failure()

@@ -52,7 +52,7 @@ export function nextAttempt(
   const latestFirst = recent(attempts, now).toSorted((a, b) => b.at - a.at)
   const ends = limits.map((limit) => {
     const counted = latestFirst.filter(
-      ({ refused }) => limit.counts === 'all' || refused === (limit.counts === 'refused'),
+      ({ refused }) => limit.counts === 'all' || limit.counts === (refused ? 'refused' : 'unanswered'),
     )
     const decisive = counted[limit.attempts - 1]
     return decisive === undefined ? now : decisive.at + limit.within

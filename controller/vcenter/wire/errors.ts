@@ -81,7 +81,7 @@ export class BrokenAnswerError extends VCenterError {
   }
 }
 
-/** Why all that was made in a session is created again although nothing has failed. */
+/** Why everything that was made in a session is created again, although no call has failed. */
 export class RenewalError extends VCenterError {
   constructor(message: string) {
     super('UnexpectedFault', message)
@@ -213,8 +213,8 @@ export function inLivingSession({ fault, object, privilege }: SoapFault): SoapFa
 const SESSION_OBJECTS = new Set(['PropertyCollector', 'PropertyFilter', 'ListView', 'ContainerView', 'View'])
 
 /**
- * Whether the collector, its filter or a view is gone or to be renewed, or its wait was canceled. They must be created again; it says nothing
- * about any VM.
+ * Whether the collector, its filter or a view must be created again: one is gone, its wait was canceled, or all are renewed. It
+ * says nothing about any VM.
  */
 export function isRebuild(error: unknown): boolean {
   if (error instanceof RenewalError) return true

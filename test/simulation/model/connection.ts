@@ -19,7 +19,7 @@ export interface LoginWatch {
   accepted(owner: string, session: SessionModel): void
   /** It asks vCenter to end its session, which a vCenter that fails may not do. */
   left(owner: string): void
-  /** The answer to a login by REST is lost, though there is a session. */
+  /** The answer to a login is lost, though there is a session. */
   lost(owner: string, by: LoginInterface): void
   /** An answer has come that shows these VMs, as they were when it was made. */
   showed(owner: string, shown: readonly ShownVM[]): void
