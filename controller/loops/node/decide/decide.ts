@@ -2,6 +2,8 @@ import { duration } from '../../../lib/format.ts'
 import { type ConditionValue, no, yes } from '../../../types/condition-value.ts'
 import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
 import { isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'
+import { givenToAnotherNode } from './addresses/messages.ts'
+import { lostAddresses } from './addresses/usable-addresses.ts'
 import { describeVM } from './bound-vm.ts'
 import type { Decision } from './decision.ts'
 import { begin, type Draft, finish, recordIdentity, requeuedAfter, say } from './draft.ts'
@@ -88,7 +90,7 @@ function identifyAs(
         : { ...draft, refusal: { condition: 'DeletionPending', reason: pending.reason } }
     }
     case 'refused':
-      return refuse(draft, identity, facts)
+      return withLostAddresses(refuse(draft, identity, facts), facts)
     case 'off': {
       // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
       const { identityLevel } = facts.previous
@@ -104,6 +106,19 @@ function identifyAs(
     }
     case 'verified':
       return equip(draft, identity, otherProvider, facts)
+  }
+}
+
+/** An address that another Node was given is no longer said to be this one's, though nothing can be verified now. */
+function withLostAddresses(draft: Draft, facts: NodeFacts): Draft {
+  const lost = lostAddresses(facts)
+  if (lost.length === 0) return draft
+  const addresses = facts.previous.addresses?.filter(
+    (each) => !lost.some(({ address }) => address === each.address),
+  )
+  return {
+    ...say(draft, { AddressesResolved: givenToAnotherNode(lost) }),
+    status: { ...draft.status, ...(addresses === undefined ? {} : { addresses }) },
   }
 }
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import { type ConditionType, FACT_SERIAL_UUID } from '../../../../agent/shared/node-report.ts'
 import {
   BIOS_UUID,
+  boundVM,
   decide,
   facts,
   MAC,
@@ -12,6 +13,7 @@ import {
   spec,
   vm,
 } from '../../../../test/fixtures/facts.ts'
+import { NO_WITNESS } from './addresses/usable-addresses.ts'
 import type { Decision } from './decision.ts'
 import type { NodeFacts } from './node-facts.ts'
 
@@ -246,4 +248,49 @@ t.test('a provider ID that names no VM is said also where no agent reports', asy
     ])
     t.equal(decision.patch, undefined)
   }
+})
+
+t.test('an address that another Node was given since is no longer said to be its own', async (t) => {
+  const lost = { type: 'InternalIP', address: '10.0.0.5' } as const
+  const own = { type: 'InternalIP', address: 'fd00::5' } as const
+  const status = {
+    nodeUID: NODE_UID,
+    identityLevel: 'proven',
+    vm: boundVM(),
+    addresses: [{ type: 'Hostname', address: 'worker-1' }, lost, own],
+  } as const
+  const held = (verified: boolean) =>
+    facts({
+      node: node({ taints: [], addresses: [lost, own] }),
+      report: report({ status }),
+      vms: [],
+      addressHolder: (address) =>
+        address === lost.address
+          ? {
+              name: 'worker-2',
+              deletingSince: undefined,
+              finalizers: [],
+              creationTimestamp: undefined,
+              verified,
+              witness: NO_WITNESS,
+              unseen: undefined,
+            }
+          : undefined,
+    })
+  const decision = decide(held(true))
+  t.match(condition(decision, 'AddressesResolved'), {
+    status: 'False',
+    reason: 'AddressOfAnotherNode',
+    message: /10\.0\.0\.5 \(of Node worker-2\).*once its VM is found/,
+  })
+  t.ok(decision.events.some(({ reason }) => reason === 'AddressOfAnotherNode'))
+  t.same(
+    decision.status?.addresses?.map(({ address }) => address),
+    ['worker-1', own.address],
+    'the Node does not hold it any more',
+  )
+  t.equal(decision.patch, undefined, 'what it shows stays until its VM is verified again')
+
+  const claimed = decide(held(false))
+  t.equal(condition(claimed, 'AddressesResolved'), undefined, 'a claim alone takes none')
 })

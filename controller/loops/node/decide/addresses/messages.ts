@@ -48,6 +48,15 @@ export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   )
 }
 
+/** What is said while nothing can be verified of a Node that still shows addresses which others were given since. */
+export function givenToAnotherNode(lost: readonly Pick<Taken, 'address' | 'holder'>[]): ConditionValue {
+  const words = lost.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder.name})`)
+  return no(
+    'AddressOfAnotherNode',
+    `another Node was verified with an address that this one still shows: ${words.join(', ')}; this Node's addresses are judged again once its VM is found and verified; if its machine still runs with that address, two machines have one`,
+  )
+}
+
 export function providedNotOnVM(
   address: string,
   candidates: readonly CandidateAddress[],

@@ -3,7 +3,7 @@ import type { IPFamily, NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
 import { needsInitialization } from '../../facts/needs-initialization.ts'
-import type { AddressHolder, AddressWitness } from '../node-facts.ts'
+import type { AddressHolder, AddressWitness, NodeFacts } from '../node-facts.ts'
 import {
   type CandidateAddress,
   candidateAddresses,
@@ -139,6 +139,20 @@ export function kept(
   if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
   const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
   return mayStay(kind, candidate, context.settings.nodes) ? sortOut([candidate], context).free[0] : undefined
+}
+
+/**
+ * The addresses that a Node was verified with, and that another Node was verified with since, as after its own VM was proven
+ * gone. Found without looking at its VM.
+ */
+export function lostAddresses({
+  previous: { addresses = [] },
+  addressHolder,
+}: Pick<NodeFacts, 'previous' | 'addressHolder'>): readonly Pick<Taken, 'address' | 'holder'>[] {
+  return addresses.flatMap(({ type, address }) => {
+    const holder = type === 'Hostname' ? undefined : addressHolder(address)
+    return holder?.verified === true ? [{ address, holder }] : []
+  })
 }
 
 export const NO_WITNESS: AddressWitness = { tools: 'unknown', network: 'unknown' }
