@@ -347,6 +347,16 @@ t.test('an address that the agent leaves out is one that VMware Tools may report
   const running = { taints: [], providerID: `vsphere://${BIOS_UUID}`, addresses: both('10.0.0.9') }
   t.equal(internal(partial, tools('10.0.0.5', '10.0.0.9'), running), '10.0.0.9')
   t.equal(internal(partial, tools('10.0.0.5'), running), '10.0.0.5')
+
+  const restarting = vm({ guestNICs: [] })
+  t.equal(internal(partial, restarting, running), '10.0.0.9', 'Tools that report nothing move no Node')
+  t.equal(
+    internal(partial, restarting, { ...running, ...asked }),
+    '10.0.0.9',
+    'nor where the kubelet asks for it',
+  )
+  t.equal(internal(partial, restarting, asked), undefined, 'a new Node does not get what nobody sees')
+  t.equal(internal(whole, restarting, running), '10.0.0.5', 'the agent leaves nothing out')
 })
 
 t.test('an address that another Node was verified with is not taken over', async (t) => {

@@ -8,6 +8,7 @@ import {
   type CandidateAddress,
   candidateAddresses,
   fromGuestNet,
+  leavesOut,
   networkOf,
   onVNICs,
   parseAddress,
@@ -74,7 +75,8 @@ function currentAddresses({ node, before }: AddressHolders): readonly CurrentAdd
 
 /**
  * The addresses of a running Node that the agent misses and VMware Tools still report: a link that flaps or a lease that
- * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missed.
+ * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missed. Of those that the
+ * agent may have left out, also such as Tools do not contradict: they restart, and report nothing for a while.
  */
 function missed(
   seen: readonly CandidateAddress[],
@@ -86,12 +88,21 @@ function missed(
   const byAgent = spec.interfaces.flatMap(({ addresses }) =>
     addresses.map(({ address }) => parseAddress(address)?.address),
   )
-  return fromGuestNet(spec, vm).filter(
+  const byTools = fromGuestNet(spec, vm)
+  const unwitnessed = leavesOut(spec)
+    ? current.filter(({ family }) => !byTools.some((each) => each.family === family)).map(unseen)
+    : []
+  return [...byTools, ...unwitnessed].filter(
     ({ address }) =>
       current.some((each) => each.address === address) &&
       !byAgent.includes(address) &&
       !seen.some((each) => each.address === address),
   )
+}
+
+/** A candidate that a Node has, and that nobody reports now. */
+function unseen({ address, family }: CurrentAddress): CandidateAddress {
+  return { address, family, source: 'kept', network: undefined, virtual: false }
 }
 
 /**
@@ -128,16 +139,17 @@ function sortOut(
  * (kubernetes/cloud-provider-vsphere#576): after a reboot they report IPv4 before IPv6.
  */
 export function kept(
-  { kind, family, address }: CurrentAddress,
+  current: CurrentAddress,
   seen: readonly CandidateAddress[],
   spec: NodeReportSpec,
   vm: VirtualMachine,
   context: AddressHolders & { readonly settings: { readonly nodes: NodesConfig } },
 ): CandidateAddress | undefined {
+  const { kind, family, address } = current
   if (seen.some((each) => each.address === address)) return undefined
   const witnessed = fromGuestNet(spec, vm).filter((each) => each.family === family)
   if (witnessed.length > 0 && !witnessed.some((each) => each.address === address)) return undefined
-  const candidate = { address, family, source: 'kept', network: undefined, virtual: false }
+  const candidate = unseen(current)
   return mayStay(kind, candidate, context.settings.nodes) ? sortOut([candidate], context).free[0] : undefined
 }
 
