@@ -43,9 +43,11 @@ function othersAddresses(world: World): readonly string[] {
     // Nothing is written to a Node that is being deleted.
     if (isDeparting(node)) return []
     if (mayBeUnread(world, machine)) return []
-    const isSo = (wanted: string): boolean =>
-      status.conditions.some(({ type, status }) => type === wanted && status === 'True')
-    if (!['VMFound', 'AddressesResolved', 'Initialized'].every(isSo)) return []
+    const says = (wanted: string, so: string): boolean =>
+      status.conditions.some(({ type, status }) => type === wanted && status === so)
+    if (!['VMFound', 'AddressesResolved', 'Initialized'].every((type) => says(type, 'True'))) return []
+    // Nothing is written to one whose identity is contradicted, and that is said.
+    if (says('IdentityVerified', 'False')) return []
     const { address = '', reported } = machine
     if (reported.get(address) !== Number.POSITIVE_INFINITY) return []
     return internalIPs(node).flatMap((each) => (each === address ? [] : [`${each} of ${name}`]))
