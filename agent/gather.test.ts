@@ -56,7 +56,7 @@ t.test('an address whose interface is not known is said', async (t) => {
   const spec = await report(root, '/nowhere')
   t.match(spec.interfaces, [{ name: 'eth0', addresses: [{ address: '10.0.0.5' }] }])
   t.match(spec.unreadable, [
-    { fact: 'addresses', reason: 'UnknownInterface', message: /^10\.1\.0\.5 .* vip / },
+    { fact: 'addresses[10.1.0.5]', reason: 'UnknownInterface', message: /^10\.1\.0\.5 .* vip / },
   ])
 })
 

@@ -14,7 +14,7 @@ import { ok, type Result } from './shared/result.ts'
 /** Facts from the kernel, read at each look: takes a millisecond and no process. */
 export type LocalFacts = Pick<
   MachineFacts,
-  'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses' | 'routes'
+  'bootID' | 'hostname' | 'machine' | 'interfaces' | 'addresses' | 'unplaced' | 'routes'
 >
 
 /** Facts from the hypervisor, read at start and at each refresh: each takes a process. */
@@ -33,13 +33,18 @@ export interface ReportParts extends Pick<MachineFacts, 'agentVersion' | 'refres
 export function readLocalFacts(root: string, system: () => AddressTable): LocalFacts {
   const addresses = readAddressTable(root, system)
   const routes = readDefaultRoutes(root)
-  const { interfaces, placed } = readInterfaces(root, addresses.ok ? addresses.value : {}, routes.interfaces)
+  const { interfaces, unplaced } = readInterfaces(
+    root,
+    addresses.ok ? addresses.value : {},
+    routes.interfaces,
+  )
   return {
     bootID: readBootID(root),
     hostname: readHostname(root),
     machine: readDMI(root),
     interfaces,
-    addresses: addresses.ok ? placed : addresses,
+    addresses,
+    unplaced,
     routes: routes.read,
   }
 }

@@ -21,6 +21,7 @@ const FACTS: MachineFacts = {
   },
   interfaces: ok([nic(0, 1)]),
   addresses: ok({}),
+  unplaced: [],
   routes: ok(undefined),
   toolsVersion: '12.3.5',
   guestinfo: ok(undefined),

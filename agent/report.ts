@@ -1,3 +1,4 @@
+import type { UnplacedAddress } from './facts/addresses.ts'
 import type { CloudInit } from './facts/cloud-init.ts'
 import type { DMIFacts } from './facts/dmi.ts'
 import type { Unreadable } from './facts/files.ts'
@@ -5,6 +6,7 @@ import {
   DEFAULT_REFRESH_SECONDS,
   FACT_ADDRESSES,
   FACT_SERIAL_UUID,
+  factOfAddress,
   MAX_ADDRESSES,
   MAX_INTERFACES,
   MAX_REPORT_BYTES,
@@ -25,8 +27,10 @@ export interface MachineFacts {
   readonly hostname: Result<string, Unreadable>
   readonly machine: DMIFacts
   readonly interfaces: Result<readonly NetworkInterface[], Unreadable>
-  /** Whether the addresses could be read, and the interface of each. */
+  /** Whether the addresses could be read. */
   readonly addresses: Result<unknown, Unreadable>
+  /** Those that are on no known interface. */
+  readonly unplaced: readonly UnplacedAddress[]
   /** Whether the routes, by which `defaultRoute` is known, could be read. */
   readonly routes: Result<unknown, Unreadable>
   readonly toolsVersion: string | undefined
@@ -61,6 +65,7 @@ export function buildReport(facts: MachineFacts): NodeReportSpec {
   const hostname = value('hostname', facts.hostname)
   const interfaces = value('interfaces', facts.interfaces) ?? []
   value(FACT_ADDRESSES, facts.addresses)
+  for (const { address, why } of facts.unplaced) value(factOfAddress(address), why)
   value('routes', facts.routes)
   value('guestinfo', facts.guestinfo)
   const cloudInit = cutCloudInit(value('cloudInit', facts.cloudInit))

@@ -59,10 +59,13 @@ function parseList(list: unknown): { address: string; cidr: string | null }[] {
   })
 }
 
+/** Most addresses that a report names as left out: each takes room for others. */
+const MAX_UNPLACED = 4
+
 /** An address of which nothing tells on which interface it is. */
-interface Stray {
-  readonly label: string
+export interface UnplacedAddress {
   readonly address: string
+  readonly why: Result<never, Unreadable>
 }
 
 /**
@@ -76,11 +79,11 @@ interface Stray {
  *   route that the kernel adds with the address. There is none for a /32, nor outside of the main table, as in a VRF, and two
  *   where two interfaces are in the network.
  *
- * No file of the kernel has more: `fib_trie` does not name interfaces. Those that are left over, `placed` is about.
+ * No file of the kernel has more: `fib_trie` does not name interfaces. Of those that are left over, the first are `unplaced`.
  */
 export function addressesByInterface(root: string, addresses: AddressTable, names: ReadonlySet<string>) {
   const byInterface = new Map<string, RawAddress[]>()
-  const strays: Stray[] = []
+  const strays: { readonly label: string; readonly address: string }[] = []
   const longestFirst = [...names].filter((name) => name !== 'lo').toSorted((a, b) => b.length - a.length)
   for (const [label, list] of Object.entries(addresses)) {
     const [before = ''] = label.split(':')
@@ -101,17 +104,18 @@ export function addressesByInterface(root: string, addresses: AddressTable, name
       else known.push(raw)
     }
   }
-  return { byInterface, placed: saidOf(strays) }
-}
-
-function saidOf([first, ...others]: readonly Stray[]): Result<undefined, Unreadable> {
-  if (first === undefined) return ok(undefined)
-  const more = others.length === 0 ? '' : `, and ${others.length} more`
-  return unreadable(
-    'UnknownInterface',
-    `${first.address} is left out${more}: the label ${first.label} does not tell on which interface it is; begin the label with ` +
-      "the interface's name and a colon, as in eth0:0",
+  const more = strays.length - MAX_UNPLACED
+  const unplaced = strays.slice(0, MAX_UNPLACED).map(
+    ({ label, address }): UnplacedAddress => ({
+      address,
+      why: unreadable(
+        'UnknownInterface',
+        `${address} is left out${more > 0 ? `, and ${more} more` : ''}: the label ${label} does not tell on which interface it is; ` +
+          "begin the label with the interface's name and a colon, as in eth0:0",
+      ),
+    }),
   )
+  return { byInterface, unplaced }
 }
 
 function ownerByRoute(root: string, { address, cidr }: RawAddress): string | undefined {

@@ -194,19 +194,34 @@ t.test('addresses with a label are those of their interface', (t) => {
 
 t.test('of an address whose interface nothing tells, the next step is said', (t) => {
   const root = makeRoot(t, { ...nic('eth0', MAC), ...nic('lo', '00:00:00:00:00:00', false) })
-  const placed = (table: AddressTable) => readInterfaces(root, table, new Set()).placed
-  t.same(placed({ vip: on('10.0.0.5/32') }), {
-    ok: false,
-    reason: 'UnknownInterface',
-    message:
-      "10.0.0.5 is left out: the label vip does not tell on which interface it is; begin the label with the interface's name and a " +
-      'colon, as in eth0:0',
-  })
-  t.match(placed({ vip: on('10.0.0.5/32', '10.0.0.6/32'), local: on('10.1.0.5/24') }), {
-    message: /^10\.0\.0\.5 is left out, and 2 more: /,
-  })
-  t.ok(placed({ 'eth0:0': on('10.0.0.5/32'), 'lo:0': on('10.0.0.6/32') }).ok)
-  t.ok(placed({ gone: on('2001:db8::5/64', '127.0.0.2/8', '169.254.1.1/32') }).ok, 'it would not be reported')
+  const unplaced = (table: AddressTable) => readInterfaces(root, table, new Set()).unplaced
+  t.same(unplaced({ vip: on('10.0.0.5/32') }), [
+    {
+      address: '10.0.0.5',
+      why: {
+        ok: false,
+        reason: 'UnknownInterface',
+        message:
+          "10.0.0.5 is left out: the label vip does not tell on which interface it is; begin the label with the interface's name and a " +
+          'colon, as in eth0:0',
+      },
+    },
+  ])
+  const named = (table: AddressTable) => unplaced(table).map(({ address }) => address)
+  t.same(named({ vip: on('10.0.0.5/32', '10.0.0.6/32'), local: on('10.1.0.5/24') }), [
+    '10.0.0.5',
+    '10.0.0.6',
+    '10.1.0.5',
+  ])
+  const many = unplaced({ vip: on(...[1, 2, 3, 4, 5, 6].map((last) => `10.0.0.${last}/32`)) })
+  t.equal(many.length, 4)
+  t.match(many[0]?.why, { message: /^10\.0\.0\.1 is left out, and 2 more: / })
+  t.same(unplaced({ 'eth0:0': on('10.0.0.5/32'), 'lo:0': on('10.0.0.6/32') }), [])
+  t.same(
+    unplaced({ gone: on('2001:db8::5/64', '127.0.0.2/8', '169.254.1.1/32') }),
+    [],
+    'it would not be reported',
+  )
   t.end()
 })
 

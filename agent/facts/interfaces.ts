@@ -10,6 +10,7 @@ import {
   isReachable,
   prefixOf,
   type RawAddress,
+  type UnplacedAddress,
 } from './addresses.ts'
 import { readLine, readSmallFile, type Unreadable, unreadable } from './files.ts'
 
@@ -26,8 +27,8 @@ export function readInterfaces(
   defaultRoutes: ReadonlySet<string>,
 ): {
   readonly interfaces: Result<NetworkInterface[], Unreadable>
-  /** Whether it is known of all addresses on which interface they are. */
-  readonly placed: Result<undefined, Unreadable>
+  /** IPv4 addresses that are left out, because nothing tells on which interface they are. */
+  readonly unplaced: readonly UnplacedAddress[]
 } {
   const folder = join(root, 'sys/class/net')
   let names: string[]
@@ -35,12 +36,12 @@ export function readInterfaces(
     names = readdirSync(folder)
   } catch (error) {
     const interfaces = unreadable('Unreadable', `${folder} cannot be listed: ${codeOf(error)}`)
-    return { interfaces, placed: ok(undefined) }
+    return { interfaces, unplaced: [] }
   }
   const nics = names.flatMap((name) => readNic(folder, name))
   const macs = new Set(nics.filter((nic) => nic.physical).map((nic) => nic.mac))
   const flags = readIPv6Flags(root)
-  const { byInterface, placed } = addressesByInterface(root, addresses, new Set(names))
+  const { byInterface, unplaced } = addressesByInterface(root, addresses, new Set(names))
   const interfaces = nics
     .filter((nic) => macs.has(nic.mac))
     .map((nic) => ({
@@ -54,7 +55,7 @@ export function readInterfaces(
     }))
     .filter(({ nic, report }) => nic.physical || report.addresses.length > 0)
     .map(({ report }) => report)
-  return { interfaces: ok(interfaces.sort(byImportance)), placed }
+  return { interfaces: ok(interfaces.sort(byImportance)), unplaced }
 }
 
 function readNic(folder: string, name: string) {

@@ -46,8 +46,13 @@ export function timestamp(ms: number): string {
 
 /** The path by which a missing BIOS UUID is explained in `spec.unreadable`. */
 export const FACT_SERIAL_UUID = 'machine.serialUUID'
-/** The same for addresses that are not among those of the interfaces. */
+/** The same for all addresses. */
 export const FACT_ADDRESSES = 'addresses'
+
+/** The same for one IPv4 address that the machine has, and that is not among those of the interfaces. */
+export function factOfAddress(address: string): string {
+  return `${FACT_ADDRESSES}[${address}]`
+}
 
 const uuid = v.pipe(v.string(), v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/))
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))

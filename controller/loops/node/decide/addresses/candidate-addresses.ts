@@ -47,7 +47,7 @@ export function candidateAddresses(
 }
 
 /** Whether the agent leaves out addresses, because nothing tells on which interface they are. */
-export function leavesOut({ unreadable }: NodeReportSpec): boolean {
+function leavesOut({ unreadable }: NodeReportSpec): boolean {
   return unreadable?.some(({ reason }) => reason === 'UnknownInterface') === true
 }
 

@@ -325,12 +325,14 @@ t.test('of the kubelet’s choice that the machine does not show, the agent may 
     chosen(spec(unreadable === undefined ? {} : { unreadable }), vm(), wanted).condition
   t.match(said(undefined), { reason: 'ProvidedIPNotOnVM', message: /or bring the address up$/ })
   const other = { fact: 'routes', reason: 'Unreadable', message: 'no routes' }
-  const cause = { fact: 'addresses', reason: 'UnknownInterface', message: '10.0.0.9 is left out' }
+  const cause = { fact: 'addresses[10.0.0.9]', reason: 'UnknownInterface', message: '10.0.0.9 is left out' }
   t.match(said([other, cause]), { message: /bring the address up; the agent says: 10\.0\.0\.9 is left out$/ })
 })
 
 t.test('an address that the agent leaves out is one that VMware Tools may report', async (t) => {
-  const unreadable = [{ fact: 'addresses', reason: 'UnknownInterface', message: '10.0.0.9 is left out' }]
+  const unreadable = [
+    { fact: 'addresses[10.0.0.9]', reason: 'UnknownInterface', message: '10.0.0.9 is left out' },
+  ]
   const internal = (report: NodeReportSpec, machine: VirtualMachine, changes: Partial<Node> = {}) =>
     chosen(report, machine, context(changes)).addresses?.find(({ type }) => type === 'InternalIP')?.address
   const asked = { providedNodeIP: '10.0.0.9' }
@@ -357,6 +359,8 @@ t.test('an address that the agent leaves out is one that VMware Tools may report
   )
   t.equal(internal(partial, restarting, asked), undefined, 'a new Node does not get what nobody sees')
   t.equal(internal(whole, restarting, running), '10.0.0.5', 'the agent leaves nothing out')
+  const former = { ...running, addresses: both('10.0.0.7') }
+  t.equal(internal(partial, restarting, former), '10.0.0.5', 'nor is another one kept')
 })
 
 t.test('an address that another Node was verified with is not taken over', async (t) => {

@@ -1,6 +1,10 @@
 /** What is said of a Node's addresses, and what to do about them. */
 
-import { FACT_ADDRESSES, type NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import {
+  FACT_ADDRESSES,
+  factOfAddress,
+  type NodeReportSpec,
+} from '../../../../../agent/shared/node-report.ts'
 import type { IPFamily } from '../../../../config/config.ts'
 import { type ConditionValue, no, yes } from '../../../../types/condition-value.ts'
 import type { VirtualMachine } from '../../../../types/virtual-machine.ts'
@@ -53,7 +57,7 @@ export function givenToAnotherNode(lost: readonly Pick<Taken, 'address' | 'holde
   const words = lost.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder.name})`)
   return no(
     'AddressOfAnotherNode',
-    `another Node was verified with an address that this one still shows: ${words.join(', ')}; this Node's addresses are judged again once its VM is found and verified; if its machine still runs with that address, two machines have one`,
+    `another Node was verified since with an address that this one still shows: ${words.join(', ')}; this Node's addresses are judged again once its VM is found and verified; if its machine still runs with that address, give one of the two machines another`,
   )
 }
 
@@ -62,7 +66,8 @@ export function providedNotOnVM(
   candidates: readonly CandidateAddress[],
   spec: NodeReportSpec,
 ): ConditionValue {
-  const cause = spec.unreadable?.find(({ fact }) => fact === FACT_ADDRESSES)
+  const facts = [factOfAddress(address), FACT_ADDRESSES]
+  const cause = spec.unreadable?.find(({ fact }) => facts.includes(fact))
   const seen = candidates.map((candidate) => candidate.address).join(', ') || 'none'
   return no(
     'ProvidedIPNotOnVM',

@@ -1,4 +1,8 @@
-import type { NodeAddress, NodeReportSpec } from '../../../../../agent/shared/node-report.ts'
+import {
+  factOfAddress,
+  type NodeAddress,
+  type NodeReportSpec,
+} from '../../../../../agent/shared/node-report.ts'
 import type { IPFamily, NodesConfig } from '../../../../config/config.ts'
 import type { Node } from '../../../../types/node.ts'
 import { machineState, type VirtualMachine } from '../../../../types/virtual-machine.ts'
@@ -8,7 +12,6 @@ import {
   type CandidateAddress,
   candidateAddresses,
   fromGuestNet,
-  leavesOut,
   networkOf,
   onVNICs,
   parseAddress,
@@ -75,8 +78,8 @@ function currentAddresses({ node, before }: AddressHolders): readonly CurrentAdd
 
 /**
  * The addresses of a running Node that the agent misses and VMware Tools still report: a link that flaps or a lease that
- * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missed. Of those that the
- * agent may have left out, also such as Tools do not contradict: they restart, and report nothing for a while.
+ * is being renewed moves no Node. One that the agent sees and passes over, as deprecated, is not missed. Nor does a Node lose one
+ * that the agent says it leaves out while Tools do not contradict it: they restart, and report nothing for a while.
  */
 function missed(
   seen: readonly CandidateAddress[],
@@ -89,10 +92,12 @@ function missed(
     addresses.map(({ address }) => parseAddress(address)?.address),
   )
   const byTools = fromGuestNet(spec, vm)
-  const unwitnessed = leavesOut(spec)
-    ? current.filter(({ family }) => !byTools.some((each) => each.family === family)).map(unseen)
-    : []
-  return [...byTools, ...unwitnessed].filter(
+  const leftOut = current.filter(
+    ({ address, family }) =>
+      spec.unreadable?.some(({ fact }) => fact === factOfAddress(address)) === true &&
+      !byTools.some((each) => each.family === family),
+  )
+  return [...byTools, ...leftOut.map(unseen)].filter(
     ({ address }) =>
       current.some((each) => each.address === address) &&
       !byAgent.includes(address) &&
@@ -154,15 +159,20 @@ export function kept(
 }
 
 /**
- * The addresses that a Node was verified with, and that another Node was verified with since, as after its own VM was proven
- * gone. Found without looking at its VM.
+ * The addresses that a Node was verified with and still shows, and that another Node was verified with since, as after its own
+ * VM was proven gone. Found without looking at its VM.
  */
 export function lostAddresses({
+  node,
   previous: { addresses = [] },
   addressHolder,
-}: Pick<NodeFacts, 'previous' | 'addressHolder'>): readonly Pick<Taken, 'address' | 'holder'>[] {
-  return addresses.flatMap(({ type, address }) => {
-    const holder = type === 'Hostname' ? undefined : addressHolder(address)
+}: Pick<NodeFacts, 'node' | 'previous' | 'addressHolder'>): readonly Pick<Taken, 'address' | 'holder'>[] {
+  const shown = new Set(node.addresses.map(({ address }) => address))
+  const own = addresses.flatMap(({ type, address }) =>
+    type !== 'Hostname' && shown.has(address) ? [address] : [],
+  )
+  return [...new Set(own)].flatMap((address) => {
+    const holder = addressHolder(address)
     return holder?.verified === true ? [{ address, holder }] : []
   })
 }
