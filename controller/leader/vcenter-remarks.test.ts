@@ -150,7 +150,7 @@ t.test('a category without tags is reported by its setting', async (t) => {
   ])
   t.equal(lines.length, 1)
   const said =
-    'vCenter main: labels.zone names tag category "k8s-zonk", which vCenter does not show, so no Node gets a zone; create it, correct the name, or give the account Read-only as a global permission'
+    'vCenter main: labels.zone names tag category "k8s-zonk", which vCenter does not show, so no new Node gets a zone; create it, correct the name, or give the account Read-only as a global permission'
   t.match(remarks.troubles(), [{ text: said, message: said }])
   lacking = new Map([
     ['k8s-zonk', 'categories'],
@@ -165,9 +165,9 @@ t.test('a category without tags is reported by its setting', async (t) => {
     ['rack\u0007', 'tags'],
   ])
   t.match(remarks.troubles(), [
-    { text: /labels.zone .* does not show among those that could be read, so no Node gets a zone/ },
+    { text: /labels.zone .* shows no tag among what could be read, so no new Node gets a zone/ },
     {
-      text: /labelRules names tag category "rack\ufffd", of which .* no tag, so no Node gets example.com\/rack;/,
+      text: /labelRules names tag category "rack\ufffd", of which .* no tag, so no new Node gets example.com\/rack;/,
     },
   ])
 })

@@ -82,7 +82,7 @@ function lackingCategories({ labels, labelRules, inventories }: VCenterRemarksOp
     return [...places, ...rules].flatMap(({ setting, category, label }) => {
       const lack = category === undefined ? undefined : lacking.get(category)
       if (category === undefined || lack === undefined) return []
-      const message = `vCenter ${vCenter}: ${setting} names tag category "${listed([category])}", ${LACKS[lack]}, so no Node gets ${label}; create it, correct the name, or give the account Read-only as a global permission`
+      const message = `vCenter ${vCenter}: ${setting} names tag category "${listed([category])}", ${LACKS[lack]}, so no new Node gets ${label}; ${NEXT[lack]}give the account Read-only as a global permission`
       return {
         key: JSON.stringify([vCenter, label, category, lack]),
         text: message,
@@ -97,7 +97,14 @@ const LACKS: Readonly<Record<TagLack, string>> = {
   categories: 'in a vCenter that shows the account none at all',
   category: 'which vCenter does not show',
   tags: 'of which vCenter shows no tag',
-  unread: 'which vCenter does not show among those that could be read',
+  unread: 'of which vCenter shows no tag among what could be read',
+}
+
+const NEXT: Readonly<Record<TagLack, string>> = {
+  categories: 'create it, correct the name, or ',
+  category: 'create it, correct the name, or ',
+  tags: 'create a tag in it and attach it, or ',
+  unread: 'correct the name, or ',
 }
 
 /**

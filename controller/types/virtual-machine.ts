@@ -22,7 +22,7 @@ export interface Tag {
 }
 
 /**
- * Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags; or it
+ * Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags; or there
  * may be one that could not be read.
  */
 export type TagLack = 'categories' | 'category' | 'tags' | 'unread'

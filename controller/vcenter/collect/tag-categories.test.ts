@@ -331,6 +331,31 @@ t.test('the rights on a category are lost beside one that is refused', async (t)
   t.same((await tagsOf('a'))?.tags, [{ category: 'region', name: 'r1' }])
 })
 
+for (const [name, refuse] of [
+  [
+    'its name and the list of categories',
+    ({ id, resource }) => id === 'c1' || resource === 'tagging/category',
+  ],
+  ['its name and the list of its tags', ({ id }) => id === 'c1'],
+  ['the list of its tags', ({ id, resource }) => id === 'c1' && resource === 'tagging/tag'],
+] as const satisfies readonly [string, (call: RESTCall) => boolean][])
+  for (const status of name === 'its name and the list of categories' ? [403] : [403, 500])
+    t.test(`no object shows a tag of a category, and ${name} answer ${status}`, async (t) => {
+      const { service, reader, attached, tagsOf, zones } = changingBoth()
+      t.same(await zones(), ['z1'])
+      attached.a = ['t2', 't3']
+      service.refuse = (call) => (refuse(call) ? status : undefined)
+      for (const time of ['at once', 'and later'])
+        t.same([await zones(), reader.lacking().get('zone')], [[], 'unread'], time)
+      await tagsOf('a')
+      t.equal(reader.lacking().get('zone'), 'unread', 'in a read between two refreshes too')
+      attached.a = ['t1', 't2', 't3']
+      t.same([await zones(), reader.lacking().get('zone')], [['z1'], undefined], 'what it shows counts')
+      service.refuse = () => undefined
+      attached.a = ['t2', 't3']
+      t.same([await zones(), reader.lacking().get('zone')], [[], undefined], 'the tag is detached')
+    })
+
 t.test('a category loses its tags, and gets one', async (t) => {
   const { reader, tags, attached, zones } = changingBoth()
   t.same(await zones(), ['z1'])

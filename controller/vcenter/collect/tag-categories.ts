@@ -32,7 +32,9 @@ export function createTagCategories({
   let kept: readonly string[] = []
   /** How many categories vCenter has shown. */
   let shown: number | undefined
-  /** Why it is unknown which tags a category has, by its name. */
+  /** Categories that have a tag on an object, by name, as far as objects were read since the last refresh. */
+  const attached = new Set<string>()
+  /** Why it is unknown which tags a category has, by its name; until that could be read. */
   let doubts = new Map<string, { readonly why: string; readonly error: VCenterError }>()
 
   function idsOfInterest(): string[] {
@@ -86,6 +88,7 @@ export function createTagCategories({
    * Finds what was renamed or deleted. A category that may not be read any more keeps its name, unless another has it by now.
    */
   async function refreshCategories(signal: AbortSignal): Promise<void> {
+    attached.clear()
     const refused: string[] = []
     await eachOf(
       idsOfInterest(),
@@ -160,8 +163,9 @@ export function createTagCategories({
 
   /** Learns which tags belong to the categories of interest. */
   async function look(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    const refreshes = isDue
+    const [refreshes, before] = [isDue, doubts]
     isDue = false
+    doubts = new Map()
     try {
       if (refreshes) await refreshCategories(signal)
       await findCategories(signal)
@@ -170,11 +174,12 @@ export function createTagCategories({
       const unknown = ids.filter(isUnknown)
       // None is attached any more where the last was deleted, or where the rights on them were lost: the lists tell.
       const isUnused = hasUnused(refreshes ? ids : members.keys())
-      if (haveChanged || unknown.length > 0 || isUnused) await listMembers(signal)
+      if (haveChanged || unknown.length > 0 || isUnused || before.size > 0) await listMembers(signal)
       if (doubts.size === 0) for (const id of unknown) if (isUnknown(id)) foreign.add(id)
       hasLooked = true
     } catch (error) {
       isDue ||= refreshes
+      doubts = before
       throw error
     }
   }
@@ -185,14 +190,14 @@ export function createTagCategories({
 
   /** Whether {@link look} may find more than is known: a new tag may be of interest, and its category may be new too. */
   function mayFindMore(ids: readonly string[]): boolean {
-    if (!hasLooked && (isDue || missing().length > 0 || known() !== membersOf)) return true
+    const isOpen = isDue || missing().length > 0 || known() !== membersOf || doubts.size > 0
+    if (!hasLooked && isOpen) return true
     return doubts.size === 0 && ids.some(isUnknown)
   }
 
   return {
-    /** To be called before each read: forgets earlier failures. */
+    /** To be called before each read: what has failed is asked again. */
     begin(): void {
-      doubts = new Map()
       hasLooked = false
       if (foreign.size > MAX_FOREIGN) foreign = new Set()
     },
@@ -203,6 +208,7 @@ export function createTagCategories({
     /** Learns which of these tags belong to the categories of interest. Throws a VCenterError. */
     async learn(ids: readonly string[], signal: AbortSignal): Promise<void> {
       if (mayFindMore(ids)) await look(ids, signal)
+      for (const id of ids) attached.add(categoryOf(id) ?? '')
     },
     categoryOf,
     /** All tags of these categories. */
@@ -219,7 +225,8 @@ export function createTagCategories({
       const [absent, used] = [missing(), new Set([...members.keys()].map(categoryOf))]
       const without = (name: string): TagLack | undefined => {
         const isAbsent = absent.includes(name)
-        if (doubts.has(name)) return isAbsent ? 'unread' : undefined
+        // Where not all may be read, no tag on any object says nothing.
+        if (doubts.has(name)) return isAbsent || !attached.has(name) ? 'unread' : undefined
         if (shown === undefined && absent.length > 0) return undefined
         if (isAbsent) return shown === 0 ? 'categories' : 'category'
         return used.has(name) ? undefined : 'tags'

@@ -171,7 +171,7 @@ t.test('what cannot be read, or may be several, changes nothing, and the conditi
     [
       'no category',
       lacking('category'),
-      /^Unknown LabelUnreadable .*stays r1: vCenter shows no such tag category/,
+      /^Unknown LabelUnreadable .*stays r1: "rack": vCenter shows no such tag category/,
     ],
     ['no category at all', lacking('categories'), /LabelUnreadable .*no tag category at all/],
     ['no tag in it', lacking('tags'), /LabelUnreadable .*no tag in this category/],

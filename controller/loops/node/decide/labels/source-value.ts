@@ -64,10 +64,10 @@ function readSource(
  * and it refuses nothing.
  */
 const LACKS: Readonly<Record<TagLack, string>> = {
-  categories: 'vCenter shows no tag category at all',
-  category: 'vCenter shows no such tag category',
-  tags: 'vCenter shows no tag in this category',
-  unread: 'vCenter shows no such tag category, but not all could be read',
+  categories: 'vCenter shows no tag category at all: create it',
+  category: 'vCenter shows no such tag category: create it',
+  tags: 'vCenter shows no tag in this category: create one and attach it',
+  unread: 'vCenter shows no tag in such a category, but not all could be read: correct the name',
 }
 
 function readTag(category: string, ancestry: Ancestry): SourceValue {
@@ -77,7 +77,7 @@ function readTag(category: string, ancestry: Ancestry): SourceValue {
   if (tag === undefined && lack !== undefined)
     return {
       state: 'unread',
-      message: `${LACKS[lack]} ("${category}"): create it, or give the account Read-only as a global permission`,
+      message: `"${category}": ${LACKS[lack]}, or give the account Read-only as a global permission`,
     }
   if (unread.length > 0) return { state: 'unread', message: `not readable: ${unread.slice(0, 3).join(', ')}` }
   if (tag === undefined || on === undefined) return { state: 'absent' }
