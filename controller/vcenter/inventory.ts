@@ -10,6 +10,7 @@ import { createRereads } from './cache/rereads.ts'
 import { createVMAttributes } from './cache/vm-attributes.ts'
 import { createVMLocations } from './cache/vm-locations.ts'
 import { VMStore } from './cache/vm-store.ts'
+import { Sightings } from './cache/vms-of-uuid.ts'
 import { createDebounce, createPollWait } from './collect/pace.ts'
 import { createNotingSoap } from './collect/session-objects.ts'
 import { createTagReader } from './collect/tags.ts'
@@ -34,6 +35,8 @@ import {
   VCenterError,
 } from './wire/errors.ts'
 
+/** Milliseconds between two times that all is read again because the UUIDs of all VMs can be watched. */
+const RENEWED_AT_MOST = 3_600_000
 /** Views and collectors of a session that nobody can destroy: each costs vCenter memory. */
 const MOST_LOST = 32
 
@@ -111,7 +114,11 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     onLost: triggers.lost.trigger,
     monotonic: clock.monotonic,
   })
+  /** When all was last read again because the UUIDs of all VMs could be watched; monotonic. */
+  let renewedAt = Number.NEGATIVE_INFINITY
   const rereads = createRereads()
+  /** VMs that were seen with a UUID since the last connection began. */
+  let sightings = new Sightings()
   const health = createConnectionHealth({
     grace: timings.failureGrace,
     pause: timings.backoff.max,
@@ -167,6 +174,12 @@ export function openInventory(options: InventoryOptions): RunningInventory {
     const onHeard = () => {
       heardAt = clock.monotonic()
     }
+    /** Where only the trial succeeds, the next connection is refused it again. */
+    const mayRenew = () => {
+      if (clock.monotonic() - renewedAt < RENEWED_AT_MOST) return false
+      renewedAt = clock.monotonic()
+      return true
+    }
 
     /** A session with nothing in it of the last connection: each attempt would leave views and collectors there. */
     async function enter(): Promise<ServiceContent> {
@@ -200,6 +213,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         datacenters = undefined
       }
       store.wantAll(heardAt)
+      sightings = new Sightings()
       // All is read now; the watch reports what vanishes meanwhile.
       onHeard()
       triggers.provability.trigger()
@@ -216,7 +230,9 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       }
       const noting = createNotingSoap(soap, () => {
         if (++lostObjects >= MOST_LOST)
-          throw new RenewalError('too many answers were lost: a new session ends what they may have created')
+          throw new RenewalError(
+            'too many answers were lost: a new session removes the views that they may have left behind',
+          )
       })
       const parts = {
         soap: createWatchedSoap({ soap: noting, ask: session.keepAlive, timings, clock }),
@@ -225,6 +241,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         store,
         locations,
         rereads,
+        sightings,
         tagReader,
         attributes,
         prober,
@@ -232,7 +249,7 @@ export function openInventory(options: InventoryOptions): RunningInventory {
         pollWait,
       }
       const surroundings = { timings, clock, random, logger, metrics }
-      const events = { onOpen, onDatacenters, onReady, onHeard, onAllRead }
+      const events = { mayRenew, onOpen, onDatacenters, onReady, onHeard, onAllRead }
       await listAndWatch({ ...parts, ...surroundings, ...events }, signal)
     }
 
@@ -241,7 +258,8 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       if (isSessionLost(error)) session.lost()
       metrics.reconnect(failure.reason)
       const level = isRebuild(error) ? 'info' : 'warn'
-      logger[level]({ reason: failure.reason, error: failure.message }, 'vCenter failed')
+      const what = error instanceof RenewalError ? 'reading all of vCenter again' : 'vCenter failed'
+      logger[level]({ reason: failure.reason, error: failure.message }, what)
       health.failed(failure, session.pause() !== undefined || isSilence(error))
     }
 
@@ -313,11 +331,10 @@ export function openInventory(options: InventoryOptions): RunningInventory {
       const probe = await prober.probe(vm, signal)
       const { biosUUID } = probe
       const found = biosUUID.state === 'found' ? [biosUUID.vm.moref, ...(biosUUID.others ?? [])] : []
+      const lacking = found.filter((moref) => store.lacks(vm.biosUUID, moref))
       // Push may have told nothing of it, and another VM with the UUID would pass for the only one.
-      if (found.some((moref) => store.lacks(vm.biosUUID, moref))) {
-        store.want(vm.biosUUID)
-        triggers.locate.trigger()
-      }
+      for (const moref of lacking) sightings.add(vm.biosUUID, moref)
+      if (lacking.length > 0) triggers.locate.trigger()
       return probe
     },
     instanceUUID: () => identity.instanceUUID,

@@ -5,7 +5,7 @@ import type { createRereads } from './cache/rereads.ts'
 import { defineAttributes, type VMAttributes } from './cache/vm-attributes.ts'
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
-import { Sightings } from './cache/vms-of-uuid.ts'
+import type { Sightings } from './cache/vms-of-uuid.ts'
 import { readDatacenters } from './collect/datacenters.ts'
 import { createMembers } from './collect/list-view.ts'
 import { createAllVMs, createLocator } from './collect/locate.ts'
@@ -43,6 +43,7 @@ export interface ListAndWatchOptions extends Basics {
   readonly store: VMStore
   readonly locations: VMLocations
   readonly rereads: ReturnType<typeof createRereads>
+  readonly sightings: Sightings
   /** Undefined where no tag category is of interest. */
   readonly tagReader: TagReader | undefined
   /** Undefined where no custom attribute is of interest. */
@@ -59,6 +60,8 @@ export interface ListAndWatchOptions extends Basics {
   readonly onDatacenters: (datacenters: readonly DatacenterPath[] | undefined) => void
   /** All VMs, or all tags, were read. */
   readonly onAllRead: (what: 'VMs' | 'tags') => void
+  /** Whether all may be read again because the UUIDs of all VMs can be watched. Called before each time. */
+  readonly mayRenew: () => boolean
   /** Everything wanted at the start is answered, and vCenter watches. */
   readonly onReady: () => void
   /** vCenter has told what changed until now. */
@@ -73,7 +76,7 @@ const asUnanswered = (error: SoapFault | UnansweredError): UnansweredError =>
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
   const { soap, session, content, store, locations, rereads, tagReader, prober, triggers, pollWait } = options
-  const { attributes, timings, clock, random, logger, metrics } = options
+  const { sightings, attributes, timings, clock, random, logger, metrics } = options
   const { propertyCollector } = content
   const alive = session.keepAlive
   const collectors = createCollectors({ soap, propertyCollector, timings })
@@ -95,7 +98,6 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   options.onOpen([updates, allVMs, collectors])
   const { listView, run: followUpdates } = await updates.open(signal)
   const members = createMembers({ soap, listView, quarantine, timings })
-  const sightings = new Sightings()
   const suspects = createSuspects(reader)
   const onAnswered = triggers.tags.trigger
   const sync: SyncVMsOptions = { store, locations, locator, sightings, reader, suspects, onAnswered }
@@ -105,6 +107,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
   let unwatched: ReadonlySet<string> = new Set()
+  /** Why the UUIDs of all VMs are not watched. */
+  let notWatching: SoapFault | UnansweredError | undefined
   let isReady = false
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
@@ -153,7 +157,12 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when UUIDs ' +
         `are read or searched for again; this is tried again at growing intervals${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
     )
-    quarantine.holdCall(ALL_UUIDS, asUnanswered(error), async (signal) => {
+    watchLater(error)
+  }
+
+  function watchLater(refused: SoapFault | UnansweredError): void {
+    notWatching = refused
+    quarantine.holdCall(ALL_UUIDS, asUnanswered(refused), async (signal) => {
       // A fault would count as an answer, and end the wait.
       await updates.tryAllUUIDs(signal).catch((error: unknown) => {
         throw isRefusal(error) ? asUnanswered(error) : error
@@ -168,7 +177,11 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** An object may be read again, or is now known to be one that cannot be: all that waits for it is done now. */
   function askAgainFor(keys: readonly string[]): void {
-    if (keys.includes(ALL_UUIDS)) throw new RenewalError('the UUIDs of all VMs can be watched')
+    if (keys.includes(ALL_UUIDS) && notWatching !== undefined) {
+      if (options.mayRenew()) throw new RenewalError('vCenter can watch the UUIDs of all VMs now')
+      watchLater(notWatching)
+      return
+    }
     tellReady()
     tellUnwatched()
     for (const key of keys) {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { until } from '../../test/fixtures/until.ts'
 import type { VcsimVM } from '../../test/servers/control.ts'
 import type { Vcsim } from '../../test/servers/vcsim.ts'
-import { answered, NEVER, openLab, QUICK, vmsOf } from './testing/lab.ts'
+import { answered, NEVER, openLab, QUICK, vmAt, vmsOf } from './testing/lab.ts'
 
 const TIMINGS = {
   ...QUICK,
@@ -210,6 +210,32 @@ for (const fault of [
     },
   )
 }
+
+t.test(
+  'a watch of all UUIDs that works only when it is tried does not have all read again and again',
+  async (t) => {
+    const filter = { operation: 'CreateFilter', kind: 'fault', fault: 'SystemError', times: 2 } as const
+    const lab = await openLab(t, {
+      timings: { ...TIMINGS, sweep: NEVER, resync: NEVER },
+      async before(vCenter) {
+        await vCenter.fault({ ...filter, after: 1 })
+        // The trial, and the members' filter of the next connection.
+        await vCenter.fault({ ...filter, after: 3 })
+      },
+    })
+    const { vCenter, inventory } = lab
+    const { uuid } = await vmAt(lab, 0)
+    inventory.follow(uuid)
+    await answered(lab, uuid)
+    const told = () => lab.log.filter((line) => line.includes('does not push the UUIDs of all VMs'))
+    await until('it is refused in the next connection', () => told().length === 2)
+    const made = async () => (await vCenter.calls()).operations
+    const { CreateFilter: filters = 0 } = await made()
+    await until('it is tried again', async () => ((await made()).CreateFilter ?? 0) > filters + 2)
+    t.equal((await made()).CreateListView, 2)
+    t.equal(inventory.lookup(uuid).state, 'answered')
+  },
+)
 
 t.test('a VM begins to hang: the others stay known, and a new one is answered and watched', async (t) => {
   const lapses = new Set<string>()
