@@ -106,7 +106,7 @@ t.test('a login counts that is given up because services went away beside it', a
     const last = lab.inventory.failure()
     return last !== undefined && 'retryAt' in last ? last : undefined
   })
-  t.match(held, { reason: 'TimedOut', message: /4 were not answered lately/ })
+  t.match(held, { reason: 'TimedOut', message: /4 got no answer lately/ })
   t.equal(await logins(), 4)
 })
 

@@ -314,7 +314,7 @@ t.test('what it cannot tell is an error, and says why', async (t) => {
   const withheld = await refused()
   t.match(
     withheld,
-    /^! vCenter main: InvalidLogin: .*3 were refused or not answered lately; try again after \d\d:\d\d UTC so that the account is not locked out; check user and password$/m,
+    /^! vCenter main: InvalidLogin: .*3 were refused or got no answer lately; try again after \d\d:\d\d UTC so that the account is not locked out; check user and password$/m,
   )
   t.notMatch(withheld, /retried/, 'nobody does')
 })

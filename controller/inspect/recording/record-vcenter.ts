@@ -201,9 +201,14 @@ async function follow(
   }
 
   async function work(signal: AbortSignal): Promise<void> {
-    const held = () => inventory.failure()?.waiting === true
-    /** What took long in vain would take as long again. */
-    const isOver = () => isWhole() || (inventory.failure()?.reason === 'TimedOut' && !held())
+    let hasWaited = false
+    const held = () => {
+      const isWaiting = inventory.failure()?.waiting === true
+      hasWaited ||= isWaiting
+      return isWaiting
+    }
+    /** A login that took long in vain would take as long again. */
+    const isOver = () => isWhole() || (!held() && hasWaited && inventory.failure()?.reason === 'TimedOut')
     await waitUntil(isOver, { within: WITHIN, held, clock }, signal)
     if (!isWhole() && !signal.aborted) warn(lackOf())
     const [vm] = known()

@@ -87,7 +87,7 @@ t.test('a process that ends promises no other attempt', async (t) => {
     })
   await t.rejects(once(), {
     message:
-      'no further login to vc.test:443 is attempted as the user u: 3 were refused or not answered lately; ' +
+      'no further login to vc.test:443 is attempted as the user u: 3 were refused or got no answer lately; ' +
       'try again after 00:15 UTC so that the account is not locked out; check user and password',
   })
   t.equal(sent.length, 3)
@@ -120,7 +120,7 @@ t.test('another password: at once, up to four in five minutes', async (t) => {
   use(vCenter.password)
   await t.rejects(login(), {
     message:
-      'no further login to vc.test:443 is attempted as the user u: 4 were refused or not answered lately; ' +
+      'no further login to vc.test:443 is attempted as the user u: 4 were refused or got no answer lately; ' +
       'will be retried at 00:05 UTC so that the account is not locked out; check user and password',
   })
   t.equal(sent.length, 4)
@@ -163,8 +163,7 @@ t.test('a crash between attempt and answer does not lose the attempt', async (t)
   t.equal([...attempts.accounts.values()][0]?.length, 4)
   await t.rejects(start().login(), {
     reason: 'TimedOut',
-    message:
-      /: 4 were not answered lately; .* at 00:05 UTC .*; check the state of vCenter's services and of its/,
+    message: /: 4 got no answer lately; .* at 00:05 UTC .*; check the state of vCenter's services and of its/,
   })
 })
 

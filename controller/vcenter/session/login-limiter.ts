@@ -98,10 +98,10 @@ export function createLoginLimiter(
     // Silence says nothing of the password.
     const [became, otherwise, advice] =
       refused === 0
-        ? (['not answered', 'TimedOut', NOT_ANSWERED] as const)
-        : (['refused or not answered', 'InvalidLogin', check] as const)
+        ? (['got no answer', 'TimedOut', NOT_ANSWERED] as const)
+        : (['were refused or got no answer', 'InvalidLogin', check] as const)
     const reason = last?.error.reason ?? otherwise
-    const what = `${another}: ${count} were ${became} lately${own < count ? OTHERS_COUNT : ''}`
+    const what = `${another}: ${count} ${became} lately${own < count ? OTHERS_COUNT : ''}`
     const error = new LoginRefused(what, { retryAt: next, once, advice, reason })
     held.set(by, { password, error, until: clock.monotonic() + next - at, backoff: last?.backoff })
     throw error

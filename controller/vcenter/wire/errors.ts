@@ -38,7 +38,7 @@ export class LoginRefused extends VCenterError {
     },
   ) {
     const { retryAt, advice, once = false, reason = 'InvalidLogin', ...rest } = options
-    const few = reason === 'TimedOut' ? ', and few sessions are left in vCenter' : ''
+    const few = reason === 'TimedOut' ? ' and no more sessions are left open in vCenter' : ''
     const when = `${timeOfDay(retryAt)} so that the account is not locked out${few}`
     const next = !once ? `will be retried at ${when}` : rest.cause ? ONE_ATTEMPT : `try again after ${when}`
     super(reason, `${what}; ${next}${advice === undefined ? '' : `; ${advice}`}`, rest)
