@@ -82,6 +82,7 @@ function ofMachine(
     macs: [],
     settings: { nodes, ipFamilies },
     before: [],
+    wasBound: false,
     holder: () => undefined,
     witness: () => NO_WITNESS,
   })

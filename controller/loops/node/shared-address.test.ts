@@ -283,3 +283,55 @@ t.test('VMware Tools decide between the one that came first and the one that has
   await settle('first', 'owner', 'first')
   t.same(holders(), ['owner'], 'it stays there')
 })
+
+for (const [name, keepsStatus] of [
+  ['a --node-ip that it does not have', { providedNodeIP: '10.0.0.77' }],
+  ['a report about another Node', { nodeUID: '99999999-2222-4333-8444-000000000000' }],
+] as const)
+  t.test(`a Node that has given up its address does not keep it by ${name}`, async (t) => {
+    const stage = setUp(t, ['former', 'owner'])
+    const { clock, nodes, reports, vms, reconcile, show, holders } = stage
+    const [one = '', two = ''] = vms.keys()
+    const settle = async (...order: readonly string[]) => {
+      for (const each of order) {
+        await reconcile(each)
+        await clock.turn(100)
+        show()
+      }
+    }
+    /** What agent and VMware Tools of a machine say. */
+    const has = (node: string, uuid: string, address: string, nodeUID?: string) => {
+      const [its, machine] = [reports.get(node), vms.get(uuid)]
+      if (its?.spec.ok !== true || machine === undefined) throw new Error('both are there')
+      const addresses = [{ address, prefixLength: 24 }]
+      const interfaces = its.spec.value.interfaces.map((each) => ({ ...each, addresses }))
+      const value = { ...its.spec.value, interfaces, ...(nodeUID === undefined ? {} : { nodeUID }) }
+      reports.set(node, { ...its, spec: { ok: true, value } })
+      vms.set(uuid, {
+        ...machine,
+        guestNICs: [{ mac: MAC, network: 'n', deviceConfigID: 4000, addresses }],
+      })
+    }
+    const change = (changes: Partial<Node>) => {
+      const own = nodes.get('former')
+      if (own === undefined) throw new Error('it is there')
+      nodes.set('former', { ...own, ...changes })
+      show()
+    }
+    const own = nodes.get('former')?.uid
+    has('former', one, ADDRESS)
+    await settle('former', 'former')
+    t.same(holders(), ['former'])
+
+    has('former', one, '10.0.0.6', 'nodeUID' in keepsStatus ? keepsStatus.nodeUID : own)
+    change('providedNodeIP' in keepsStatus ? keepsStatus : { addresses: [] })
+    await settle('former')
+    has('owner', two, ADDRESS)
+    await settle('owner', 'former', 'owner', 'former')
+    t.same(holders(), ['owner'], 'its status does not give it a certificate for that')
+
+    has('former', one, ADDRESS, own)
+    change({ providedNodeIP: undefined })
+    await settle('former', 'owner', 'former', 'owner')
+    t.same(holders(), ['owner'], 'nor the address back')
+  })

@@ -92,7 +92,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
       edit('controller/loops/node/reconcile.ts', 'reservations.set(name, reserved)', 'void reserved'),
       edit(
         'controller/loops/node/decide/addresses/usable-addresses.ts',
-        '? !holder.verified || isOlder(node, holder)',
+        '? !holder.verified || comesFirst',
         '? true',
       ),
     ],

@@ -223,21 +223,26 @@ t.test('a UUID that two vCenters answer to is ambiguous', async (t) => {
   t.match(decision.refusal, { reason: 'AmbiguousUUID' })
 })
 
-t.test('where more VMs have the UUID than are known, a claim decides, and nothing else', async (t) => {
-  const incomplete = { vCenter: 'vc1', reason: 'AmbiguousUUID', message: 'so many VMs have it' } as const
-  const among = (shown: VirtualMachine) =>
-    decide(
-      facts({
-        lookups: [
-          { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [shown], incomplete } },
-        ],
-      }),
-    )
-  t.match(among(vm()), { state: 'initializing', level: 'proven' })
-  const waits = among(vm({ claim: undefined }))
-  t.match(waits, { state: 'waiting', patch: undefined, refusal: { reason: 'AmbiguousUUID' } })
-  t.match(condition(waits, 'VMFound'), { status: 'Unknown', message: /no claim.*so many VMs have it/ })
-})
+t.test(
+  'where more VMs have the UUID than are known, nothing decides: one that is not read may show the claim too',
+  async (t) => {
+    const incomplete = { vCenter: 'vc1', reason: 'AmbiguousUUID', message: 'so many VMs have it' } as const
+    const among = (shown: VirtualMachine) =>
+      decide(
+        facts({
+          lookups: [
+            { vCenter: 'vc1', uuid: BIOS_UUID, lookup: { state: 'answered', vms: [shown], incomplete } },
+          ],
+        }),
+      )
+    const crowded = among(vm())
+    t.match(crowded, { state: 'waiting', patch: undefined, refusal: { reason: 'AmbiguousUUID' } })
+    t.match(condition(crowded, 'VMFound'), { status: 'Unknown', message: /so many VMs have it/ })
+    const waits = among(vm({ claim: undefined }))
+    t.match(waits, { state: 'waiting', patch: undefined, refusal: { reason: 'AmbiguousUUID' } })
+    t.match(condition(waits, 'VMFound'), { status: 'Unknown', message: /no claim.*so many VMs have it/ })
+  },
+)
 
 t.test('provider IDs of the in-tree provider are recognized and left as they are', async (t) => {
   for (const existing of [BIOS_UUID.toUpperCase(), SWAPPED_UUID]) {

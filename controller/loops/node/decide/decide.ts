@@ -40,7 +40,7 @@ export function decide(facts: NodeFacts): Decision {
   const decided = isStillItsMachine(identified, facts)
     ? identified
     : identify(begin(report, facts), identity, facts)
-  return finish(judgeAgent(decided, facts), facts)
+  return finish(withoutLostAddresses(judgeAgent(decided, facts), identity, facts), facts)
 }
 
 /**
@@ -90,7 +90,7 @@ function identifyAs(
         : { ...draft, refusal: { condition: 'DeletionPending', reason: pending.reason } }
     }
     case 'refused':
-      return withLostAddresses(refuse(draft, identity, facts), facts)
+      return refuse(draft, identity, facts)
     case 'off': {
       // A VM that is off can neither prove anything nor do anything: what was verified stays until it runs again.
       const { identityLevel } = facts.previous
@@ -109,17 +109,20 @@ function identifyAs(
   }
 }
 
-/** An address that another Node was given is no longer said to be this one's, though nothing can be verified now. */
-function withLostAddresses(draft: Draft, facts: NodeFacts): Draft {
-  const lost = lostAddresses(facts)
+/**
+ * An address that another Node has by now is not this one's any more, whatever else is said of it: its status would give it a
+ * certificate for it, and the address back.
+ */
+function withoutLostAddresses(draft: Draft, identity: JudgedIdentity, facts: NodeFacts): Draft {
+  const { addresses = [] } = draft.status
+  const lost = lostAddresses(addresses, facts, { refused: identity.kind === 'refused' })
   if (lost.length === 0) return draft
-  const addresses = facts.previous.addresses?.filter(
-    (each) => !lost.some(({ address }) => address === each.address),
-  )
-  return {
-    ...say(draft, { AddressesResolved: givenToAnotherNode(lost) }),
-    status: { ...draft.status, ...(addresses === undefined ? {} : { addresses }) },
-  }
+  const told =
+    draft.conditions.AddressesResolved === undefined
+      ? say(draft, { AddressesResolved: givenToAnotherNode(lost) })
+      : draft
+  const kept = addresses.filter((each) => !lost.some(({ address }) => address === each.address))
+  return { ...told, status: { ...told.status, addresses: kept } }
 }
 
 /** Milliseconds until it is looked whether a label's value, which is gone, has stayed so: no event tells. */

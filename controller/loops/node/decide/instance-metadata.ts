@@ -73,6 +73,7 @@ export function judgeInstanceMetadata(
     macs,
     settings,
     before: had,
+    wasBound: previous.vm !== undefined && interlock.state !== 'held',
     holder: addressHolder,
     witness: (address) => witnessOf(address, spec, vm, settings.nodes),
   })

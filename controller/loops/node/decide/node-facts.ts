@@ -93,6 +93,8 @@ export interface NodeFacts extends KnownNode {
    * expensive to do twice.
    */
   readonly addressHolder: (address: string) => AddressHolder | undefined
+  /** What vCenter says of an address of this Node itself, also while its identity is not judged. */
+  readonly ownWitness: (address: string) => AddressWitness
   readonly policy: PolicyState
   readonly interlock: InterlockState
   /**

@@ -61,6 +61,11 @@ function verification(name: string, { inventories, settings, ...sources }: Sourc
   }
 }
 
+/** What vCenter says of an address of this Node itself. */
+export function ownWitness(name: string, address: string, sources: Sources): AddressWitness {
+  return verification(name, sources).witness(address)
+}
+
 function whyUnseen(lookups: readonly Lookup[]): string | undefined {
   if (lookups.some(({ state }) => state === 'pending')) return undefined
   const failure = lookups.map(failureOf).find((each) => each !== undefined)

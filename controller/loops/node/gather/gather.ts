@@ -15,7 +15,7 @@ import { isUnseen, knownNode } from '../facts/machines.ts'
 import { previousStatus, specOf, verifiedVM } from '../facts/previous-status.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'
 import { lookUpInAll, provableInEach, vCenterState } from './across-vcenters.ts'
-import { addressHolder } from './address-holders.ts'
+import { addressHolder, ownWitness } from './address-holders.ts'
 import type { Sources } from './sources.ts'
 
 /** All that is known about one Node at this moment; undefined where there is no such Node. */
@@ -46,6 +46,7 @@ export function gather(
     rivals: rivals(name, machineUUID.uuids.length === 0 ? providerUUIDs(node) : machineUUID.uuids, sources),
     nodeByUID: index.nodeByUID,
     addressHolder: (address) => addressHolder(address, name, sources),
+    ownWitness: (address) => ownWitness(name, address, sources),
     policy: sources.policy(),
     interlock: sources.interlock(),
     csiTopologyKeys: sources.csiTopologyKeys(node),

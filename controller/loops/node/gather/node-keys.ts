@@ -107,12 +107,16 @@ export function latchedNode(
 
 /**
  * A Node's name, and the addresses and host name that it was verified with. For a Node that another provider initialized
- * and that is not verified yet, those that the Node shows, as far as a provider would have written them.
+ * and that was never verified, those that the Node shows, as far as a provider would have written them.
  */
 export function addressesOf(node: Node, { previous }: Pick<KnownNode, 'previous'>): readonly string[] {
-  const { identityLevel, addresses = [] } = previous
+  const { identityLevel, vm, addresses = [] } = previous
   const shown = () => (needsInitialization(node) ? [] : firstOfEachKind(node.addresses))
-  const counted = identityLevel === undefined ? shown() : addresses
+  const isVerifiedWith = (address: string) => addresses.some((each) => each.address === address)
+  const counted =
+    identityLevel !== undefined
+      ? addresses
+      : shown().filter(({ address }) => vm === undefined || isVerifiedWith(address))
   // A name that looks like an address is not one: the Node of that name need not have it.
   const held = new Set(isIPv4(node.name) ? [] : [node.name])
   for (const { type, address } of counted)

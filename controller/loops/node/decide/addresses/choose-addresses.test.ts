@@ -250,7 +250,14 @@ function chosen(spec: NodeReportSpec, vm: VirtualMachine, context: Context) {
 
 function context(changes: Partial<Node>, families: readonly IPFamily[] = ['ipv4']): Context {
   const settings = { ...SETTINGS, ipFamilies: { vc1: families } }
-  return { node: node(changes), settings, before: [], holder: () => undefined, witness: () => NO_WITNESS }
+  return {
+    node: node(changes),
+    settings,
+    before: [],
+    wasBound: false,
+    holder: () => undefined,
+    witness: () => NO_WITNESS,
+  }
 }
 
 /** Another Node, which came after the one that is judged. */

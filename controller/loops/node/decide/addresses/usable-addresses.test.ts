@@ -33,6 +33,9 @@ t.test('what VMware Tools say of an address', async (t) => {
   const gone = spec({ interfaces: [] })
   const missed = vm({ guestNICs: [told(MAC, ['10.0.0.6'])] })
   t.equal(witnessOf('10.0.0.5', gone, missed, SETTINGS.nodes).tools, 'denied', 'which nobody sees any more')
+  const unreadable = [{ fact: 'addresses[10.0.0.5]', reason: 'UnknownInterface', message: 'left out' }]
+  const leftOut = witnessOf('10.0.0.5', { ...gone, unreadable }, missed, SETTINGS.nodes)
+  t.equal(leftOut.tools, 'unknown', 'it may be on another vNIC')
 })
 
 t.test('in which network it is, where the configuration names one', async (t) => {
@@ -90,6 +93,13 @@ t.test('which of two Nodes gets an address', async (t) => {
   t.equal(gets({}, {}, { hadIt: true, creationTimestamp: self.creationTimestamp }), false, 'by name')
   t.equal(gets({}, {}, { hadIt: true, creationTimestamp: undefined }), true)
   t.equal(gets({}, {}, { hadIt: true, verified: false }), true)
+  t.equal(gets({ tools: 'shown' }, {}, { hadIt: true }), true, 'both had it: the one that Tools show')
+  const young = { creationTimestamp: '2026-03-01T11:00:00Z' }
+  t.equal(gets({}, { tools: 'shown' }, { hadIt: true, ...young }), false)
+  const elsewhere = { network: 'other', tools: 'shown' } as const
+  t.equal(gets({ network: 'named' }, elsewhere), false, 'its network and its report alone')
+  t.equal(gets({ network: 'named', tools: 'shown' }, elsewhere), true)
+  t.equal(gets({ network: 'named' }, elsewhere, { verified: false }), true)
   const younger = { verified: false, creationTimestamp: '2026-03-01T11:00:00Z' }
   t.equal(gets({}, {}, { showsIt: true, ...younger }), true, 'neither was verified: the older one')
   t.equal(gets({}, {}, { showsIt: true, verified: false }), false)

@@ -25,6 +25,8 @@ export interface AddressHolders {
   readonly node: Node
   /** The addresses that this Node was verified with before. */
   readonly before: readonly NodeAddress[]
+  /** Whether it was ever verified: what it shows besides is then its kubelet's word alone. */
+  readonly wasBound: boolean
   /** Another Node that holds this address or this host name (lower case). */
   readonly holder: (address: string) => AddressHolder | undefined
   /** What vCenter says of an address of this Node. */
@@ -118,7 +120,7 @@ function sortOut(
   candidates: readonly CandidateAddress[],
   holders: AddressHolders,
 ): { readonly free: readonly CandidateAddress[]; readonly taken: readonly Taken[] } {
-  const { node, before, holder, witness } = holders
+  const { node, before, wasBound, holder, witness } = holders
   const free: CandidateAddress[] = []
   const taken: Taken[] = []
   for (const candidate of candidates) {
@@ -131,7 +133,7 @@ function sortOut(
     const isIn = (own: readonly { readonly address: string }[]) =>
       own.some((each) => each.address === address)
     const hadIt = isIn(before)
-    const showsIt = before.length === 0 && isIn(currentAddresses(holders))
+    const showsIt = before.length === 0 && !wasBound && isIn(currentAddresses(holders))
     if (outranks({ node, witness: witness(address), hadIt, showsIt }, other)) free.push(candidate)
     else taken.push({ ...candidate, holder: other })
   }
@@ -159,21 +161,22 @@ export function kept(
 }
 
 /**
- * The addresses that a Node was verified with and still shows, and that another Node was verified with since, as after its own
- * VM was proven gone. Found without looking at its VM.
+ * Those of the addresses that a Node was verified with that another Node has by a stronger right, as after its own VM was proven
+ * gone. Found without looking at its VM.
+ *
+ * @param refused whether nothing can be verified of this Node now: then another Node that is verified has it
  */
-export function lostAddresses({
-  node,
-  previous: { addresses = [] },
-  addressHolder,
-}: Pick<NodeFacts, 'node' | 'previous' | 'addressHolder'>): readonly Pick<Taken, 'address' | 'holder'>[] {
-  const shown = new Set(node.addresses.map(({ address }) => address))
-  const own = addresses.flatMap(({ type, address }) =>
-    type !== 'Hostname' && shown.has(address) ? [address] : [],
-  )
+export function lostAddresses(
+  addresses: readonly NodeAddress[],
+  { node, addressHolder, ownWitness }: Pick<NodeFacts, 'node' | 'addressHolder' | 'ownWitness'>,
+  { refused }: { readonly refused: boolean },
+): readonly Pick<Taken, 'address' | 'holder'>[] {
+  const own = addresses.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address]))
   return [...new Set(own)].flatMap((address) => {
     const holder = addressHolder(address)
-    return holder?.verified === true ? [{ address, holder }] : []
+    if (holder?.verified !== true) return []
+    const keeps = !refused && outranks({ node, witness: ownWitness(address), hadIt: true }, holder)
+    return keeps ? [] : [{ address, holder }]
   })
 }
 
@@ -202,10 +205,12 @@ export function witnessOf(
   )
   const macs = [...showing, ...reporting].map(({ mac }) => mac)
   const family = parseAddress(address)?.family
+  const isLeftOut = spec?.unreadable?.some(({ fact }) => fact === factOfAddress(address)) === true
+  // Which of the vNICs has an address that the agent leaves out, nobody knows.
+  const mayDeny = (mac: string) => (macs.length === 0 ? !isLeftOut : macs.includes(mac))
   // Tools may leave out a NIC where there are many, or say nothing for a while: neither contradicts the address.
   const denies = told.some(
-    ({ mac, addresses }) =>
-      (macs.length === 0 || macs.includes(mac)) && addresses.some((each) => each.family === family),
+    ({ mac, addresses }) => mayDeny(mac) && addresses.some((each) => each.family === family),
   )
   const named = [internalVmNetworkName, externalVmNetworkName].filter((name) => name !== undefined)
   const networks = macs.flatMap((mac) => networkOf(vm, mac) ?? [])
@@ -218,8 +223,9 @@ export function witnessOf(
 
 /**
  * Whether an address goes to this Node rather than to the one that holds it. vCenter decides if it supports one of them and
- * contradicts the other; otherwise the Node that had the address first keeps it. If both were verified with it, or neither,
- * that is the older Node.
+ * contradicts the other; otherwise the Node that had the address first keeps it. If both were verified with it, that is the one
+ * that Tools show with it; else, or if neither was, the older Node. By its network alone, without Tools' word, nobody takes an
+ * address from a Node that Tools show with it.
  */
 export function outranks(
   {
@@ -239,10 +245,14 @@ export function outranks(
 ): boolean {
   const byTools = decided(witness.tools, holder.witness.tools, { pro: 'shown', con: 'denied' })
   const byNetwork = decided(witness.network, holder.witness.network, { pro: 'named', con: 'other' })
+  const isShown = witness.tools === 'shown'
+  const isOtherShown = holder.witness.tools === 'shown'
+  const isByReportAlone = byNetwork === true && !isShown && isOtherShown && holder.verified
+  const comesFirst = isShown === isOtherShown ? isOlder(node, holder) : isShown
   const keepsIt = hadIt
-    ? !holder.verified || isOlder(node, holder)
+    ? !holder.verified || comesFirst
     : showsIt && !holder.verified && isOlder(node, holder)
-  return byTools ?? byNetwork ?? keepsIt
+  return byTools ?? (isByReportAlone ? undefined : byNetwork) ?? keepsIt
 }
 
 function decided<T>(

@@ -49,13 +49,17 @@ export interface VMQuery extends MachineWord {
   readonly bound: BoundVM | undefined
 }
 
+type Unanswered = Extract<VMSearch, { outcome: 'pending' | 'unknown' }>
+
 /** What the vCenters show under the Node's UUID. */
 interface Shown {
   readonly query: VMQuery
   readonly facts: NodeFacts
   readonly vms: readonly VirtualMachine[]
   /** Why not every vCenter has answered; undefined where each has. */
-  readonly unanswered: Extract<VMSearch, { outcome: 'pending' | 'unknown' }> | undefined
+  readonly unanswered: Unanswered | undefined
+  /** Why not all VMs with a UUID were read, where a vCenter has too many. */
+  readonly crowded: Unanswered | undefined
 }
 
 /**
@@ -77,11 +81,12 @@ export function findVM(query: VMQuery, facts: NodeFacts): VMSearch {
     .filter((each) => machine.uuids.includes(each.uuid))
     .map(({ lookup }) => lookup)
   const vms = lookups.flatMap(vmsOf)
-  const shown: Shown = { query, facts, vms, unanswered: unansweredOf(lookups) }
+  const crowded = unansweredOf(lookups.filter((lookup) => failureOf(lookup)?.reason === 'AmbiguousUUID'))
+  const shown: Shown = { query, facts, vms, unanswered: unansweredOf(lookups), crowded }
   return bound === undefined ? findFirst(shown) : findBound(bound, shown)
 }
 
-function unansweredOf(lookups: readonly Lookup[]): Shown['unanswered'] {
+function unansweredOf(lookups: readonly Lookup[]): Unanswered | undefined {
   if (lookups.some(({ state }) => state === 'pending')) return { outcome: 'pending' }
   for (const lookup of lookups) {
     const failure = failureOf(lookup)
@@ -115,11 +120,12 @@ function findBound(bound: BoundVM, { vms, facts, unanswered, query }: Shown): VM
 }
 
 /**
- * The VM of a Node that was never verified. A claim that only the machine itself can show decides. Without one the VM must
+ * The VM of a Node that was never verified. A claim that only the machine itself can show decides, where all VMs with its UUID
+ * are read. Without one the VM must
  * be the only one that fits, and each vCenter must have said so: otherwise whoever makes a copy in time gets the Node. A
  * person may decide that one that does not answer is not waited for.
  */
-function findFirst({ vms, facts, query, unanswered }: Shown): VMSearch {
+function findFirst({ vms, facts, query, unanswered, crowded }: Shown): VMSearch {
   if (vms.length === 0) return unanswered ?? { outcome: 'not-found', condition: noVM(query.machine, facts) }
   const primaries = vms.filter((each) => !isSecondary(each))
   if (isFailingOver(primaries)) return failover(vms)
@@ -127,6 +133,8 @@ function findFirst({ vms, facts, query, unanswered }: Shown): VMSearch {
   if (fits === 'pending') return { outcome: 'pending' }
   const showing = fits.filter((vm) => showsClaim(vm, query.spec, facts))
   const [proven] = showing
+  // The machine's own VM may be among those that are not read, and this one show a copied claim.
+  if (showing.length === 1 && crowded !== undefined) return crowded
   if (proven !== undefined && showing.length === 1) return usable(proven, vms)
   const named = namedIn(fits, facts)
   if (named !== undefined && unanswered === undefined)
