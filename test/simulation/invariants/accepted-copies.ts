@@ -43,7 +43,8 @@ function shownLately({ vms, known, unlistedAt }: VCenterModel, now: number): rea
 /**
  * What is known to remain possible. A tenant who may read the VM shows its claim: he gets a Node whose VM does not run and
  * shows no claim, of whose VM the leader was not told that it runs, or whose vCenter is away. Where no claim tells machines
- * apart, since the agent cannot make one or the Node is new, a VM that is shown is taken for one that is not.
+ * apart, since the agent cannot make one or the Node is new, a VM that is shown is taken for one that is not. So is a dead entry
+ * that a VM has left behind: it looks like a VM whose host is disconnected.
  */
 export function isAccepted(
   world: World,
@@ -53,8 +54,8 @@ export function isAccepted(
   before: StoredStatus | undefined,
 ): boolean {
   const { tenant, claim } = copy
-  if (tenant === undefined) return false
   const hidden = machines.every((machine) => !isShown(world, by, machine))
+  if (tenant === undefined) return before?.vm === undefined && hidden && copy.connectionState !== 'connected'
   if (!tenant.reads && machines.some((machine) => isWaitedFor(world, machine))) return false
   if (before?.vm === undefined) return hidden
   if (wasFound(world, by, machines)) return false
