@@ -56,13 +56,16 @@ export function judgeTheEnd(world: World): void {
   for (const vCenter of world.vCenters) judgeSessions(world, vCenter)
 }
 
-/** A login that was given up may have made a session, which nobody has; its client ends it, where it may. */
+/**
+ * A login that was given up may have made a session, which nobody has; its client ends it, where it may, once it has another.
+ * Those of a replica that leads no more expire after half an hour.
+ */
 function judgeSessions({ judge }: World, { name, sessions, mayEndSessions }: VCenterModel): void {
   if (!mayEndSessions) return
   // One that another vCenter in its place has called ended is left to expire.
   const living = [...sessions.values()].filter((session) => session.alive() && !session.over)
   for (const [userAgent, each] of Map.groupBy(living, (session) => session.userAgent))
-    if (each.length > 1)
+    if (each.length > 1 && each.some(({ known }) => known))
       judge.violate('no session is left behind', `${userAgent} has ${each.length} in ${name}`)
 }
 

@@ -184,6 +184,7 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
   function heardLogin(made: SessionModel | undefined, vCenter: VCenterModel): void {
     if (made === undefined) return
     logins.accepted(owner, made)
+    made.known = true
     if (vCenter === configured) configured.mistakenBy.delete(process.name)
     else configured.mistakenBy.add(process.name)
     held = made

@@ -23,6 +23,8 @@ export interface SessionModel {
   alive(): boolean
   /** Whoever has it was told that it has ended, or has ended it. */
   over: boolean
+  /** Whoever has logged in was told of it. */
+  known: boolean
   /** Makes a view: of the VMs that are added to it, or of all. */
   createView(type: 'ListView' | 'ContainerView'): ManagedObjectReference
   /** The VMs of a view; undefined for all. Throws ManagedObjectNotFound. */
@@ -90,6 +92,7 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
     userAgent,
     alive,
     over: false,
+    known: false,
     createView(type) {
       const value = `session[${key}]${number()}`
       views.set(value, type === 'ListView' ? new Set() : undefined)
