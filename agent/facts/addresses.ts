@@ -105,16 +105,15 @@ export function addressesByInterface(root: string, addresses: AddressTable, name
     }
   }
   const more = strays.length - MAX_UNPLACED
-  const unplaced = strays.slice(0, MAX_UNPLACED).map(
-    ({ label, address }): UnplacedAddress => ({
-      address,
-      why: unreadable(
-        'UnknownInterface',
-        `${address} is left out${more > 0 ? `, and ${more} more` : ''}: the label ${label} does not tell on which interface it is; ` +
-          "begin the label with the interface's name and a colon, as in eth0:0",
-      ),
-    }),
-  )
+  const unplaced = strays.slice(0, MAX_UNPLACED).map(({ label, address }, index): UnplacedAddress => {
+    // The others are short: a report has room for little.
+    const why =
+      index > 0
+        ? `${address} is left out too: label ${label}`
+        : `${address} is left out${more > 0 ? `, and ${more} more` : ''}: the label ${label} does not tell on which interface it is; ` +
+          "begin the label with the interface's name and a colon, as in eth0:0"
+    return { address, why: unreadable('UnknownInterface', why) }
+  })
   return { byInterface, unplaced }
 }
 

@@ -216,6 +216,7 @@ t.test('of an address whose interface nothing tells, the next step is said', (t)
   const many = unplaced({ vip: on(...[1, 2, 3, 4, 5, 6].map((last) => `10.0.0.${last}/32`)) })
   t.equal(many.length, 4)
   t.match(many[0]?.why, { message: /^10\.0\.0\.1 is left out, and 2 more: / })
+  t.match(many[3]?.why, { message: '10.0.0.4 is left out too: label vip' })
   t.same(unplaced({ 'eth0:0': on('10.0.0.5/32'), 'lo:0': on('10.0.0.6/32') }), [])
   t.same(
     unplaced({ gone: on('2001:db8::5/64', '127.0.0.2/8', '169.254.1.1/32') }),

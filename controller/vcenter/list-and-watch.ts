@@ -155,7 +155,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     logger.warn(
       { error: error.message },
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when UUIDs ' +
-        `are read or searched for again; this is tried again at growing intervals${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
+        `are read or searched for again; this is tried again now and then${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
     )
     watchLater(error)
   }

@@ -237,7 +237,8 @@ export function judgeCandidates(
   }
   if (refused !== undefined && having.length === 0) return someLeft ? 'unread' : refused
   const vms = [...having, ...hidden]
-  if (unknown === undefined) return omitted === 0 ? { vms } : { vms, incomplete: tooMany(uuid, omitted) }
+  if (omitted > 0) return { vms, incomplete: tooMany(uuid, omitted) }
+  if (unknown === undefined) return { vms }
   const { reason, message } = unknown
   return { vms, incomplete: { reason, message } }
 }

@@ -7,7 +7,6 @@ import ipaddr from 'ipaddr.js'
 import type { RequestTruth } from '../model/certificates.ts'
 import type { Machine } from '../model/machine.ts'
 import { isDeparting, type StoredNode, type StoredRequest, type StoredStatus } from '../model/objects.ts'
-import { claimOf } from '../model/report-spec.ts'
 import { machinesOf, type World } from '../world.ts'
 import { reportedAddress } from './addresses.ts'
 import { isLeaderWell } from './leader.ts'
@@ -39,22 +38,16 @@ export function createCertificateJudge(): CertificateJudge {
   const registered = new Map<string, number>()
   let unwellAt = 0
   const ranAt = new WeakMap<Machine, number>()
-  /** Machines whose VM has shown their claim to be the Node of this UID. */
-  const shown = new WeakMap<Machine, string>()
   /** When approvals were written, by process and UID of the Node. */
   const approvals = new Map<string, readonly number[]>()
 
   function lookAt({ judge, api, vCenters, timeline: { now } }: World, machine: Machine): void {
-    const { vm, lastVM, nodeUID, power, destroyed } = machine
+    const { lastVM, power, destroyed } = machine
     const ran = now - (ranAt.get(machine) ?? Number.NEGATIVE_INFINITY) <= LATELY
     // While a vCenter does not answer the leader, what was known before counts, as docs/certificates.md says: it may be there now.
     const isUnknown =
       lastVM !== undefined && !vCenters.every((each) => judge.canAsk(api.holder.identity, each))
     if ((power === 'poweredOn' && !destroyed) || (ran && isUnknown)) ranAt.set(machine, now)
-    // It may have gone since it was looked at last.
-    const { claim } = vm ?? lastVM ?? {}
-    if (nodeUID !== undefined && claim !== undefined && claim === claimOf(machine))
-      shown.set(machine, nodeUID)
   }
 
   /** Why a request should not have been approved. */
@@ -89,7 +82,7 @@ export function createCertificateJudge(): CertificateJudge {
     const outside = addresses.find((each) => !mayBeServed(each, world))
     if (outside !== undefined) return `${outside} may be in no certificate`
     if (judge.taken.has(uid)) return undefined
-    if (settings.certificates.require === 'proven' && !all.some((one) => shown.get(one) === uid))
+    if (settings.certificates.require === 'proven' && !all.some((one) => one.hasClaimed === uid))
       return 'its VM has never shown its claim'
     if (!all.some((one) => lately(ranAt.get(one)))) return 'its machine does not run'
     const key = `${by} ${uid}`

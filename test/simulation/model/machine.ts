@@ -67,6 +67,8 @@ export interface Machine {
   readonly reported: Map<string, number>
   /** The address of another that its agent reports instead. */
   squats: string | undefined
+  /** UID of the Node that its VM has last shown its claim to be. */
+  hasClaimed: string | undefined
   /** What its kubelet gives its Node as provider ID (`--provider-id`). */
   providerID: string | undefined
   readonly random: Random

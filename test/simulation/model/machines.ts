@@ -110,6 +110,7 @@ export function createMachines(options: MachinesOptions): Machines {
       const { vm } = machine
       if (vm === undefined || vm.claim === claim || claimOf(machine) !== claim) return
       vm.claim = claim
+      machine.hasClaimed = machine.nodeUID
       vm.vCenter.changed(vm)
     }
     if (machine.claimDelay === 0) show()
@@ -194,6 +195,7 @@ export function createMachines(options: MachinesOptions): Machines {
         tools: tools ?? random.derive('tools').chance(0.7),
         reported: new Map(),
         squats,
+        hasClaimed: undefined,
         providerID,
         random,
         power: 'poweredOff',

@@ -3,7 +3,7 @@ import { type ConditionValue, no, yes } from '../../../types/condition-value.ts'
 import { hasUninitializedTaint, needsInitialization } from '../facts/needs-initialization.ts'
 import { isAgentless, silentAfter, specOf } from '../facts/previous-status.ts'
 import { givenToAnotherNode } from './addresses/messages.ts'
-import { lostAddresses } from './addresses/usable-addresses.ts'
+import { lostAddresses, witnessOf } from './addresses/usable-addresses.ts'
 import { describeVM } from './bound-vm.ts'
 import type { Decision } from './decision.ts'
 import { begin, type Draft, finish, recordIdentity, requeuedAfter, say } from './draft.ts'
@@ -115,7 +115,15 @@ function identifyAs(
  */
 function withoutLostAddresses(draft: Draft, identity: JudgedIdentity, facts: NodeFacts): Draft {
   const { addresses = [] } = draft.status
-  const lost = lostAddresses(addresses, facts, { refused: identity.kind === 'refused' })
+  const { addressHolder, ownWitness, settings } = facts
+  const lost = lostAddresses(addresses, {
+    addressHolder,
+    witness: (address) =>
+      identity.kind === 'verified'
+        ? witnessOf(address, identity.spec, identity.vm, settings.nodes)
+        : ownWitness(address),
+    refused: identity.kind === 'refused',
+  })
   if (lost.length === 0) return draft
   const told =
     draft.conditions.AddressesResolved === undefined

@@ -99,7 +99,8 @@ function missed(
       spec.unreadable?.some(({ fact }) => fact === factOfAddress(address)) === true &&
       !byTools.some((each) => each.family === family),
   )
-  return [...byTools, ...leftOut.map(unseen)].filter(
+  const kept = new Map(leftOut.map((each) => [each.address, unseen(each)]))
+  return [...byTools, ...kept.values()].filter(
     ({ address }) =>
       current.some((each) => each.address === address) &&
       !byAgent.includes(address) &&
@@ -161,22 +162,27 @@ export function kept(
 }
 
 /**
- * Those of the addresses that a Node was verified with that another Node has by a stronger right, as after its own VM was proven
- * gone. Found without looking at its VM.
+ * Those of the addresses that a Node was verified with that are another Node's by now: by VMware Tools' word, or, while nothing
+ * can be verified of this one, as that one was verified with it since. A Node whose own VM is not seen takes none.
  *
- * @param refused whether nothing can be verified of this Node now: then another Node that is verified has it
+ * @param witness what vCenter says of an address of this Node
+ * @param refused whether nothing can be verified of this Node
  */
 export function lostAddresses(
   addresses: readonly NodeAddress[],
-  { node, addressHolder, ownWitness }: Pick<NodeFacts, 'node' | 'addressHolder' | 'ownWitness'>,
-  { refused }: { readonly refused: boolean },
+  {
+    addressHolder,
+    witness,
+    refused,
+  }: Pick<NodeFacts, 'addressHolder'> & Pick<AddressHolders, 'witness'> & { readonly refused: boolean },
 ): readonly Pick<Taken, 'address' | 'holder'>[] {
   const own = addresses.flatMap(({ type, address }) => (type === 'Hostname' ? [] : [address]))
   return [...new Set(own)].flatMap((address) => {
     const holder = addressHolder(address)
-    if (holder?.verified !== true) return []
-    const keeps = !refused && outranks({ node, witness: ownWitness(address), hadIt: true }, holder)
-    return keeps ? [] : [{ address, holder }]
+    if (holder?.verified !== true || holder.unseen !== undefined) return []
+    const { tools } = holder.witness
+    const isLost = refused ? tools !== 'denied' : tools === 'shown' && witness(address).tools !== 'shown'
+    return isLost ? [{ address, holder }] : []
   })
 }
 
