@@ -34,8 +34,11 @@ export interface SyncVMsOptions {
   readonly onAnswered: () => void
 }
 
-/** VMs that are read before their UUIDs are answered: ten thousand in one go would let each of their Nodes wait for all. */
-const GROUP = 2_000
+/**
+ * VMs that are read before their UUIDs are answered: ten thousand in one go would let each of their Nodes wait for all. The first
+ * groups are small, each twice as large as the one before, so that the first Nodes wait for few.
+ */
+const GROUP = { first: 250, most: 2_000 }
 
 /**
  * Locates all wanted UUIDs, and those that vCenter has told another VM to have, and answers group after group. Throws when
@@ -55,14 +58,16 @@ export async function locateWanted(options: SyncVMsOptions, signal: AbortSignal)
   for (const [uuid, vms] of seen) if (!located.has(uuid)) for (const vm of vms) sightings.add(uuid, vm)
   let group: Searched[] = []
   let size = 0
+  let most = GROUP.first
   for (const [uuid, answer] of located) {
     const searched = searchedFor(uuid, answer, seen.get(uuid), store)
     group.push(searched)
     size += searched.candidates.read.length
-    if (size < GROUP) continue
+    if (size < most) continue
     await answerSearched(options, group, asOf, signal)
     group = []
     size = 0
+    most = Math.min(2 * most, GROUP.most)
   }
   if (group.length > 0) await answerSearched(options, group, asOf, signal)
 }
