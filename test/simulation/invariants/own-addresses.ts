@@ -55,11 +55,12 @@ function othersAddresses(world: World): readonly string[] {
 }
 
 /**
- * Whether a VM may not have been read since it changed: calls to its vCenter fail, so that a session may not last long enough, or
- * its vCenter has told nobody of a change, and not all has been read again since.
+ * Whether a VM may not have been read since it changed: the leader has no session in its vCenter, calls to that fail, so that a
+ * session may not last long enough, or it has told nobody of a change, and not all has been read again since.
  */
-export function mayBeUnread({ timeline }: World, { vm }: Machine): boolean {
+export function mayBeUnread({ timeline, judge, api }: World, { vm }: Machine): boolean {
   if (vm === undefined) return false
+  if (!judge.canAsk(api.holder.identity, vm.vCenter)) return true
   const lostAt = vm.vCenter.lostAt.get(vm.moref)
   return vm.vCenter.errors > 0 || (lostAt !== undefined && timeline.now - lostAt < TIMINGS.resync)
 }
