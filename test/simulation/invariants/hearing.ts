@@ -45,7 +45,7 @@ export function createHearing(world: () => World): Hearing {
       impostor === undefined &&
       !passwordWrong &&
       loaded === undefined &&
-      [...sessions.values()].some(({ owner }) => owner.startsWith(`${by}/`))
+      [...sessions.values()].some(({ owner, known }) => known && owner.startsWith(`${by}/`))
     )
   }
 
