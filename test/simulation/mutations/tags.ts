@@ -93,7 +93,11 @@ export const TAG_MUTATIONS: readonly Mutation[] = [
   {
     name: 'tags: a category that may not be read any more is not taken for one without a tag on any object',
     inSceneAlone: true,
-    edits: [edit(CATEGORIES, 'for (const id of kept) if (!ids.includes(id)) categoryNames.delete(id)', '')],
+    edits: [
+      // Either of the two is enough.
+      edit(CATEGORIES, 'for (const id of kept) if (!ids.includes(id)) categoryNames.delete(id)', ''),
+      edit(CATEGORIES, 'isAbsent || !attached.has(name)', 'isAbsent'),
+    ],
   },
   {
     name: 'tags: a category of which no tag is attached has its tags listed again',
