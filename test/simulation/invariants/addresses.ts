@@ -41,7 +41,11 @@ function squattedAddresses(world: World): readonly string[] {
         each !== machine && (each.address === machine.address || saysItHas(world, each, machine.address)),
     )
     return rivals.every(
-      (each) => each.address !== machine.address && isToldOf(each) && !isUnseen(world, each, said.message),
+      (each) =>
+        each.address !== machine.address &&
+        isToldOf(each) &&
+        !isCopied(world, each) &&
+        !isUnseen(world, each, said.message),
     )
       ? [`${name} ${machine.address} ${api.holder.identity}`]
       : []
@@ -148,7 +152,9 @@ function waitsInVain(world: World): readonly string[] {
         each !== machine &&
         (each.address === address ||
           (saysItHas(world, each, address) &&
-            (!isToldOf(each) || isUnseen(world, each, initialized.message) || isCopied(world, machine)))),
+            (!isToldOf(each) ||
+              isUnseen(world, each, initialized.message) ||
+              [machine, each].some((one) => isCopied(world, one))))),
     )
     return holders.every((each) => each.destroyed && isKnown(world, each))
       ? [`${name} ${uid} ${api.holder.identity}`]
