@@ -38,8 +38,8 @@ export class LoginRefused extends VCenterError {
     },
   ) {
     const { retryAt, advice, once = false, reason = 'InvalidLogin', ...rest } = options
-    const few = reason === 'TimedOut' ? ' and no more sessions are left open in vCenter' : ''
-    const when = `${timeOfDay(retryAt)} so that the account is not locked out${few}`
+    const sessions = reason === 'TimedOut' ? ' and no more sessions are left open in vCenter' : ''
+    const when = `${timeOfDay(retryAt)} so that the account is not locked out${sessions}`
     const next = !once ? `will be retried at ${when}` : rest.cause ? ONE_ATTEMPT : `try again after ${when}`
     super(reason, `${what}; ${next}${advice === undefined ? '' : `; ${advice}`}`, rest)
     this.name = 'LoginRefused'

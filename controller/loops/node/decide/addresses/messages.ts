@@ -52,12 +52,12 @@ export function ofAnotherNode(taken: readonly Taken[]): ConditionValue {
   )
 }
 
-/** What is said while nothing can be verified of a Node that still shows addresses which others were given since. */
+/** What is said of a Node whose addresses are not judged now, and that another Node has some of. */
 export function givenToAnotherNode(lost: readonly Pick<Taken, 'address' | 'holder'>[]): ConditionValue {
   const words = lost.slice(0, 4).map(({ address, holder }) => `${address} (of Node ${holder.name})`)
   return no(
     'AddressOfAnotherNode',
-    `another Node was verified since with an address that this one still shows: ${words.join(', ')}; this Node's addresses are judged again once its VM is found and verified; if its machine still runs with that address, give one of the two machines another`,
+    `another Node has been verified with an address that was this one's: ${words.join(', ')}; this Node's addresses are judged again once its VM is found and verified; if its machine still runs with that address, give one of the two machines another`,
   )
 }
 
