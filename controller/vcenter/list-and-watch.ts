@@ -15,7 +15,7 @@ import { createSuspects } from './collect/read-machines.ts'
 import { createPropertyReader } from './collect/retrieve-properties.ts'
 import { type Collectors, createCollectors } from './collect/session-objects.ts'
 import type { TagReader } from './collect/tags.ts'
-import { createUpdates, type PushedChanges } from './collect/updates.ts'
+import { createUpdates, type PushedChanges, type WatchedMembers } from './collect/updates.ts'
 import { keepTagsRead } from './keep-tags-read.ts'
 import { CUSTOM_VALUES_PATH } from './properties/property-values.ts'
 import { applyUpdates, PUSHED_PATHS } from './properties/pushed-properties.ts'
@@ -25,7 +25,7 @@ import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
 import type { Prober } from './vm-probe/prober.ts'
-import { aloneOrThrow, isRefusal, RenewalError, type SoapFault, UnansweredError } from './wire/errors.ts'
+import { aloneOrThrow, RenewalError, type SoapFault, UnansweredError } from './wire/errors.ts'
 import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
 
@@ -69,9 +69,6 @@ export interface ListAndWatchOptions extends Basics {
   /** Called with what will create objects in the session, which are to be destroyed in turn if it outlives this run. */
   readonly onOpen: (opened: readonly Pick<Collectors, 'destroy'>[]) => void
 }
-
-const asUnanswered = (error: SoapFault | UnansweredError): UnansweredError =>
-  error instanceof UnansweredError ? error : new UnansweredError(error)
 
 /** Lists and watches until the signal aborts or a call fails; throws the failure. */
 export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSignal): Promise<void> {
@@ -162,12 +159,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   function watchLater(refused: SoapFault | UnansweredError): void {
     notWatching = refused
-    quarantine.holdCall(ALL_UUIDS, asUnanswered(refused), async (signal) => {
-      // A fault would count as an answer, and end the wait.
-      await updates.tryAllUUIDs(signal).catch((error: unknown) => {
-        throw isRefusal(error) ? asUnanswered(error) : error
-      })
-    })
+    const error = refused instanceof UnansweredError ? refused : new UnansweredError(refused)
+    quarantine.holdCall(ALL_UUIDS, error, updates.tryAllUUIDs)
   }
 
   function askAgain({ doubted }: Changes): void {
@@ -218,8 +211,16 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       'vCenter pushes no changes of some VMs, which are seen only when all VMs are read again' +
         (news.some(([, { reason }]) => reason === 'NoPermission')
           ? '; give the account the role Read-only on them'
-          : ''),
+          : '; this is tried again now and then, and its vpxd.log may tell why'),
     )
+  }
+
+  const watchedMembers: WatchedMembers = {
+    all: members.all,
+    async exclude(...excluded) {
+      await members.exclude(...excluded)
+      tellUnwatched()
+    },
   }
 
   /** Reads all VMs again, and tries again to watch those that vCenter has refused. */
@@ -316,7 +317,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     await locateFirst(signal)
     await runTogether(
       [
-        (signal) => followUpdates(take, signal),
+        (signal) => followUpdates(take, watchedMembers, signal),
         quarantine.run,
         (signal) => triggers.locate.run(locate, signal),
         (signal) => triggers.members.run(syncMembers, signal),

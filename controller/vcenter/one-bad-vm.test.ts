@@ -348,6 +348,47 @@ t.test('a fault that comes once is not seen', async (t) => {
 })
 
 t.test(
+  'each poll fails that tells of one VM: the others are watched, and it is, once it can be',
+  async (t) => {
+    // What is seen is pushed. With `resync` those would be added again that are not watched.
+    const timings = { ...TIMINGS, resync: NEVER, sweep: NEVER }
+    const lab = await openLab(t, { simulator: { vms: 9 }, timings })
+    const { vCenter, inventory } = lab
+    const [bad, late, ...others] = await vCenter.vms()
+    if (bad === undefined || late === undefined) throw new Error('the simulator has too few VMs')
+    const off = async ({ ref, uuid }: VcsimVM) => {
+      await vCenter.setState({ vm: ref, powerState: 'poweredOff' })
+      await until('it is pushed', () => vmsOf(inventory.lookup(uuid))?.[0]?.powerState === 'poweredOff')
+    }
+    for (const { uuid } of [bad, ...others]) inventory.follow(uuid)
+    for (const { uuid } of [bad, ...others]) await answered(lab, uuid)
+    await vCenter.fault({
+      operation: 'WaitForUpdatesEx',
+      object: bad.ref,
+      kind: 'spoiled',
+      fault: 'SystemError',
+    })
+    await vCenter.setState({ vm: bad.ref, powerState: 'poweredOff' })
+    await until('it is told', () => lab.unwatched.at(-1) === 1)
+    t.match(lab.log.join(''), /pushes no changes of some VMs/)
+    // Nobody can leave one VM out there.
+    t.match(lab.log.join(''), /does not push the UUIDs of all VMs/)
+    inventory.follow(late.uuid)
+    await answered(lab, late.uuid)
+    for (const vm of [...others, late]) await off(vm)
+    t.equal((await vCenter.calls()).operations.CreateListView, 1, 'nothing was made anew')
+    t.equal(inventory.lookup(bad.uuid).state, 'answered', 'it can be read')
+    t.equal(inventory.unsteady(), undefined)
+    t.notMatch(lab.log.join(''), /vCenter failed/)
+    await vCenter.clearFaults()
+    await vCenter.setState({ vm: bad.ref, powerState: 'poweredOn' })
+    await until('it is watched', () => lab.unwatched.at(-1) === 0)
+    await off(bad)
+    t.same((await vCenter.sessions()).soap, 1)
+  },
+)
+
+t.test(
   'after a poll that met a fault all VMs are read again, for a change may be lost with its answer',
   async (t) => {
     const lab = await openLab(t, { timings: { ...QUICK, resync: NEVER, sweep: NEVER } })

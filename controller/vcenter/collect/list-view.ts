@@ -1,6 +1,6 @@
 /** Keeps the list view that vCenter watches equal to the followed VMs. */
 import type { Timings } from '../timings.ts'
-import type { SoapFault, UnansweredError } from '../wire/errors.ts'
+import { type SoapFault, UnansweredError } from '../wire/errors.ts'
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf } from '../wire/xml.ts'
@@ -110,6 +110,20 @@ export function createMembers(options: {
       ]
       if (changes.length === 0) return undefined
       return { ...(await modifyAll(changes, signal)), changes: changes.length }
+    },
+    all: (): readonly string[] => [...members],
+    /** See {@link WatchedMembers}. */
+    async exclude(
+      vm: string,
+      fault: SoapFault,
+      tryOut: (signal: AbortSignal) => Promise<void>,
+      signal: AbortSignal,
+    ): Promise<void> {
+      await modify([{ kind: 'remove', vm }], timings.readDeadline, signal)
+      refused.set(vm, fault)
+      const objects = [{ kind: 'add', vm } as const]
+      const ask = (_: unknown, __: number, signal: AbortSignal) => tryOut(signal)
+      quarantine?.hold({ objects, keyOf, error: new UnansweredError(fault), ask })
     },
     /** Lets the next `set` retry the refused VMs. */
     retryRefused(): void {

@@ -8,6 +8,8 @@ import { readMissing } from './retrieve-properties.ts'
 
 /** What is watched of all VMs. */
 export const UUID_PATH = 'config.uuid'
+/** Of an `objectSet`: Envelope, Body, response, returnval, filterSet, objectSet. */
+export const UPDATE_DEPTH = 6
 
 /** A change of one object. */
 export type Update =

@@ -4,7 +4,7 @@ import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-connection.ts'
 import { TIMINGS } from '../timings.ts'
 import { isRebuild, SoapFault, TooLongError, VCenterError } from '../wire/errors.ts'
-import type { SoapClient } from '../wire/soap.ts'
+import type { SoapCall, SoapClient } from '../wire/soap.ts'
 import { createAllVMs } from './locate.ts'
 import { createPollWait } from './pace.ts'
 import type { Update } from './read-updates.ts'
@@ -20,6 +20,8 @@ const content = {
   sessionManager: object('SessionManager'),
   authorizationManager: object('AuthorizationManager'),
 }
+
+const NO_MEMBERS = { all: () => [], exclude: () => Promise.reject(new Error('there is none')) }
 
 /** Updates of a vCenter that answers in this way, and what it refuses to watch. */
 function updatesOf(soap: SoapClient, clock: Clock, paths: readonly string[] = []) {
@@ -62,9 +64,13 @@ async function pollsInTenSeconds(
   const paths = ['config.uuid']
   const updates = await updatesOf(soap, clock, paths).open(end.signal)
   let taken = 0
-  const running = updates.run(({ updates }) => {
-    taken += updates.length
-  }, end.signal)
+  const running = updates.run(
+    ({ updates }) => {
+      taken += updates.length
+    },
+    NO_MEMBERS,
+    end.signal,
+  )
   await clock.turn(10_000)
   end.abort()
   await running.catch((error: unknown) => t.equal(error, end.signal.reason))
@@ -131,7 +137,7 @@ t.test('what is too long is asked for again in smaller pieces, from the beginnin
   const end = new AbortController()
   const { signal } = end
   const updates = await updatesOf(soap, clock).open(signal)
-  const running = updates.run(() => {}, signal)
+  const running = updates.run(() => {}, NO_MEMBERS, signal)
   await clock.turn(700)
   end.abort()
   await running.catch((error: unknown) => t.equal(error, signal.reason))
@@ -175,7 +181,7 @@ t.test('ten thousand VMs enter in pages of a hundred without a pause', async (t)
   const paths = ['config.uuid']
   const updates = await updatesOf(soap, clock, paths).open(end.signal)
   const start = clock.monotonic()
-  const running = updates.run(() => {}, end.signal)
+  const running = updates.run(() => {}, NO_MEMBERS, end.signal)
   await clock.turn(5_000)
   end.abort()
   await running.catch((error: unknown) => t.equal(error, end.signal.reason))
@@ -199,7 +205,7 @@ async function told(filterSet: string) {
   const paths = ['config.uuid', 'guest.net', CLAIM]
   const updates = await updatesOf(soap, clock, paths).open(end.signal)
   const running = updates
-    .run(({ updates }) => taken.push(...updates), end.signal)
+    .run(({ updates }) => taken.push(...updates), NO_MEMBERS, end.signal)
     .catch((error: unknown) => error)
   await clock.turn(100)
   end.abort()
@@ -346,9 +352,13 @@ t.test('a second page tells of what the first left out, under a version of its o
     return version === '0_1' ? page('1', 'vm-2', '') : ''
   })
   const updates = await updatesOf(soap, clock).open(end.signal)
-  const running = updates.run(({ updates }) => {
-    entered.push(...updates.map(({ object }) => object.value))
-  }, end.signal)
+  const running = updates.run(
+    ({ updates }) => {
+      entered.push(...updates.map(({ object }) => object.value))
+    },
+    NO_MEMBERS,
+    end.signal,
+  )
   await clock.turn(100)
   end.abort()
   await running.catch((error: unknown) => t.equal(error, end.signal.reason))
@@ -398,7 +408,7 @@ async function toldByFilters(
   })
   const updates = updatesOf(soap, clock, ['config.uuid'])
   const { run } = await updates.open(end.signal)
-  const running = run((each) => told.push(each), end.signal).catch((error: unknown) => error)
+  const running = run((each) => told.push(each), NO_MEMBERS, end.signal).catch((error: unknown) => error)
   await clock.turn(100)
   end.abort()
   return { told, error: await running, calls: soap.calls, refusals: updates.refusals }
@@ -492,7 +502,7 @@ for (const [what, error] of Object.entries({
     })
     const { doubts, open } = updatesOf(soap, clock)
     const updates = await open(end.signal)
-    const running = updates.run(() => undefined, end.signal).catch((error: unknown) => error)
+    const running = updates.run(() => undefined, NO_MEMBERS, end.signal).catch((error: unknown) => error)
     await clock.turn(5_000)
     end.abort()
     t.equal(await running, undefined)
@@ -518,20 +528,23 @@ for (const [what, polls, outcome] of [
     const clock = createHandClock()
     const end = new AbortController()
     let polled = 0
-    const answers = fakeSoap(({ operation }) => {
-      const answer = operation === 'WaitForUpdatesEx' ? (polls[polled++] ?? '') : ''
+    /** Not a trial, which finds nothing. */
+    const isPoll = ({ operation, parameters }: SoapCall) =>
+      operation === 'WaitForUpdatesEx' && parameters?.includes('<maxWaitSeconds>0<') === false
+    const answers = fakeSoap((call) => {
+      const answer = isPoll(call) ? (polls[polled++] ?? '') : ''
       if (answer !== '') throw answer
       return '<returnval type="X">x</returnval>'
     })
     const soap: SoapClient = {
       ...answers,
       async call(call) {
-        if (call.operation === 'WaitForUpdatesEx') await clock.sleep(60_000, call.signal)
+        if (isPoll(call)) await clock.sleep(60_000, call.signal)
         return answers.call(call)
       },
     }
     const updates = await updatesOf(soap, clock).open(end.signal)
-    const running = updates.run(() => undefined, end.signal).catch((error: unknown) => error)
+    const running = updates.run(() => undefined, NO_MEMBERS, end.signal).catch((error: unknown) => error)
     for (let passed = 0; passed < 12; passed++) await clock.turn(60_000)
     t.equal(polled, outcome === 'repeated' ? 12 : polls.length)
     end.abort()

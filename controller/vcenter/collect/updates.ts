@@ -7,7 +7,6 @@ import { withoutKeys } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
 import {
-  aloneOrThrow,
   fewerThan,
   isInvalidProperty,
   isRebuild,
@@ -17,9 +16,10 @@ import {
   UnansweredError,
   VCenterError,
 } from '../wire/errors.ts'
-import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
+import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf } from '../wire/xml.ts'
+import { createTrialPolls, findCulprits, tryAgain } from './failing-polls.ts'
 import type { AllVMs } from './locate.ts'
 import { createPollPace, type PollWait } from './pace.ts'
 import {
@@ -27,6 +27,7 @@ import {
   readSightings,
   readUpdate,
   type Sighting,
+  UPDATE_DEPTH,
   type Update,
   UUID_PATH,
 } from './read-updates.ts'
@@ -43,8 +44,6 @@ import { createObject, destroyObject } from './session-objects.ts'
 
 /** Objects per answer; vCenter may send fewer and then sets `truncated`. */
 const MAX_OBJECT_UPDATES = 500
-/** Envelope, Body, response, returnval, filterSet, objectSet. */
-const UPDATE_DEPTH = 6
 
 /** What one answer tells. */
 export interface PushedChanges {
@@ -53,6 +52,18 @@ export interface PushedChanges {
   readonly sightings: readonly Sighting[]
   /** VMs that are no longer shown, whether or not they are members: destroyed, unregistered, or no longer readable. */
   readonly gone: readonly string[]
+}
+
+/** The members of the list view that is watched. */
+export interface WatchedMembers {
+  all(): readonly string[]
+  /** Takes one off for which vCenter fails all polls. It may be added again once `tryOut` no longer throws an UnansweredError. */
+  exclude(
+    vm: string,
+    fault: SoapFault,
+    tryOut: (signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>
 }
 
 /** A property collector with its filter on the UUIDs of all VMs; that is undefined where vCenter refuses it. */
@@ -82,8 +93,7 @@ export function createUpdates(options: {
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
-  /** Collectors of trials that still exist. */
-  const trials = new Set<ManagedObjectReference>()
+  const trials = createTrialPolls({ soap, content, alive, timings })
 
   const create = (
     operation: string,
@@ -114,18 +124,25 @@ export function createUpdates(options: {
     const members = objectSpec(list, true, traversal('members', 'ListView', 'view'))
     const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal)
     collector = made
-    const filter = (paths: readonly string[]) =>
-      createFilter(made, filterSpec(propertySpec('VirtualMachine', paths), members), signal)
-    await filter(paths)
-      .catch((error: unknown) => {
-        // A server that does not know keyed paths: it pushes the whole list.
-        if (!isInvalidProperty(error)) throw error
-        return filter(withoutKeys(paths))
-      })
-      .catch((error: unknown) => {
-        throw isRefusal(error) ? withoutPush(error) : error
-      })
+    await filterVMs(made, members, signal).catch((error: unknown) => {
+      throw isRefusal(error) ? withoutPush(error) : error
+    })
     return made
+  }
+
+  /** Watches the VMs that this selects. */
+  async function filterVMs(
+    target: ManagedObjectReference,
+    objects: string,
+    signal: AbortSignal,
+  ): Promise<ManagedObjectReference> {
+    const filter = (paths: readonly string[]) =>
+      createFilter(target, filterSpec(propertySpec('VirtualMachine', paths), objects), signal)
+    return await filter(paths).catch((error: unknown) => {
+      // A server that does not know keyed paths: it pushes the whole list.
+      if (!isInvalidProperty(error)) throw error
+      return filter(withoutKeys(paths))
+    })
   }
 
   async function filterAllUUIDs(
@@ -136,12 +153,13 @@ export function createUpdates(options: {
     return await createFilter(reference, filterSpec(properties, await allVMs.select(signal)), signal, true)
   }
 
-  async function endTrials(signal: AbortSignal): Promise<void> {
-    for (const made of trials) {
-      await destroyObject(soap, 'DestroyPropertyCollector', made, timings, signal)
-      trials.delete(made)
-    }
-  }
+  const tryAllUUIDs = (signal: AbortSignal) => trials.poll(filterAllUUIDs, signal)
+
+  const tryMembers = (vms: readonly string[], signal: AbortSignal) =>
+    trials.poll(
+      (made, signal) => filterVMs(made, vms.map((vm) => objectSpec(vmReference(vm))).join(''), signal),
+      signal,
+    )
 
   async function watchAllUUIDs(reference: ManagedObjectReference, signal: AbortSignal): Promise<Collector> {
     /** Not where an answer was lost: a view may have been made, and a second one would be left in the session. */
@@ -221,11 +239,36 @@ export function createUpdates(options: {
     list: ManagedObjectReference,
     opened: ManagedObjectReference,
     take: (told: PushedChanges) => void,
+    members: WatchedMembers,
     signal: AbortSignal,
   ): Promise<void> {
     const pauseAfter = createPollPace(clock)
     let polled = await watchAllUUIDs(opened, signal)
     let version = ''
+
+    /** Not every server resends what was lost. With a new collector all members enter again. */
+    async function beginAnew(watchesAll: boolean): Promise<void> {
+      await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)
+      const reference = await openCollector(list, signal)
+      polled = watchesAll ? await watchAllUUIDs(reference, signal) : { reference, allUUIDs: undefined }
+      version = ''
+    }
+
+    /** Goes on without what makes each poll fail. Throws the fault where that is nothing in particular. */
+    async function goOnWithout(fault: SoapFault): Promise<void> {
+      const culprits = await findCulprits(members.all(), {
+        nothing: () => trials.poll(async () => undefined, signal),
+        members: (vms) => tryMembers(vms, signal),
+        allUUIDs: () => tryAllUUIDs(signal),
+      })
+      if (culprits === undefined) throw fault
+      const { vms, allUUIDs } = culprits
+      for (const [vm, why] of vms)
+        await members.exclude(vm, why, (signal) => tryAgain(() => tryMembers([vm], signal)), signal)
+      if (allUUIDs !== undefined) onUnwatched(allUUIDs)
+      await beginAnew(allUUIDs === undefined)
+    }
+
     let atMost = MAX_OBJECT_UPDATES
     let refusedAt = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {
@@ -233,9 +276,11 @@ export function createUpdates(options: {
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
-        // A single fault is no reason to make everything anew. Faults that follow one another soon are a failure of vCenter.
-        if (isRefusal(error) && clock.monotonic() - refusedAt >= timings.unsteady.within) {
+        if (isRefusal(error)) {
+          // A single fault is no reason to make anything anew.
+          const isSingle = clock.monotonic() - refusedAt >= timings.unsteady.within
           refusedAt = clock.monotonic()
+          if (!isSingle) return { refused: error }
           onRefused()
         } else if (!pollWait.isCut(error, clock.monotonic() - start)) throw error
         return 'cut' as const
@@ -247,11 +292,12 @@ export function createUpdates(options: {
         continue
       }
       pollWait.answered()
+      if (answer !== undefined && 'refused' in answer) {
+        await goOnWithout(answer.refused)
+        continue
+      }
       if (answer !== undefined && 'fewer' in answer) {
-        // Not every server resends what was lost. With a new collector all members enter again.
-        await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)
-        polled = await watchAllUUIDs(await openCollector(list, signal), signal)
-        version = ''
+        await beginAnew(true)
         atMost = answer.fewer
         continue
       }
@@ -273,22 +319,15 @@ export function createUpdates(options: {
       const opened = await openCollector(list, signal)
       return {
         listView: list,
-        run: (take: (told: PushedChanges) => void, signal: AbortSignal) => run(list, opened, take, signal),
+        run: (take: (told: PushedChanges) => void, members: WatchedMembers, signal: AbortSignal) =>
+          run(list, opened, take, members, signal),
       }
     },
-    /** Watches the UUIDs of all VMs for a moment, beside what runs. Throws a VCenterError where vCenter does not do that. */
-    async tryAllUUIDs(signal: AbortSignal): Promise<void> {
-      const made = await create('CreatePropertyCollector', content.propertyCollector, '', signal, true)
-      trials.add(made)
-      try {
-        await filterAllUUIDs(made, signal)
-      } finally {
-        await endTrials(signal).catch((error: unknown) => aloneOrThrow(error, alive, signal))
-      }
-    },
+    /** Watches the UUIDs of all VMs for a moment, beside what runs. Throws a VCenterError, an UnansweredError for a fault. */
+    tryAllUUIDs: (signal: AbortSignal) => tryAgain(() => tryAllUUIDs(signal)),
     /** Destroys what this created in the session, however far it came. */
     async destroy(signal: AbortSignal): Promise<void> {
-      await endTrials(signal)
+      await trials.destroy(signal)
       if (collector !== undefined)
         await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
       if (listView !== undefined) await destroyObject(soap, 'DestroyView', listView, timings, signal)

@@ -235,7 +235,7 @@ export const VCENTER_FAULTS: Faults = {
   'vm-faulty'({ random }, { vCenter, machine }) {
     const moref = machine.vm?.moref
     if (moref === undefined) return undefined
-    vCenter.faults.set(moref, random.pick(['read', 'search', 'session', 'silent']))
+    vCenter.faults.set(moref, random.pick(['read', 'search', 'session', 'silent', 'poll']))
     return () => {
       vCenter.faults.delete(moref)
     }

@@ -18,8 +18,8 @@ export interface Page {
 }
 
 export interface Collector {
-  /** Watches these properties of the members of a list view, or of all VMs; the filter has this reference. */
-  watch(filter: string, view: Set<string> | undefined, paths: readonly string[]): void
+  /** Watches these properties of these VMs, or of all; the filter has this reference. `isList` where they are a list view's members. */
+  watch(filter: string, vms: Set<string> | undefined, isList: boolean, paths: readonly string[]): void
   /** Whether it watches this list view. */
   watches(view: Set<string>): boolean
   /** What has changed since this version, as soon as something has; nothing after `ms`. Returns how to give up. */
@@ -55,8 +55,10 @@ const LISTENS = 60_000
 /** What its client knows by one filter. */
 interface Filter {
   readonly reference: string
-  /** Of a list view; undefined for all VMs. */
-  readonly view: Set<string> | undefined
+  /** Undefined for all VMs. */
+  readonly vms: Set<string> | undefined
+  /** Whether they are a list view's members. */
+  readonly isList: boolean
   readonly paths: readonly string[]
   /** VMs that its client knows, with what it was told last. */
   readonly told: Map<string, Shown>
@@ -72,25 +74,31 @@ export function createCollector({ vCenter, owner, timeline, random, number }: Co
   /** What is left of the last read. */
   let rest: { readonly token: string; readonly objects: readonly string[] } | undefined
 
-  const lists = () => filters.flatMap(({ view }) => view ?? [])
+  const lists = () => filters.flatMap(({ vms, isList }) => (isList && vms !== undefined ? [vms] : []))
   const hasChanged = () => filters.some(({ changed }) => changed.size > 0)
 
-  /** Writes what has changed, as an UpdateSet; undefined where nothing has. */
+  /** Writes what has changed, as an UpdateSet; undefined where nothing has. Throws as vCenter does, and keeps it for the next wait. */
   function takeUpdates(): string | undefined {
+    for (const { vms, changed } of filters) {
+      for (const moref of changed) {
+        if (vCenter.faults.get(moref) === 'poll' && vms?.has(moref) !== false)
+          throw new SoapFault('SystemError', '')
+      }
+    }
     const sets = filters.map(takeFilter).join('')
     return sets === '' ? undefined : `<returnval>${element('version', ++version)}${sets}</returnval>`
   }
 
-  function takeFilter({ reference: value, view, paths, told, changed }: Filter): string {
+  function takeFilter({ reference: value, vms, paths, told, changed }: Filter): string {
     let updates = ''
     for (const moref of changed) {
       const vm = vCenter.vms.get(moref)
-      const shows = vm !== undefined && vCenter.isVisible(vm) && view?.has(moref) !== false
+      const shows = vm !== undefined && vCenter.isVisible(vm) && vms?.has(moref) !== false
       const shown = shows ? showVM(vm, paths) : undefined
       updates += updateXML(moref, told.get(moref), shown)
       if (shown === undefined) told.delete(moref)
       else told.set(moref, shown)
-      if (vm === undefined) view?.delete(moref)
+      if (vm === undefined) vms?.delete(moref)
     }
     changed.clear()
     if (updates === '') return ''
@@ -106,6 +114,19 @@ export function createCollector({ vCenter, owner, timeline, random, number }: Co
     wait.respond(content)
   }
 
+  /** Answers the open wait with what this returns, or throws; not where it returns nothing. */
+  function answerWith(take: () => string | undefined): void {
+    let content: string | undefined
+    try {
+      content = take()
+    } catch (error) {
+      settle(() => {
+        throw error
+      })
+    }
+    if (content !== undefined) settle(() => content)
+  }
+
   /** Answers the open wait soon; what changes until then comes with it. */
   function push(): void {
     const wait = open
@@ -114,39 +135,39 @@ export function createCollector({ vCenter, owner, timeline, random, number }: Co
     timeline.after(random.between(2, 40), `${vCenter.name} pushes to ${owner}`, () => {
       wait.pushing = false
       if (open !== wait) return
-      const updates = takeUpdates()
-      if (updates !== undefined) settle(() => updates)
+      if (hasChanged()) answerWith(takeUpdates)
     })
   }
 
   const self: Collector = {
-    watch(reference, view, paths) {
-      filters.push({ reference, view, paths, told: new Map(), changed: new Set() })
+    watch(reference, vms, isList, paths) {
+      filters.push({ reference, vms, isList, paths, told: new Map(), changed: new Set() })
     },
     watches: (view) => lists().includes(view),
-    watchesAll: () => filters.some(({ view }) => view === undefined),
+    watchesAll: () => filters.some(({ vms }) => vms === undefined),
     wait(since, ms, respond) {
       if (since === '') {
-        for (const { view, told, changed } of filters) {
+        for (const { vms, told, changed } of filters) {
           told.clear()
-          for (const moref of view ?? vCenter.vms.keys()) changed.add(moref)
+          for (const moref of vms ?? vCenter.vms.keys()) changed.add(moref)
         }
       }
       const end = timeline.after(ms, `a wait of ${owner} ends`, () => settle(() => ''))
       const wait = { respond, end, pushing: false }
       open = wait
-      push()
+      if (ms === 0) answerWith(() => takeUpdates() ?? '')
+      else push()
       return () => {
         end.cancel()
         if (open === wait) open = undefined
       }
     },
     changed(moref) {
-      for (const { view, changed } of filters) if (view !== undefined) changed.add(moref)
+      for (const { vms, changed } of filters) if (vms !== undefined) changed.add(moref)
       push()
     },
     changedAmongAll(moref) {
-      for (const { view, changed } of filters) if (view === undefined) changed.add(moref)
+      for (const { vms, changed } of filters) if (vms === undefined) changed.add(moref)
       push()
     },
     follows(moref) {

@@ -38,8 +38,12 @@ export interface SessionModel {
   createCollector(): ManagedObjectReference
   /** By reference; the session has one from the beginning. Throws ManagedObjectNotFound. */
   collector(value: string): Collector
-  /** Lets a collector watch properties of the VMs of a view; returns the filter. Throws ManagedObjectNotFound. */
-  watch(collector: string, view: string, paths: readonly string[]): ManagedObjectReference
+  /** Lets a collector watch properties of VMs, or of those of a view; returns the filter. Throws ManagedObjectNotFound. */
+  watch(
+    collector: string,
+    starts: readonly ManagedObjectReference[],
+    paths: readonly string[],
+  ): ManagedObjectReference
   /** Destroys a view or collector. Throws ManagedObjectNotFound. */
   destroy(object: ManagedObjectReference): void
   /**
@@ -114,9 +118,12 @@ export function createSessionModel(options: SessionModelOptions): SessionModel {
       return { type: 'PropertyCollector', value }
     },
     collector,
-    watch(value, view, paths) {
+    watch(value, starts, paths) {
       const filter = `session[${key}]${number()}`
-      collector(value).watch(filter, membersOf(view), paths)
+      const [first] = starts
+      const isList = first?.type !== 'VirtualMachine'
+      const vms = isList ? membersOf(first?.value ?? '') : new Set(starts.map(({ value }) => value))
+      collector(value).watch(filter, vms, isList, paths)
       return { type: 'PropertyFilter', value: filter }
     },
     destroy({ type, value }) {

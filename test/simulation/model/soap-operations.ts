@@ -100,7 +100,7 @@ const OPERATIONS: Readonly<Record<string, Answer>> = {
   CreatePropertyCollector: ({ session }) => made(session.createCollector()),
   CreateFilter({ session, target, parameters }) {
     const { paths, starts } = parseSpecs(parameters)
-    return made(session.watch(target.value, starts[0]?.value ?? '', paths))
+    return made(session.watch(target.value, starts, paths))
   },
   CancelWaitForUpdates({ session, target }) {
     session.collector(target.value).breakWait(() => {

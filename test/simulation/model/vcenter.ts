@@ -61,9 +61,10 @@ export interface VCenterModel {
   readonly reticent: Set<string>
   /**
    * What fails of VMs, by reference: `read` fails the whole call, `search` the search for its UUID, and for `session` a read
-   * says of that VM alone that there is no session. To a read of a `silent` one there is no answer.
+   * says of that VM alone that there is no session. To a read of a `silent` one there is no answer; `poll` fails each poll that
+   * would tell of it.
    */
-  readonly faults: Map<string, 'read' | 'search' | 'session' | 'silent'>
+  readonly faults: Map<string, 'read' | 'search' | 'session' | 'silent' | 'poll'>
   /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */
   readonly tagsDenied: Set<string>
   /** Whether the account has lost its rights on tags. */

@@ -145,6 +145,9 @@ export const NOTICED_IN: Readonly<Record<string, Readonly<Record<string, readonl
       'one object: a call that fails for it is made for the others',
       'one object: where it makes a read of all fail, each is read by itself',
     ],
+    'a call about one VM fails: poll': [
+      'one object: where each poll fails that tells of it, the others are polled for',
+    ],
     'a call about one VM fails: search': ['one object: a search that fails fails for its UUID alone'],
     'a call about one VM fails: session': [
       'one object: NotAuthenticated about it ends no session that lives',

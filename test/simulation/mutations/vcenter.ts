@@ -39,6 +39,17 @@ export const VCENTER_MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'one object: where each poll fails that tells of it, the others are polled for',
+    inSceneAlone: true,
+    edits: [
+      edit(
+        `${COLLECT}/updates.ts`,
+        'if (culprits === undefined) throw fault',
+        'if (culprits !== undefined) throw fault',
+      ),
+    ],
+  },
+  {
     name: 'one object: where it makes a read of all fail, each is read by itself',
     inSceneAlone: true,
     edits: [

@@ -18,7 +18,7 @@ function hostOf(scene: FixedScene<string>, name: string): string {
   return vm.host
 }
 
-for (const fault of ['read', 'search', 'session'] as const)
+for (const fault of ['read', 'search', 'session', 'poll'] as const)
   scenario(
     `a call about one VM fails: ${fault}`,
     { nodes: ['bad', 'worker', 'gone', 'canary'] },
