@@ -86,7 +86,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
     paths: [...PUSHED_PATHS, ...vmPaths],
     allVMs,
     onUnwatched: tellNoSightings,
-    onRefused: triggers.lost.trigger,
+    onLost: triggers.lost.trigger,
     alive,
     pollWait,
   }
@@ -104,8 +104,8 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
   /** VMs to be read again: they have moved, an update was not understood, or none came. */
   const stale = new Set<string>()
   let unwatched: ReadonlySet<string> = new Set()
-  /** Why the UUIDs of all VMs are not watched. */
-  let notWatching: SoapFault | UnansweredError | undefined
+  /** Whether a trial has shown that the UUIDs of all VMs can be watched, which they are not. */
+  let canWatchAll = false
   let isReady = false
 
   async function locate(signal: AbortSignal): Promise<RunOutcome> {
@@ -154,13 +154,13 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
       'vCenter does not push the UUIDs of all VMs, so that a second VM with the UUID of a Node is seen only when UUIDs ' +
         `are read or searched for again; this is tried again now and then${mayNot ? '; give the account the role Read-only on the root folder' : ''}`,
     )
-    watchLater(error)
+    const unanswered = error instanceof UnansweredError ? error : new UnansweredError(error)
+    quarantine.holdCall(ALL_UUIDS, unanswered, updates.tryAllUUIDs)
   }
 
-  function watchLater(refused: SoapFault | UnansweredError): void {
-    notWatching = refused
-    const error = refused instanceof UnansweredError ? refused : new UnansweredError(refused)
-    quarantine.holdCall(ALL_UUIDS, error, updates.tryAllUUIDs)
+  function renewInTime(): void {
+    if (canWatchAll && options.mayRenew())
+      throw new RenewalError('vCenter can watch the UUIDs of all VMs now')
   }
 
   function askAgain({ doubted }: Changes): void {
@@ -170,11 +170,12 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** An object may be read again, or is now known to be one that cannot be: all that waits for it is done now. */
   function askAgainFor(keys: readonly string[]): void {
-    if (keys.includes(ALL_UUIDS) && notWatching !== undefined) {
-      if (options.mayRenew()) throw new RenewalError('vCenter can watch the UUIDs of all VMs now')
-      watchLater(notWatching)
+    if (keys.includes(ALL_UUIDS)) {
+      canWatchAll = quarantine.held(ALL_UUIDS) === undefined
+      renewInTime()
       return
     }
+    members.freed(keys)
     tellReady()
     tellUnwatched()
     for (const key of keys) {
@@ -225,6 +226,7 @@ export async function listAndWatch(options: ListAndWatchOptions, signal: AbortSi
 
   /** Reads all VMs again, and tries again to watch those that vCenter has refused. */
   async function resyncInTime(signal: AbortSignal): Promise<void> {
+    renewInTime()
     await reads.readAll(signal)
     if (unwatched.size === 0) return
     members.retryRefused()

@@ -259,5 +259,6 @@ export async function resync(
   locations.replaceTree(tree)
   const updated = store.update([...withPushed(machines, before, store).values()])
   store.refresh()
-  return together(updated, store.leave(expected.filter((vm) => !machines.has(vm))))
+  // One that was taken off the list meanwhile is not on it, and may be there.
+  return together(updated, store.leave(expected.filter((vm) => isMember(vm) && !machines.has(vm))))
 }

@@ -10,16 +10,15 @@ import { callTwice, callWithoutRefused } from './refusals.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
 /** Where more VMs than these make polls fail, it is vCenter that does not push. */
-const MOST = 16
+export const MOST_CULPRITS = 16
 /** VMs that are tried at once. */
 const BATCH = 1_000
 /** Objects per answer. */
 const AT_ONCE = 500
+/** Of one trial. */
+const MAX_PAGES = 1_000
 
-/** Makes filters in this collector. */
-type MakeFilters = (collector: ManagedObjectReference, signal: AbortSignal) => Promise<unknown>
-
-/** Polls beside what runs, once each. */
+/** Polls in collectors of their own, one after the other. They must not run beside another poll: vCenter may lose its changes. */
 export function createTrialPolls(options: {
   readonly soap: SoapClient
   readonly content: Pick<ServiceContent, 'propertyCollector'>
@@ -31,15 +30,17 @@ export function createTrialPolls(options: {
   /** Collectors that still exist. */
   const collectors = new Set<ManagedObjectReference>()
 
-  async function end(collector: ManagedObjectReference, signal: AbortSignal): Promise<void> {
-    await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
-    collectors.delete(collector)
+  async function destroy(signal: AbortSignal): Promise<void> {
+    for (const collector of collectors) {
+      await destroyObject(soap, 'DestroyPropertyCollector', collector, timings, signal)
+      collectors.delete(collector)
+    }
   }
 
   /** Has vCenter tell all that the filters of this collector select. */
   async function pollAll(target: ManagedObjectReference, signal: AbortSignal): Promise<void> {
-    let version = ''
-    for (;;) {
+    let version: string | undefined = ''
+    for (let page = 0; page < MAX_PAGES && version !== undefined; page++) {
       const response = await soap.call({
         operation: 'WaitForUpdatesEx',
         target,
@@ -52,15 +53,18 @@ export function createTrialPolls(options: {
         signal,
       })
       const set = child(response, 'returnval')
-      const next = textOf(set, 'version')
-      if (textOf(set, 'truncated') !== 'true' || next === undefined || next === version) return
-      version = next
+      version = textOf(set, 'truncated') === 'true' ? textOf(set, 'version') : undefined
     }
   }
 
   return {
     /** Polls what these filters select. Throws a VCenterError, in most cases that of the poll. */
-    async poll(makeFilters: MakeFilters, signal: AbortSignal): Promise<void> {
+    async poll(
+      makeFilters: (collector: ManagedObjectReference, signal: AbortSignal) => Promise<unknown>,
+      signal: AbortSignal,
+    ): Promise<void> {
+      const destroyAll = () => destroy(signal).catch((error: unknown) => aloneOrThrow(error, alive, signal))
+      await destroyAll()
       const { propertyCollector: own } = content
       const made = await createObject(soap, 'CreatePropertyCollector', own, '', timings, signal, true)
       collectors.add(made)
@@ -68,13 +72,11 @@ export function createTrialPolls(options: {
         await makeFilters(made, signal)
         await pollAll(made, signal)
       } finally {
-        await end(made, signal).catch((error: unknown) => aloneOrThrow(error, alive, signal))
+        await destroyAll()
       }
     },
     /** Destroys what this created in the session. */
-    async destroy(signal: AbortSignal): Promise<void> {
-      for (const collector of collectors) await end(collector, signal)
-    },
+    destroy,
   }
 }
 
@@ -87,15 +89,16 @@ export interface Culprits {
 }
 
 /**
- * Finds what makes each poll fail with a fault; undefined where a poll for nothing fails too, nothing is found, or VMs are too
- * many. Of many members not all may be found: then the next poll fails again. Throws a VCenterError where vCenter fails as a whole.
+ * Finds what makes each poll fail with a fault; undefined where a poll for nothing fails too, or nothing is found. Of many members
+ * not all may be found: then the next poll fails again. Throws a VCenterError where vCenter fails as a whole.
  */
 export async function findCulprits(
   members: readonly string[],
   polls: {
     readonly nothing: () => Promise<void>
     readonly members: (vms: readonly string[]) => Promise<void>
-    readonly allUUIDs: () => Promise<void>
+    /** Undefined where they are not watched. */
+    readonly allUUIDs: (() => Promise<void>) | undefined
   },
 ): Promise<Culprits | undefined> {
   if ((await faultOf(polls.nothing)) !== undefined) return undefined
@@ -110,19 +113,24 @@ export async function findCulprits(
       if (!isGone(fault, vmReference(vm))) vms.set(vm, fault)
     },
   })
-  const allUUIDs = await faultOf(polls.allUUIDs)
-  return vms.size > MOST || (vms.size === 0 && allUUIDs === undefined) ? undefined : { vms, allUUIDs }
+  const allUUIDs = polls.allUUIDs && (await faultOf(polls.allUUIDs))
+  return vms.size === 0 && allUUIDs === undefined ? undefined : { vms, allUUIDs }
 }
 
-/** A trial as quarantine asks for it: a fault does not count as an answer. Throws an UnansweredError then. */
-export async function tryAgain(poll: () => Promise<void>): Promise<void> {
+/**
+ * A trial as quarantine asks for it: a fault does not count as an answer, unless it tells that the VM is gone. Throws an
+ * UnansweredError then.
+ */
+export async function tryAgain(poll: () => Promise<void>, vm?: string): Promise<void> {
   const fault = await faultOf(poll)
-  if (fault !== undefined) throw new UnansweredError(fault)
+  if (fault === undefined || (vm !== undefined && isGone(fault, vmReference(vm)))) return
+  throw new UnansweredError(fault)
 }
 
 async function faultOf(poll: () => Promise<void>): Promise<SoapFault | undefined> {
   try {
-    return await callTwice(poll).then(() => undefined)
+    await callTwice(poll)
+    return undefined
   } catch (error) {
     if (!isRefusal(error)) throw error
     return error

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { createHandClock } from '../../../test/fixtures/hand-clock.ts'
 import { fakeSoap } from '../testing/fake-connection.ts'
 import { TIMINGS } from '../timings.ts'
-import { SoapFault } from '../wire/errors.ts'
+import { SoapFault, UnansweredError } from '../wire/errors.ts'
 import { createMembers } from './list-view.ts'
+import { createQuarantine } from './quarantine.ts'
 
 const listView = { type: 'ListView', value: 'list-1' }
 const root = { type: 'Folder', value: 'group-d1' }
@@ -156,4 +158,52 @@ t.test('nor one that vCenter tells of before it answers', async (t) => {
   await members.set(new Set(['vm-1', 'vm-2']), signal)
   members.overdue()
   t.same(members.overdue(), ['vm-2'])
+})
+
+t.test('a member for which polls fail is taken off, and added again once its trial succeeds', async (t) => {
+  const clock = createHandClock()
+  const end = new AbortController()
+  const onList = new Set<string>()
+  const soap = fakeSoap(({ parameters = '' }) => {
+    for (const [, kind, vm = ''] of parameters.matchAll(/<(add|remove) type="VirtualMachine">([^<]+)</g))
+      kind === 'add' ? onList.add(vm) : onList.delete(vm)
+    return '<none/>'
+  })
+  const quarantine = createQuarantine({
+    onNews: (keys) => members.freed(keys),
+    timings: TIMINGS,
+    clock,
+    random: () => 0.5,
+  })
+  const members = createMembers({ soap, listView, quarantine, timings: TIMINGS })
+  const running = quarantine.run(end.signal)
+  const wanted = new Set(names(3))
+  await members.set(wanted, signal)
+  const fault = new SoapFault('SystemError', '')
+  let isBad = true
+  let trials = 0
+  const tryOut = async () => {
+    trials++
+    if (isBad) throw new UnansweredError(fault)
+  }
+  await members.exclude('vm-2', fault, tryOut, signal)
+  await members.exclude('vm-9', fault, tryOut, signal)
+  t.same([...onList], ['vm-1', 'vm-3'])
+  t.same(members.all(), ['vm-1', 'vm-3'])
+  t.same([...members.refused().keys()], ['vm-2'], 'not of one that is no member')
+  await clock.turn(600_000)
+  members.retryRefused()
+  await members.set(wanted, signal)
+  t.same([...onList], ['vm-1', 'vm-3'], 'as long as its trial fails')
+  t.ok(trials > 1 && trials < 12, `${trials} trials in ten minutes`)
+  isBad = false
+  await clock.turn(3_600_000)
+  await members.set(wanted, signal)
+  t.same([...onList], ['vm-1', 'vm-3', 'vm-2'])
+  t.same([...members.refused().keys()], [])
+  const tried = trials
+  await clock.turn(3_600_000)
+  t.equal(trials, tried)
+  end.abort()
+  await running.catch((error: unknown) => t.equal(error, end.signal.reason))
 })

@@ -16,7 +16,8 @@ interface Change {
 }
 
 /** The key of a change in quarantine. */
-const keyOf = ({ vm }: Change): string => `watch ${vm}`
+const WATCH = 'watch '
+const keyOf = ({ vm }: Change): string => WATCH + vm
 
 /** The members of an empty list view. */
 export function createMembers(options: {
@@ -119,11 +120,16 @@ export function createMembers(options: {
       tryOut: (signal: AbortSignal) => Promise<void>,
       signal: AbortSignal,
     ): Promise<void> {
-      await modify([{ kind: 'remove', vm }], timings.readDeadline, signal)
-      refused.set(vm, fault)
+      if (!members.has(vm)) return
       const objects = [{ kind: 'add', vm } as const]
       const ask = (_: unknown, __: number, signal: AbortSignal) => tryOut(signal)
       quarantine?.hold({ objects, keyOf, error: new UnansweredError(fault), ask })
+      await modify([{ kind: 'remove', vm }], timings.readDeadline, signal)
+      refused.set(vm, fault)
+    },
+    /** To be called with keys of quarantine that it no longer holds. The next `set` retries the refused VMs if one is among these. */
+    freed(keys: readonly string[]): void {
+      retrying ||= keys.some((key) => key.startsWith(WATCH))
     },
     /** Lets the next `set` retry the refused VMs. */
     retryRefused(): void {

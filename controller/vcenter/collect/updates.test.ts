@@ -33,8 +33,8 @@ function updatesOf(soap: SoapClient, clock: Clock, paths: readonly string[] = []
   const alive = () => Promise.reject(new SoapFault('NotAuthenticated', ''))
   const pollWait = createPollWait(timings)
   const doubts: number[] = []
-  const onRefused = () => void doubts.push(clock.monotonic())
-  const watched = { content, paths, allVMs, onUnwatched, onRefused, alive, pollWait }
+  const onLost = () => void doubts.push(clock.monotonic())
+  const watched = { content, paths, allVMs, onUnwatched, onLost, alive, pollWait }
   return { ...createUpdates({ soap, ...watched, timings, clock }), refusals, doubts }
 }
 
@@ -550,3 +550,79 @@ for (const [what, polls, outcome] of [
     end.abort()
     t.equal((await running) === FAULT, outcome === 'thrown')
   })
+
+/** A vCenter whose polls fail while they tell of one of these VMs, which are on the list, or of all. */
+async function pollsFailFor(bad: readonly string[], ofAll: boolean) {
+  const clock = createHandClock()
+  const end = new AbortController()
+  const onList = new Set(Array.from({ length: 20 }, (_, i) => `vm-${i}`))
+  /** What each collector watches. */
+  const watches = new Map<string, string[]>()
+  let open = 0
+  let most = 0
+  const answers = fakeSoap(({ operation, target, parameters = '' }) => {
+    const name = `${operation}-${watches.size}`
+    if (operation === 'CreatePropertyCollector') watches.set(name, [])
+    if (operation === 'CreateFilter')
+      watches
+        .get(target.value)
+        ?.push(...Array.from(parameters.matchAll(/<obj type="\w+">([^<]+)/g), ([, obj = '']) => obj))
+    if (operation !== 'WaitForUpdatesEx') return `<returnval type="X">${name}</returnval>`
+    const told = (watches.get(target.value) ?? []).flatMap((each) =>
+      each.startsWith('CreateListView') ? [...onList] : each,
+    )
+    if (told.some((each) => bad.includes(each) || (ofAll && each.startsWith('CreateContainerView'))))
+      throw new SoapFault('SystemError', '')
+    return set('')
+  })
+  const soap: SoapClient = {
+    ...answers,
+    async call(call) {
+      if (call.operation !== 'WaitForUpdatesEx') return answers.call(call)
+      most = Math.max(most, ++open)
+      await clock.sleep(10, call.signal)
+      open--
+      return answers.call(call)
+    },
+  }
+  const updates = updatesOf(soap, clock)
+  const { run } = await updates.open(end.signal)
+  const members = {
+    all: () => [...onList],
+    exclude: async (vm: string) => void onList.delete(vm),
+  }
+  const beside = (async () => {
+    for (let i = 0; i < 50; i++) {
+      await updates.tryAllUUIDs(end.signal).catch(() => undefined)
+      await clock.sleep(20, end.signal)
+    }
+  })()
+  const running = run(() => undefined, members, end.signal).catch((error: unknown) => error)
+  for (let passed = 0; passed < 60; passed++) await clock.turn(1_000)
+  end.abort()
+  await beside.catch(() => undefined)
+  const of = (name: string) => answers.calls.filter(({ operation }) => operation === name).length
+  const excluded = 20 - onList.size
+  const left = of('CreatePropertyCollector') - of('DestroyPropertyCollector')
+  return {
+    error: await running,
+    excluded,
+    refusals: updates.refusals.length,
+    lost: updates.doubts.length,
+    most,
+    left,
+  }
+}
+
+t.test(
+  'where each poll fails for certain VMs, or for the watch of all, it goes on without these',
+  async (t) => {
+    // Changes may be lost with the first poll, and with the collector.
+    const goesOn = { error: undefined, lost: 2, most: 1, left: 1 }
+    t.match(await pollsFailFor(['vm-7'], false), { ...goesOn, excluded: 1, refusals: 0 })
+    t.match(await pollsFailFor(['vm-7', 'vm-8'], true), { ...goesOn, excluded: 2, refusals: 1 })
+    t.match(await pollsFailFor([], true), { ...goesOn, excluded: 0, refusals: 1 })
+    const all = Array.from({ length: 20 }, (_, i) => `vm-${i}`)
+    t.match((await pollsFailFor(all, false)).error, { fault: 'SystemError' }, 'too many: it is vCenter')
+  },
+)

@@ -3,6 +3,7 @@
  * BIOS UUIDs of all VMs, because one of them may take that of a member at any time.
  */
 import type { Clock } from '../../../agent/shared/clock.ts'
+import { createTurns } from '../../lib/turns.ts'
 import { withoutKeys } from '../properties/property-values.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
@@ -19,7 +20,7 @@ import {
 import { type ManagedObjectReference, vmReference } from '../wire/managed-object-reference.ts'
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf } from '../wire/xml.ts'
-import { createTrialPolls, findCulprits, tryAgain } from './failing-polls.ts'
+import { createTrialPolls, findCulprits, MOST_CULPRITS, tryAgain } from './failing-polls.ts'
 import type { AllVMs } from './locate.ts'
 import { createPollPace, type PollWait } from './pace.ts'
 import {
@@ -81,19 +82,20 @@ export function createUpdates(options: {
   readonly allVMs: AllVMs
   /** Called where vCenter refuses to watch them, or does not answer that. */
   readonly onUnwatched: (error: SoapFault | UnansweredError) => void
-  /** Called when a poll met a fault and is repeated. Changes may have been lost with its answer. */
-  readonly onRefused: () => void
+  /** Called when changes may have been lost: a poll met a fault and is repeated, or all is told anew. */
+  readonly onLost: () => void
   /** Throws where the session has ended. */
   readonly alive: (signal: AbortSignal) => Promise<void>
   readonly pollWait: PollWait
   readonly timings: Timings
   readonly clock: Clock
 }) {
-  const { soap, content, paths, allVMs, onUnwatched, onRefused, alive, pollWait, timings, clock } = options
+  const { soap, content, paths, allVMs, onUnwatched, onLost, alive, pollWait, timings, clock } = options
   const known = knownPaths(paths)
   let listView: ManagedObjectReference | undefined
   let collector: ManagedObjectReference | undefined
   const trials = createTrialPolls({ soap, content, alive, timings })
+  const turns = createTurns()
 
   const create = (
     operation: string,
@@ -135,9 +137,10 @@ export function createUpdates(options: {
     target: ManagedObjectReference,
     objects: string,
     signal: AbortSignal,
+    ofObjects = false,
   ): Promise<ManagedObjectReference> {
     const filter = (paths: readonly string[]) =>
-      createFilter(target, filterSpec(propertySpec('VirtualMachine', paths), objects), signal)
+      createFilter(target, filterSpec(propertySpec('VirtualMachine', paths), objects), signal, ofObjects)
     return await filter(paths).catch((error: unknown) => {
       // A server that does not know keyed paths: it pushes the whole list.
       if (!isInvalidProperty(error)) throw error
@@ -153,13 +156,17 @@ export function createUpdates(options: {
     return await createFilter(reference, filterSpec(properties, await allVMs.select(signal)), signal, true)
   }
 
-  const tryAllUUIDs = (signal: AbortSignal) => trials.poll(filterAllUUIDs, signal)
+  /** Concurrent polls of a session may lose changes: `WaitForUpdatesEx` in the reference of vSphere's API. */
+  const inTurn = <T>(work: () => Promise<T>, signal: AbortSignal) => turns('poll', work, signal)
 
-  const tryMembers = (vms: readonly string[], signal: AbortSignal) =>
-    trials.poll(
-      (made, signal) => filterVMs(made, vms.map((vm) => objectSpec(vmReference(vm))).join(''), signal),
-      signal,
-    )
+  const tryNothing = (signal: AbortSignal) => inTurn(() => trials.poll(async () => undefined, signal), signal)
+
+  const tryAllUUIDs = (signal: AbortSignal) => inTurn(() => trials.poll(filterAllUUIDs, signal), signal)
+
+  function tryMembers(vms: readonly string[], signal: AbortSignal): Promise<void> {
+    const objects = vms.map((vm) => objectSpec(vmReference(vm))).join('')
+    return inTurn(() => trials.poll((made, signal) => filterVMs(made, objects, signal, true), signal), signal)
+  }
 
   async function watchAllUUIDs(reference: ManagedObjectReference, signal: AbortSignal): Promise<Collector> {
     /** Not where an answer was lost: a view may have been made, and a second one would be left in the session. */
@@ -246,33 +253,38 @@ export function createUpdates(options: {
     let polled = await watchAllUUIDs(opened, signal)
     let version = ''
 
-    /** Not every server resends what was lost. With a new collector all members enter again. */
+    let atMost = MAX_OBJECT_UPDATES
+    let refusedAt = Number.NEGATIVE_INFINITY
+    const excluded = new Set<string>()
+
+    /** Not every server resends what was lost. With a new collector all members enter again; what has left is not told. */
     async function beginAnew(watchesAll: boolean): Promise<void> {
       await destroyObject(soap, 'DestroyPropertyCollector', polled.reference, timings, signal)
       const reference = await openCollector(list, signal)
       polled = watchesAll ? await watchAllUUIDs(reference, signal) : { reference, allUUIDs: undefined }
       version = ''
+      onLost()
     }
 
-    /** Goes on without what makes each poll fail. Throws the fault where that is nothing in particular. */
+    /** Goes on without what makes each poll fail. Throws the fault where that is nothing in particular, or too much. */
     async function goOnWithout(fault: SoapFault): Promise<void> {
+      const watchesAll = polled.allUUIDs !== undefined
       const culprits = await findCulprits(members.all(), {
-        nothing: () => trials.poll(async () => undefined, signal),
+        nothing: () => tryNothing(signal),
         members: (vms) => tryMembers(vms, signal),
-        allUUIDs: () => tryAllUUIDs(signal),
+        allUUIDs: watchesAll ? () => tryAllUUIDs(signal) : undefined,
       })
       if (culprits === undefined) throw fault
       const { vms, allUUIDs } = culprits
+      for (const vm of vms.keys()) excluded.add(vm)
+      if (excluded.size > MOST_CULPRITS) throw fault
       for (const [vm, why] of vms)
-        await members.exclude(vm, why, (signal) => tryAgain(() => tryMembers([vm], signal)), signal)
+        await members.exclude(vm, why, (signal) => tryAgain(() => tryMembers([vm], signal), vm), signal)
       if (allUUIDs !== undefined) onUnwatched(allUUIDs)
-      await beginAnew(allUUIDs === undefined)
+      await beginAnew(watchesAll && allUUIDs === undefined)
     }
 
-    let atMost = MAX_OBJECT_UPDATES
-    let refusedAt = Number.NEGATIVE_INFINITY
-    while (!signal.aborted) {
-      const start = clock.monotonic()
+    async function pollOnce(start: number) {
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
@@ -281,13 +293,19 @@ export function createUpdates(options: {
           const isSingle = clock.monotonic() - refusedAt >= timings.unsteady.within
           refusedAt = clock.monotonic()
           if (!isSingle) return { refused: error }
-          onRefused()
+          onLost()
         } else if (!pollWait.isCut(error, clock.monotonic() - start)) throw error
         return 'cut' as const
       })
+      // vCenter may still hold it, and two at once would lose changes. It also tells that collector and session are there.
+      if (answer === 'cut') await endPoll(polled, signal)
+      return answer
+    }
+
+    while (!signal.aborted) {
+      const start = clock.monotonic()
+      const answer = await inTurn(() => pollOnce(start), signal)
       if (answer === 'cut') {
-        // vCenter may still hold it, and two at once would lose changes. It also tells that collector and session are there.
-        await endPoll(polled, signal)
         await clock.sleep(pauseAfter(undefined, clock.monotonic() - start), signal)
         continue
       }
@@ -297,7 +315,7 @@ export function createUpdates(options: {
         continue
       }
       if (answer !== undefined && 'fewer' in answer) {
-        await beginAnew(true)
+        await beginAnew(polled.allUUIDs !== undefined)
         atMost = answer.fewer
         continue
       }

@@ -58,7 +58,7 @@ export function judgeTheEnd(world: World): void {
 
 /**
  * A login that was given up may have made a session, which nobody has; its client ends it, where it may, once it has another.
- * Those of a replica that leads no more expire after half an hour.
+ * Those of a replica that leads no more, or of a configuration that is no more, expire after half an hour.
  */
 function judgeSessions({ judge }: World, { name, sessions, mayEndSessions }: VCenterModel): void {
   if (!mayEndSessions) return

@@ -61,8 +61,9 @@ export function createModelConnection(options: ModelConnectionOptions): Connecti
   const { vCenter: configured, process, timeline, owner, userAgent, logins } = options
   const { random } = process
   const server = `${configured.name}:443`
-  const client = { owner, userAgent, alive: () => process.state !== 'dead' }
   const closed = new AbortController()
+  const alive = () => process.state !== 'dead' && !closed.signal.aborted
+  const client = { owner, userAgent, alive }
   const names = createModelNames(configured, process, closed.signal)
   let held: SessionModel | undefined
 

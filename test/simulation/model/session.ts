@@ -11,7 +11,7 @@ export interface Client {
   /** The process and inventory, unique. */
   readonly owner: string
   readonly userAgent: string
-  /** Whether the process still exists. */
+  /** Whether the process and its inventory still exist. */
   alive(): boolean
 }
 
