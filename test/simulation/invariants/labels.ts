@@ -31,7 +31,8 @@ export function createLabelJudge() {
     const entries = vCenters.flatMap(({ vms }) => [...vms.values()].filter((vm) => vm.machine === machine))
     for (const { label, from } of settings.labelRules)
       if (entries.some((vm) => sourceValue(from, vm) === undefined)) missed.set(label, timeline.now)
-    const text = entries.map((vm) => `${vm.moref} ${sourceKeys(vm).join()}`).join()
+    // Which of them it runs as may change while all stay listed.
+    const text = [machine.vm?.moref, ...entries.map((vm) => `${vm.moref} ${sourceKeys(vm).join()}`)].join()
     if (said.get(machine)?.text !== text) said.set(machine, { text, since: timeline.now })
   }
 
