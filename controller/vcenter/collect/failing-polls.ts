@@ -38,7 +38,11 @@ export function createTrialPolls(options: {
   }
 
   /** Has vCenter tell all that the filters of this collector select. */
-  async function pollAll(target: ManagedObjectReference, signal: AbortSignal): Promise<void> {
+  async function pollAll(
+    target: ManagedObjectReference,
+    deadline: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     let version: string | undefined = ''
     for (let page = 0; page < MAX_PAGES && version !== undefined; page++) {
       const response = await soap.call({
@@ -47,7 +51,7 @@ export function createTrialPolls(options: {
         parameters:
           element('version', version) +
           `<options>${element('maxWaitSeconds', 0)}${element('maxObjectUpdates', AT_ONCE)}</options>`,
-        deadline: timings.readDeadline,
+        deadline,
         ofObjects: true,
         records: { name: 'objectSet', depth: UPDATE_DEPTH, take: () => undefined },
         signal,
@@ -58,9 +62,10 @@ export function createTrialPolls(options: {
   }
 
   return {
-    /** Polls what these filters select. Throws a VCenterError, in most cases that of the poll. */
+    /** Polls what these filters select, with this deadline for each page. Throws a VCenterError, in most cases that of the poll. */
     async poll(
       makeFilters: (collector: ManagedObjectReference, signal: AbortSignal) => Promise<unknown>,
+      deadline: number,
       signal: AbortSignal,
     ): Promise<void> {
       const destroyAll = () => destroy(signal).catch((error: unknown) => aloneOrThrow(error, alive, signal))
@@ -70,7 +75,7 @@ export function createTrialPolls(options: {
       collectors.add(made)
       try {
         await makeFilters(made, signal)
-        await pollAll(made, signal)
+        await pollAll(made, deadline, signal)
       } finally {
         await destroyAll()
       }

@@ -159,13 +159,21 @@ export function createUpdates(options: {
   /** Concurrent polls of a session may lose changes: `WaitForUpdatesEx` in the reference of vSphere's API. */
   const inTurn = <T>(work: () => Promise<T>, signal: AbortSignal) => turns('poll', work, signal)
 
-  const tryNothing = (signal: AbortSignal) => inTurn(() => trials.poll(async () => undefined, signal), signal)
+  const { callDeadline, readDeadline } = timings
 
-  const tryAllUUIDs = (signal: AbortSignal) => inTurn(() => trials.poll(filterAllUUIDs, signal), signal)
+  const tryNothing = (signal: AbortSignal) =>
+    inTurn(() => trials.poll(async () => undefined, callDeadline, signal), signal)
+
+  const tryAllUUIDs = (signal: AbortSignal) =>
+    inTurn(() => trials.poll(filterAllUUIDs, readDeadline, signal), signal)
 
   function tryMembers(vms: readonly string[], signal: AbortSignal): Promise<void> {
     const objects = vms.map((vm) => objectSpec(vmReference(vm))).join('')
-    return inTurn(() => trials.poll((made, signal) => filterVMs(made, objects, signal, true), signal), signal)
+    const makeFilter = (made: ManagedObjectReference, signal: AbortSignal) =>
+      filterVMs(made, objects, signal, true)
+    // A single one must not keep the others from being polled for long.
+    const deadline = vms.length === 1 ? callDeadline : readDeadline
+    return inTurn(() => trials.poll(makeFilter, deadline, signal), signal)
   }
 
   async function watchAllUUIDs(reference: ManagedObjectReference, signal: AbortSignal): Promise<Collector> {
@@ -252,7 +260,6 @@ export function createUpdates(options: {
     const pauseAfter = createPollPace(clock)
     let polled = await watchAllUUIDs(opened, signal)
     let version = ''
-
     let atMost = MAX_OBJECT_UPDATES
     let refusedAt = Number.NEGATIVE_INFINITY
     const excluded = new Set<string>()
