@@ -28,7 +28,7 @@ export const programs = {
     // Nodes take; one of 6 MB would save 5 MB more, for a tenth more CPU. A scavenge of so little is too short to be shared by
     // threads. Full collections are done in one go, with pauses of 0.17 s at most at 10,000 Nodes, as threads that mark beside the
     // program take more CPU. 1,000 Nodes need none; for 10,000 the heap may grow by 30 % between two: by 40 % the peak was 6 MB more,
-    // by 24 % it was 7 MB less. The more it may grow, the less CPU they take. Without the optimizing compilers it would be 15 MB less,
+    // by 24 % it was 7 MB less. The more it may grow, the less CPU they take. Without the optimizing compilers the peak would be 15 MB less,
     // and half again as slow. gc() gives back what a burst has left.
     execArgv: [
       '--max-semi-space-size=4',

@@ -33,7 +33,7 @@ import type { SoapClient } from './wire/soap.ts'
 const MAX_NAMES = 20
 /** So many changes of the watched list do not delay the next ones: two VMs may join a second apart. */
 const FEW_CHANGES = 10
-/** The key in quarantine of the watch of all UUIDs. Once that can be made, everything is created again. */
+/** The key in quarantine of the watch of all UUIDs. Where that can be made, everything is created again, once an hour at most. */
 const ALL_UUIDS = 'watch of all UUIDs'
 
 export interface ListAndWatchOptions extends Basics {

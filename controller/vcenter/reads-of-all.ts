@@ -32,6 +32,7 @@ export function createReadsOfAll(options: {
 
   async function readOnce(signal: AbortSignal): Promise<void> {
     const read = store.beginRead()
+    const listed = [...store.vms()].filter(members.has)
     const doubted = await readUnlisted(signal)
     if (members.size() > 0) {
       const corrected = await readMembers(signal)
@@ -40,6 +41,9 @@ export function createReadsOfAll(options: {
       metrics.resynced(corrected.vms.length, clock.now() / 1000)
       logger.debug({ vms: members.size(), corrected: corrected.vms.length }, 'read all VMs again')
     }
+    // The list may have been read without them.
+    const takenOff = listed.filter((vm) => !members.has(vm) && store.machine(vm) !== undefined)
+    doubted.push(...(await readApart(takenOff, signal)))
     ended(read, doubted)
     onAllRead()
   }
@@ -61,7 +65,14 @@ export function createReadsOfAll(options: {
 
   /** The VMs that push does not cover: those that vCenter refuses to watch, and those that are to be watched soon. */
   async function readUnlisted(signal: AbortSignal): Promise<string[]> {
-    const vms = [...store.vms()].filter((vm) => !members.has(vm))
+    return await readApart(
+      [...store.vms()].filter((vm) => !members.has(vm)),
+      signal,
+    )
+  }
+
+  /** Returns the UUIDs that this has put in doubt. */
+  async function readApart(vms: readonly string[], signal: AbortSignal): Promise<string[]> {
     if (vms.length === 0) return []
     const changes = await readAgain(sync, vms, signal)
     onChanges(changes)

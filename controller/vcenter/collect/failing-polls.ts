@@ -9,7 +9,7 @@ import { UPDATE_DEPTH } from './read-updates.ts'
 import { callTwice, callWithoutRefused } from './refusals.ts'
 import { createObject, destroyObject } from './session-objects.ts'
 
-/** Where more VMs than these make polls fail, it is vCenter that does not push. */
+/** Where more VMs than these have made polls fail in one connection, it is vCenter that does not push. */
 export const MOST_CULPRITS = 16
 /** VMs that are tried at once. */
 const BATCH = 1_000

@@ -127,7 +127,7 @@ export function createMembers(options: {
       await modify([{ kind: 'remove', vm }], timings.readDeadline, signal)
       refused.set(vm, fault)
     },
-    /** To be called with keys of quarantine that it no longer holds. The next `set` retries the refused VMs if one is among these. */
+    /** To be called with the keys of which quarantine has news. The next `set` retries the refused VMs if a member's is among them. */
     freed(keys: readonly string[]): void {
       retrying ||= keys.some((key) => key.startsWith(WATCH))
     },

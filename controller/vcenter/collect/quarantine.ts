@@ -2,7 +2,7 @@
 import { anySignal } from '../../../agent/shared/any-signal.ts'
 import { type Backoff, createBackoff } from '../../../agent/shared/backoff.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
-import { eachOf } from '../../lib/tasks.ts'
+import { eachOf, runTogether } from '../../lib/tasks.ts'
 import type { Timings } from '../timings.ts'
 import { isRefusal, UnansweredError } from '../wire/errors.ts'
 
@@ -53,12 +53,6 @@ interface Group {
   due: number
 }
 
-/**
- * The order of calls. Small groups come first: where many objects are bad, no large one is answered, and that would look as if
- * vCenter answered none. Those that are held for themselves alone wait until the others are free.
- */
-const rank = ({ alone, keys }: Group): number => (alone ? Number.MAX_SAFE_INTEGER : keys.length)
-
 export function createQuarantine(options: {
   /** Called with the keys of objects that may be asked for again, or are now known to be `alone`. */
   readonly onNews: (keys: readonly string[]) => void
@@ -68,9 +62,16 @@ export function createQuarantine(options: {
 }): Quarantine {
   const { onNews, timings, clock, random } = options
   const groups = new Map<string, Group>()
-  let waiting = new AbortController()
+  /** Ends the waits for what is due. */
+  let news = new AbortController()
   /** Calls about several objects since the last that was answered. */
   let silent = 0
+
+  function wake(): void {
+    const before = news
+    news = new AbortController()
+    before.abort()
+  }
 
   const hold: Quarantine['hold'] = ({ objects, keyOf, error, ask }) => {
     const add = (some: typeof objects, error: UnansweredError, alone: boolean) => {
@@ -97,7 +98,7 @@ export function createQuarantine(options: {
         objects.filter((object) => !groups.has(keyOf(object))),
         error,
       )
-    waiting.abort()
+    wake()
   }
 
   async function examine(group: Group, signal: AbortSignal): Promise<void> {
@@ -123,7 +124,26 @@ export function createQuarantine(options: {
     group.alone = true
     group.error = error
     group.due = clock.monotonic() + group.backoff.next()
-    if (!wasAlone) onNews(group.keys)
+    if (wasAlone) return
+    wake()
+    onNews(group.keys)
+  }
+
+  /** Small groups come first: where many objects are bad, no large one is answered, and that would look as if vCenter answered none. */
+  async function examineDue(alone: boolean, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const woken = news.signal
+      const now = clock.monotonic()
+      const all = [...new Set(groups.values())].filter((group) => group.alone === alone)
+      const due = all
+        .filter((group) => group.due <= now)
+        .sort((a, b) => a.keys.length - b.keys.length)
+        .slice(0, AT_ONCE)
+      await eachOf(due, (group) => examine(group, signal), { atOnce: AT_ONCE })
+      if (due.length > 0) continue
+      const next = Math.min(LONG, ...all.map((group) => group.due - now))
+      await clock.sleep(next, anySignal([signal, woken]))
+    }
   }
 
   return {
@@ -132,19 +152,11 @@ export function createQuarantine(options: {
     holdCall: (key, error, ask) =>
       hold({ objects: [key], keyOf: String, error, ask: (_, __, signal) => ask(signal) }),
     isSearching: () => [...groups.values()].some(({ alone }) => !alone),
-    async run(signal) {
-      while (!signal.aborted) {
-        const now = clock.monotonic()
-        const due = [...new Set(groups.values())]
-          .filter((group) => group.due <= now)
-          .sort((a, b) => rank(a) - rank(b))
-          .slice(0, AT_ONCE)
-        await eachOf(due, (group) => examine(group, signal), { atOnce: AT_ONCE })
-        if (due.length > 0) continue
-        waiting = new AbortController()
-        const next = Math.min(LONG, ...Array.from(groups.values(), (group) => group.due - now))
-        await clock.sleep(next, anySignal([signal, waiting.signal]))
-      }
-    },
+    run: (signal) =>
+      runTogether(
+        // What is asked of one object may take long, and is nothing that others wait for.
+        [(signal) => examineDue(false, signal), (signal) => examineDue(true, signal)],
+        signal,
+      ),
   }
 }

@@ -80,7 +80,7 @@ export function createUpdates(options: {
   readonly paths: readonly string[]
   /** Those whose UUIDs are watched. */
   readonly allVMs: AllVMs
-  /** Called where vCenter refuses to watch them, or does not answer that. */
+  /** Called where vCenter refuses to watch them, does not answer that, or fails polls because of it. */
   readonly onUnwatched: (error: SoapFault | UnansweredError) => void
   /** Called when changes may have been lost: a poll met a fault and is repeated, or all is told anew. */
   readonly onLost: () => void
@@ -289,9 +289,11 @@ export function createUpdates(options: {
         await members.exclude(vm, why, (signal) => tryAgain(() => tryMembers([vm], signal), vm), signal)
       if (allUUIDs !== undefined) onUnwatched(allUUIDs)
       await beginAnew(watchesAll && allUUIDs === undefined)
+      refusedAt = Number.NEGATIVE_INFINITY
     }
 
-    async function pollOnce(start: number) {
+    async function pollOnce() {
+      const start = clock.monotonic()
       const answer = await poll(polled, version, atMost, signal).catch((error: unknown) => {
         const fewer = error instanceof TooLongError ? fewerThan(atMost, error) : undefined
         if (fewer !== undefined) return { fewer }
@@ -311,7 +313,7 @@ export function createUpdates(options: {
 
     while (!signal.aborted) {
       const start = clock.monotonic()
-      const answer = await inTurn(() => pollOnce(start), signal)
+      const answer = await inTurn(pollOnce, signal)
       if (answer === 'cut') {
         await clock.sleep(pauseAfter(undefined, clock.monotonic() - start), signal)
         continue
@@ -348,7 +350,7 @@ export function createUpdates(options: {
           run(list, opened, take, members, signal),
       }
     },
-    /** Watches the UUIDs of all VMs for a moment, beside what runs. Throws a VCenterError, an UnansweredError for a fault. */
+    /** Watches the UUIDs of all VMs for a moment, between two polls. Throws a VCenterError, an UnansweredError for a fault. */
     tryAllUUIDs: (signal: AbortSignal) => tryAgain(() => tryAllUUIDs(signal)),
     /** Destroys what this created in the session, however far it came. */
     async destroy(signal: AbortSignal): Promise<void> {
