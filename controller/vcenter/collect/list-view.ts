@@ -121,9 +121,7 @@ export function createMembers(options: {
       signal: AbortSignal,
     ): Promise<void> {
       if (!members.has(vm)) return
-      const objects = [{ kind: 'add', vm } as const]
-      const ask = (_: unknown, __: number, signal: AbortSignal) => tryOut(signal)
-      quarantine?.hold({ objects, keyOf, error: new UnansweredError(fault), ask })
+      quarantine?.holdCall(keyOf({ kind: 'add', vm }), new UnansweredError(fault), tryOut)
       await modify([{ kind: 'remove', vm }], timings.readDeadline, signal)
       refused.set(vm, fault)
     },
