@@ -99,15 +99,49 @@ t.test('a vCenter that hangs in a login is not waited for as long', async (t) =>
   await until('another session', () => lab.inventory.connected())
 })
 
-t.test('a login counts that is given up because services went away beside it', async (t) => {
-  const { lab, logins } = await inHangingLogin(t)
-  await lab.vCenter.fault({ operation: 'CurrentTime', kind: 'status', status: 503 })
-  const held = await until('no further one is made', () => {
-    const last = lab.inventory.failure()
-    return last !== undefined && 'retryAt' in last ? last : undefined
+for (const [what, beside] of [
+  ['went away', { kind: 'status', status: 503 }],
+  ['fail', { kind: 'fault', fault: 'SystemError' }],
+] as const)
+  t.test(`a login counts that is given up because services ${what} beside it`, async (t) => {
+    const { lab, logins } = await inHangingLogin(t)
+    await lab.vCenter.fault({ operation: 'CurrentTime', ...beside })
+    const held = await until('no further one is made', () => {
+      const last = lab.inventory.failure()
+      return last !== undefined && 'retryAt' in last ? last : undefined
+    })
+    t.match(held, { reason: 'TimedOut', message: /4 got no answer lately/ })
+    t.equal(await logins(), 4)
   })
-  t.match(held, { reason: 'TimedOut', message: /4 got no answer lately/ })
-  t.equal(await logins(), 4)
+
+t.test('a small call that fails once beside a login is no reason to give that up', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, callDeadline: 1_000 },
+    async before(vCenter) {
+      await vCenter.fault({ operation: 'Login', kind: 'late', milliseconds: 3_000 })
+      await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'SystemError', times: 1 })
+    },
+  })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  t.ok((await lab.vCenter.faults()).some(({ operation, hits }) => operation === 'CurrentTime' && hits === 1))
+  t.equal((await lab.vCenter.calls()).operations.Login, 1)
+})
+
+t.test('a login that was given up because of a fault beside it is ended from the next session', async (t) => {
+  const lab = await openLab(t, {
+    timings: { ...QUICK, callDeadline: 1_000 },
+    async before(vCenter) {
+      await vCenter.fault({ operation: 'Login', kind: 'late', milliseconds: 3_000, times: 1 })
+      await vCenter.fault({ operation: 'CurrentTime', kind: 'fault', fault: 'SystemError', times: 2 })
+    },
+  })
+  const { uuid } = await vmAt(lab, 0)
+  lab.inventory.follow(uuid)
+  await answered(lab, uuid)
+  t.equal((await lab.vCenter.calls()).operations.Login, 2)
+  await until('its session has ended', async () => (await lab.vCenter.sessions()).soap === 1)
 })
 
 const LOST: readonly [string, Omit<VcsimFault, 'operation'>, LabOptions['timings']][] = [

@@ -56,3 +56,24 @@ for (const answer of [{ kind: 'lost' }, { kind: 'status', status: 502 }] as cons
       await lab.stop()
     }
   })
+
+t.test('an object that is not waited for any more goes with its session, too', async (t) => {
+  for (const beside of [
+    { kind: 'status', status: 503 },
+    { kind: 'fault', fault: 'SystemError' },
+  ] as const) {
+    const lab = await openLab(t, {
+      timings: { ...QUICK, callDeadline: 1_000 },
+      async before(vCenter) {
+        await vCenter.fault({ operation: 'CreateListView', kind: 'late', milliseconds: 3_000, times: 1 })
+        await vCenter.fault({ operation: 'CurrentTime', ...beside, times: 2 })
+      },
+    })
+    const { uuid } = await vmAt(lab, 0)
+    lab.inventory.follow(uuid)
+    await answered(lab, uuid)
+    t.equal((await lab.vCenter.calls()).operations.Logout, 1, beside.kind)
+    t.equal((await lab.vCenter.sessions()).soap, 1)
+    await lab.stop()
+  }
+})

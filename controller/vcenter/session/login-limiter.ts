@@ -6,7 +6,14 @@ import type { Basics } from '../../lib/tasks.ts'
 import { createTurns } from '../../lib/turns.ts'
 import { type AttemptLists, type LoginAttempts, WrongClock } from '../../types/vcenter-login-attempts.ts'
 import type { Timings } from '../timings.ts'
-import { LoginRefused, SessionManagerError, SoapFault, VCenterError, wasTurnedAway } from '../wire/errors.ts'
+import {
+  GivenUpError,
+  LoginRefused,
+  SessionManagerError,
+  SoapFault,
+  VCenterError,
+  wasTurnedAway,
+} from '../wire/errors.ts'
 import {
   type Account,
   createKnownAccounts,
@@ -229,5 +236,5 @@ const UNANSWERED: ReadonlySet<string> = new Set([
 
 /** Whether vCenter may have refused the login all the same: a proxy may put a page of its own in the place of any refusal. */
 function mayBeRefused(error: VCenterError): boolean {
-  return UNANSWERED.has(error.reason) && !wasTurnedAway(error)
+  return error instanceof GivenUpError || (UNANSWERED.has(error.reason) && !wasTurnedAway(error))
 }

@@ -112,15 +112,13 @@ export function createSession(options: {
   /** A directory may be slow, while vCenter itself is well. */
   const patient = createWatchedSoap({ soap: { ...soap, call: callOnce }, ask: answers, timings, clock })
 
-  /** Where the signal has aborted, the error is that of a small call beside this one, of which nobody knows what became. */
   async function callOnce(call: SoapCall): Promise<XMLElement> {
     try {
       return await soap.call(call)
     } catch (error) {
-      if (!LOGINS.has(call.operation) || !(error instanceof VCenterError)) throw error
-      if (!call.signal.aborted)
-        throw error instanceof DeadlineError ? tooSlow(soap.server, loginDeadline) : error
-      throw wasTurnedAway(error) ? new VCenterError(error.reason, error.message, { cause: error }) : error
+      // Where the signal has aborted, it is a small call beside this one that took too long.
+      const isTooSlow = error instanceof DeadlineError && LOGINS.has(call.operation) && !call.signal.aborted
+      throw isTooSlow ? tooSlow(soap.server, loginDeadline) : error
     }
   }
 

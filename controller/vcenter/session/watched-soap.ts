@@ -3,8 +3,10 @@ import { anySignal } from '../../../agent/shared/any-signal.ts'
 import type { Clock } from '../../../agent/shared/clock.ts'
 import type { Timings } from '../timings.ts'
 import {
+  GivenUpError,
   inLivingSession,
   isSessionLost,
+  isSilence,
   RenewalError,
   SoapFault,
   TooLongError,
@@ -15,9 +17,10 @@ import type { SoapCall, SoapClient } from '../wire/soap.ts'
 import type { XMLElement } from '../wire/xml.ts'
 
 /**
- * A client whose big calls, which may take long, fail as soon as vCenter stops answering small calls as well, with the error of
- * the small call. NotAuthenticated is believed only if the small call gets it too. A call about objects that is not answered,
- * although the small call is, throws an UnansweredError.
+ * A client whose big calls, which may take long, are given up as soon as vCenter stops answering small calls as well: a small call
+ * gets no answer, or fails twice in a row. Then they throw a GivenUpError, or what tells the same of both calls: that vCenter is
+ * silent, or that the session has ended. NotAuthenticated is believed only if the small call gets it too. A call about objects
+ * that is not answered, although the small call is, throws an UnansweredError.
  */
 export function createWatchedSoap(options: {
   readonly soap: SoapClient
@@ -28,13 +31,19 @@ export function createWatchedSoap(options: {
 }): SoapClient {
   const { soap, ask, timings, clock } = options
   async function watch(signal: AbortSignal, dead: AbortController): Promise<void> {
-    for (;;) {
+    for (let failed = 0; ; ) {
       await clock.sleep(timings.doubt, signal)
       if (signal.aborted) return
       try {
         await ask(signal)
+        failed = 0
       } catch (error) {
-        if (!signal.aborted) dead.abort(error)
+        if (signal.aborted) return
+        failed += 1
+        const isOfBoth = isSessionLost(error) || isSilence(error)
+        // One that fails may be chance, and a login of minutes makes many of them.
+        if (error instanceof VCenterError && !isOfBoth && failed < 2) continue
+        dead.abort(error instanceof VCenterError && !isOfBoth ? new GivenUpError(error) : error)
         return
       }
     }

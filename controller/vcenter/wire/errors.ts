@@ -178,6 +178,21 @@ function cut(name: string): string {
   return name.slice(0, 100)
 }
 
+/**
+ * A call that was given up because vCenter failed at a small call beside it: what became of it is unknown, whatever the small one
+ * was answered with.
+ */
+export class GivenUpError extends VCenterError {
+  constructor(beside: VCenterError) {
+    // A fault of the small call is none of this one.
+    const reason = beside instanceof SoapFault ? 'Unavailable' : beside.reason
+    super(reason, `a call was given up, because a small one beside it failed: ${beside.message}`, {
+      cause: beside,
+    })
+    this.name = 'GivenUpError'
+  }
+}
+
 /** No answer, or none of vCenter's own, to a call about certain objects, while other calls are answered. */
 export class UnansweredError extends VCenterError {
   constructor(cause: VCenterError) {
