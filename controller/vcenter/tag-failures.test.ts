@@ -91,6 +91,8 @@ for (const [name, fault] of [
   ['404', { kind: 'status', status: 404 }],
   ['403', { kind: 'status', status: 403 }],
   ['500', { kind: 'status', status: 500 }],
+  ['503', { kind: 'status', status: 503 }],
+  ['nothing', { kind: 'hang' }],
   ['a page', { kind: 'html' }],
 ] as const)
   t.test(`a category that answers ${name} hides no zone, neither at the start nor later`, async (t) => {

@@ -19,7 +19,8 @@ export async function askTwice<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (!isBadAnswer(error)) throw error
+    // One that hangs takes too long.
+    if (!isBadAnswer(error) || error.reason === 'TimedOut') throw error
   }
   return await ask()
 }

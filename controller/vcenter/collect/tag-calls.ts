@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { eachOf } from '../../lib/tasks.ts'
 import type { RESTCall, RESTClient } from '../session/rest.ts'
 import { isBadAnswer } from '../session/rest-interfaces.ts'
-import { VCenterError } from '../wire/errors.ts'
+import { UnansweredError, VCenterError } from '../wire/errors.ts'
 import { askTwice, parseTagAnswer } from './tag-answers.ts'
 
 /**
@@ -16,8 +16,6 @@ export const AT_ONCE = 4
 const Named = v.object({ name: v.string() })
 /** Some servers write null for an empty list. */
 const IDs = v.nullish(v.array(v.string()))
-
-export type TagCalls = ReturnType<typeof createTagCalls>
 
 export function createTagCalls({
   rest,
@@ -36,7 +34,7 @@ export function createTagCalls({
         `the names of tags take more than ${MAX_CALLS} calls; the rest is read later`,
       )
     }
-    return parseTagAnswer(schema, await rest.call(about))
+    return parseTagAnswer(schema, await rest.call({ ...about, ofObjects: about.id !== undefined }))
   }
 
   return {
@@ -77,7 +75,8 @@ export function createTagCalls({
         { atOnce: AT_ONCE },
       )
       const [error] = errors
-      if (error === undefined || errors.length < ids.length || !errors.every(isBadAnswer)) return errors
+      const isOfAll = (each: VCenterError) => isBadAnswer(each) && !(each instanceof UnansweredError)
+      if (error === undefined || errors.length < ids.length || !errors.every(isOfAll)) return errors
       if (await stillTells(ids, signal)) return errors
       throw error
     },

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RESTClient } from '../session/rest.ts'
 import { RESTError } from '../session/rest-interfaces.ts'
 import { object, readerOf, tagService } from '../testing/tag-service.ts'
-import { VCenterError } from '../wire/errors.ts'
+import { UnansweredError, VCenterError } from '../wire/errors.ts'
 import { keyOf } from '../wire/managed-object-reference.ts'
 import type { ObjectTags } from './tags.ts'
 
@@ -34,10 +34,17 @@ t.test('two thousand objects a call', async (t) => {
   t.equal(calls.filter((call) => call.startsWith('tagging/tag-association')).length, 3)
 })
 
-for (const status of [403, 404, 500])
+const HANGS = new UnansweredError(new VCenterError('TimedOut', 'hangs'))
+
+for (const [status, refusal] of [
+  [403, 403],
+  [404, 404],
+  [500, 500],
+  ['hangs', HANGS],
+] as const)
   t.test(`one object that answers ${status} does not spoil the others`, async (t) => {
     const { read: readTags } = tagService({ a: ['zone/z1'], b: ['zone/z2'] }, (call) =>
-      JSON.stringify(call.body ?? '').includes('"bad"') ? status : undefined,
+      JSON.stringify(call.body ?? '').includes('"bad"') ? refusal : undefined,
     )
     const objects = ['a', 'bad', 'b', 'd'].map(object)
     // Each read may look for it again.
@@ -50,6 +57,23 @@ for (const status of [403, 404, 500])
     if (status === 500)
       await t.rejects(readTags([object('bad')]), { message: /500/ }, 'vCenter itself, by all that is seen')
   })
+
+t.test('a vCenter that takes too long for two thousand objects is asked for fewer', async (t) => {
+  const all = Array.from({ length: 4_000 }, (_, i) => object(`g-${i}`))
+  const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))
+  const asked: number[] = []
+  const { read: readTags } = tagService(attached, ({ body }) => {
+    if (!(body instanceof Object && 'object_ids' in body && Array.isArray(body.object_ids))) return undefined
+    asked.push(body.object_ids.length)
+    return body.object_ids.length > 300 ? HANGS : undefined
+  })
+  for (const most of [40, 16]) {
+    const read = await readTags(all)
+    t.ok(all.every((each) => read.get(keyOf(each))?.tags.length === 1))
+    t.ok(asked.length <= most, `${asked.length} calls`)
+    asked.length = 0
+  }
+})
 
 for (const [status, folder] of [
   [403, 60],

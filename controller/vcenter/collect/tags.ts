@@ -6,14 +6,15 @@ import type { Tag, TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import type { RESTClient } from '../session/rest.ts'
 import { isBadAnswer, isNotFound, RESTError } from '../session/rest-interfaces.ts'
 import type { Timings } from '../timings.ts'
-import type { VCenterError } from '../wire/errors.ts'
+import { UnansweredError, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { askTwice, isOfOne, parseTagAnswer } from './tag-answers.ts'
 import { AT_ONCE } from './tag-calls.ts'
 import { createTagNames } from './tag-names.ts'
 
-/** Objects per call. */
+/** Objects per call; half as many from then on where a vCenter takes too long for so many, but no fewer than the second. */
 const BATCH = 2_000
+const SMALLEST_BATCH = 64
 /** So many calls in a row may fail while objects that cannot be read are looked for among the others, unless some can be read. */
 const MAX_FAILED = 32
 /** So many objects, evenly spread and others each time, are asked for by themselves to find out whether any can be read. */
@@ -87,17 +88,21 @@ export function createTagReader({
   /** Why objects could not be read: one of them would end the call for all others. The first were asked for longest ago. */
   const refused = new Map<string, string>()
 
+  let batchSize = BATCH
+
   /** Tag IDs of the objects of one call. */
   async function attachedTo(
     objects: readonly ManagedObjectReference[],
     signal: AbortSignal,
+    deadline = timings.callDeadline,
   ): Promise<Map<string, readonly string[]>> {
     const answer = await rest.call({
       method: 'POST',
       resource: 'tagging/tag-association',
       action: 'list-attached-tags-on-objects',
       body: { object_ids: objects.map(({ type, value }) => ({ type, id: value })) },
-      deadline: timings.readDeadline,
+      ofObjects: true,
+      deadline,
       signal,
     })
     const found = new Map<string, readonly string[]>(objects.map((object) => [keyOf(object), []]))
@@ -121,13 +126,15 @@ export function createTagReader({
     // All halves before their halves: when too many calls have failed, what is left is little more than what makes them fail.
     const parts = [objects]
     for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-      const ask = () => attachedTo(part, signal)
+      const ask = () => attachedTo(part, signal, part === objects ? timings.readDeadline : undefined)
       try {
         for (const [key, ids] of await (part.length === 1 ? askTwice(ask) : ask())) found.set(key, ids)
         told = part[0]
         failed = 0
       } catch (error) {
         if (!isOfOne(error)) throw error
+        if (error.reason === 'TimedOut' && part === objects)
+          batchSize = Math.max(SMALLEST_BATCH, Math.min(batchSize, part.length >> 1))
         failed += 1
         failedInAll += 1
         if (failed === MAX_FAILED && (await canReadAny(objects, signal))) failed = 0
@@ -220,6 +227,15 @@ export function createTagReader({
     return found
   }
 
+  /** The size may change on the way. */
+  function* batchesOf(objects: readonly ManagedObjectReference[]) {
+    for (let from = 0; from < objects.length; ) {
+      const batch = objects.slice(from, from + batchSize)
+      from += batch.length
+      yield batch
+    }
+  }
+
   function tagsOf(found: readonly string[] | string): ObjectTags {
     if (typeof found === 'string') return { tags: [], problems: [{ why: found }] }
     const tags: Tag[] = []
@@ -244,26 +260,21 @@ export function createTagReader({
       if (refused.size > MAX_REFUSED) refused.clear()
       const again = objects.filter((each) => refused.has(keyOf(each)))
       const others = again.length === 0 ? objects : objects.filter((each) => !refused.has(keyOf(each)))
-      const batches = batchesOf(others)
-      for (const batch of again.length === 0 ? batches : [...batches, again]) {
-        const found = await (batch === again ? attachedAgain : attached)(batch, signal)
+      const pass = async (
+        batch: readonly ManagedObjectReference[],
+        found: ReadonlyMap<string, readonly string[] | string>,
+      ) => {
         const ids = new Set([...found.values()].flatMap((each) => (typeof each === 'string' ? [] : each)))
         await names.learn([...ids], signal)
         take(new Map(batch.map(keyOf).map((key) => [key, tagsOf(found.get(key) ?? [])])))
       }
+      for (const batch of batchesOf(others)) await pass(batch, await attached(batch, signal))
+      if (again.length > 0) await pass(again, await attachedAgain(again, signal))
     },
     refreshNames: names.refresh,
     lastAnswer: () => lastAnswer,
     lacking: names.lacking,
   }
-}
-
-function batchesOf(
-  objects: readonly ManagedObjectReference[],
-): readonly (readonly ManagedObjectReference[])[] {
-  return Array.from({ length: Math.ceil(objects.length / BATCH) }, (_, i) =>
-    objects.slice(i * BATCH, (i + 1) * BATCH),
-  )
 }
 
 /** The same client; tells of each answer, also of one that refuses. */
@@ -276,7 +287,7 @@ function noteAnswers(rest: RESTClient, answered: () => void): RESTClient {
         answered()
         return answer
       } catch (error) {
-        if (error instanceof RESTError) answered()
+        if (error instanceof RESTError || error instanceof UnansweredError) answered()
         throw error
       }
     },

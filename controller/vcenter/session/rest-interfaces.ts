@@ -2,7 +2,7 @@
 
 import type { FailureReason } from '../../types/reasons.ts'
 import type { HTTPAnswer } from '../wire/connection.ts'
-import { HTTPStatusError, VCenterError, wasTurnedAway } from '../wire/errors.ts'
+import { HTTPStatusError, UnansweredError, VCenterError, wasTurnedAway } from '../wire/errors.ts'
 
 /** How to write a call, and how to read its answer: vCenter's REST interface has two forms. */
 export interface RestInterface {
@@ -85,11 +85,18 @@ export function isRESTRefusal(error: unknown): error is RESTError {
 
 /**
  * Whether vCenter itself has failed at the call, as with a single damaged object. Not where a proxy answers or a service is down,
- * and not for calls about the session, which concern all objects.
+ * unless other calls are answered, and not for calls about the session, which concern all objects.
  */
-export function isBadAnswer(error: unknown): error is RESTError | RESTAnswerError {
+export function isBadAnswer(error: unknown): error is RESTError | RESTAnswerError | UnansweredError {
+  if (error instanceof UnansweredError) return true
   if (error instanceof RESTError) return error.status === 500 && error.resource !== 'session'
   return error instanceof RESTAnswerError && error.resource !== 'session'
+}
+
+/** Whether nobody has answered the call, or a proxy in vCenter's place, so that it may be for its object. */
+export function isUnanswered(error: unknown): error is VCenterError {
+  if (error instanceof RESTError) return [408, 502, 503, 504].includes(error.status)
+  return isAnswerLost(error) && !(error instanceof RESTAnswerError)
 }
 
 /** Whether the call may have been carried out all the same: nobody but a proxy has answered it, or not to its end. */

@@ -6,7 +6,7 @@ import { FAKE_VCENTER, fakeConnection } from '../testing/fake-connection.ts'
 import { testLogins } from '../testing/logins.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Connection } from '../wire/connection.ts'
-import { NotSentError, SoapFault, VCenterError } from '../wire/errors.ts'
+import { NotSentError, SoapFault, UnansweredError, VCenterError } from '../wire/errors.ts'
 import { createRESTClient } from './rest.ts'
 
 const { signal } = new AbortController()
@@ -342,5 +342,26 @@ t.test('the SOAP session has ended: that is no refusal of an object, whatever st
     soap = 'two'
     await t.rejects(late, { reason: 'SessionLost', message: /has ended the session; a new clone/ })
     t.equal(await read('own'), 'ok')
+  }
+})
+
+t.test('nobody answers a call about an object: others are looked at', async (t) => {
+  for (const [status, others, ofObjects, isOfObject] of [
+    [504, 200, true, true],
+    [503, 403, true, true],
+    [503, 503, true, false],
+    [504, 200, false, false],
+    [429, 200, true, false],
+  ] as const) {
+    const connection = fakeConnection(({ path, method }) => {
+      if (method === 'POST') return { body: '{"value":"s"}' }
+      return path.includes('bad') ? { status, body: '' } : { status: others, body: '{"value":[]}' }
+    })
+    const rest = client(connection)
+    const about = { method: 'GET', resource: 'tagging/category', id: 'bad', ofObjects, signal } as const
+    const error = await rest.call(about).catch((error: unknown) => error)
+    t.equal(error instanceof UnansweredError, isOfObject, `${status}, others ${others}`)
+    t.match(error, { message: new RegExp(`HTTP status ${status}`) })
+    t.equal(connection.requests.filter(({ method }) => method === 'POST').length, 1)
   }
 })

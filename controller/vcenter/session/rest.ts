@@ -5,13 +5,15 @@ import { untilAborted } from '../../lib/tasks.ts'
 import type { InventoryMetrics } from '../running-inventory.ts'
 import type { Timings } from '../timings.ts'
 import { type Connection, type HTTPAnswer, readText } from '../wire/connection.ts'
-import { isSessionLost, malformed, VCenterError } from '../wire/errors.ts'
+import { isSessionLost, malformed, UnansweredError, VCenterError } from '../wire/errors.ts'
 import type { LoginLimiter } from './login-limiter.ts'
 import {
   API,
   isAnswerLost,
   isNotFound,
+  isRESTRefusal,
   isSessionID,
+  isUnanswered,
   REST,
   RESTAnswerError,
   RESTError,
@@ -123,6 +125,16 @@ export function createRESTClient(options: {
       false
     if (found) standsUntil = clock.monotonic() + SEEN
     return found
+  }
+
+  /** Whether the service of the tags answers a small call, by whatever it is answered. */
+  async function answers(key: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await finds(send('GET', 'tagging/category', { headers: { [SESSION_HEADER]: key }, signal }))
+      return true
+    } catch (error) {
+      return isRESTRefusal(error)
+    }
   }
 
   /**
@@ -246,9 +258,14 @@ export function createRESTClient(options: {
 
   return {
     async call({ method, resource, ...call }) {
-      const attempt = (key: string) => {
+      const attempt = async (key: string) => {
         const headers = { [SESSION_HEADER]: key, 'content-type': 'application/json' }
-        return send(method, resource, { ...call, headers })
+        try {
+          return await send(method, resource, { ...call, headers })
+        } catch (error) {
+          const isAlone = call.ofObjects === true && isUnanswered(error) && (await answers(key, call.signal))
+          throw isAlone ? new UnansweredError(error) : error
+        }
       }
       if (config.sessionManager !== undefined) return await callInSoapSession(attempt, call.signal)
       // Even a session that was opened for this call may have ended when the call arrives.
@@ -326,6 +343,11 @@ export interface RESTCall {
   readonly id?: string
   readonly action?: string
   readonly body?: unknown
+  /**
+   * Whether an object, tag or category of the call may be why nobody answers it: an UnansweredError is thrown then, where the
+   * service of the tags answers another call.
+   */
+  readonly ofObjects?: boolean
   /** Milliseconds; that of a small call by default. */
   readonly deadline?: number
   readonly signal: AbortSignal

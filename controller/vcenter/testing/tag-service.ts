@@ -12,7 +12,7 @@ export const object = (value: string) => ({ type: 'Folder', value })
 /** A tag service with these attachments; `refuse` makes calls fail. */
 export function tagService(
   attached: Record<string, string[]>,
-  refuse: (call: RESTCall) => number | undefined = () => undefined,
+  refuse: (call: RESTCall) => number | Error | undefined = () => undefined,
 ) {
   const calls: string[] = []
   /** Names that tags have by now, by what they are called in `attached`. */
@@ -20,8 +20,9 @@ export function tagService(
   const rest: RESTClient = {
     async call(call) {
       calls.push(`${call.resource}${call.id === undefined ? '' : ` ${call.id} ${call.action ?? ''}`}`)
-      const status = refuse(call)
-      if (status !== undefined) throw new RESTError('vc', call.resource, status)
+      const refusal = refuse(call)
+      if (refusal instanceof Error) throw refusal
+      if (refusal !== undefined) throw new RESTError('vc', call.resource, refusal)
       const { id } = call
       const all = () => [...new Set(Object.values(attached).flat())]
       const categoryOf = (tag: string) => `id of ${tag.split('/')[0]}`
