@@ -351,6 +351,18 @@ t.test('a fault that comes once is not seen', async (t) => {
   }
 })
 
+t.test('nor one that comes once while the UUIDs of all VMs are read', async (t) => {
+  const lab = await openLab(t, {
+    simulator: { vms: 9 },
+    before: (vCenter) => vCenter.fault({ operation: READ, kind: 'fault', fault: 'SystemError', times: 1 }),
+  })
+  const vms = await lab.vCenter.vms()
+  for (const { uuid } of vms) lab.inventory.follow(uuid)
+  for (const { uuid } of vms) await answered(lab, uuid)
+  t.ok((await lab.vCenter.faults()).every(({ hits }) => hits === 1))
+  t.equal((await lab.vCenter.calls()).operations.FindAllByUuid, undefined, 'none is searched for by itself')
+})
+
 t.test(
   'each poll fails that tells of one VM: the others are watched, and it is, once it can be',
   async (t) => {

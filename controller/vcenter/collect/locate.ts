@@ -24,8 +24,6 @@ const UUID_LENGTH = 36
 /** The key of a sweep in quarantine. */
 const SWEEP = 'UUIDs of all VMs'
 
-export type AllVMs = ReturnType<typeof createAllVMs>
-
 /** A view of all VMs that the account may see, one in a session: sweeps read it, and push watches it. */
 export function createAllVMs(options: {
   readonly soap: SoapClient
@@ -68,12 +66,10 @@ export type Located =
   /** Morefs of the VMs; `fresh` if vCenter said so just now. */
   { readonly vms: readonly string[]; readonly fresh: boolean } | { readonly error: VCenterError }
 
-export type Locator = ReturnType<typeof createLocator>
-
 export function createLocator(options: {
   readonly soap: SoapClient
   readonly reader: PropertyReader
-  readonly allVMs: AllVMs
+  readonly allVMs: ReturnType<typeof createAllVMs>
   readonly content: ServiceContent
   readonly timings: Timings
   readonly clock: Clock
@@ -92,7 +88,7 @@ export function createLocator(options: {
   async function sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     if (quarantine?.held(SWEEP) !== undefined) return undefined
     try {
-      return await readAll(signal)
+      return await callTwice(() => readAll(signal))
     } catch (error) {
       if (!isOfObjects(error)) throw error
       if (error instanceof UnansweredError) quarantine?.holdCall(SWEEP, error, readAll)

@@ -51,26 +51,30 @@ t.test('one refused object of a thousand costs few calls, whatever the fault nam
 })
 
 t.test('an object is refused by the second answer, unless the first will come again', async (t) => {
-  const refusedBy = async (...faults: readonly string[]) => {
+  const refusedIn = async (group: readonly string[], ...faults: readonly string[]) => {
     const answers = [...faults]
     const found: string[] = []
     let calls = 0
     await callWithoutRefused({
-      groups: [['vm-1']],
+      groups: [group],
       objectOf: toVM,
       async call() {
         calls++
         const next = answers.shift()
-        if (next !== undefined) throw new SoapFault(next, '')
+        if (next !== undefined) throw new SoapFault(next, '', toVM('vm-1'))
       },
       onRefused: (_, { fault }) => void found.push(fault),
     })
     return { calls, found }
   }
+  const refusedBy = (...faults: readonly string[]) => refusedIn(['vm-1'], ...faults)
   t.same(await refusedBy('SystemError'), { calls: 2, found: [] })
   t.same(await refusedBy('SystemError', 'HostConnectFault'), { calls: 2, found: ['HostConnectFault'] })
   t.same(await refusedBy('NoPermission'), { calls: 1, found: ['NoPermission'] })
   t.same(await refusedBy('ManagedObjectNotFound'), { calls: 1, found: ['ManagedObjectNotFound'] })
+  const ofTwo = (...faults: readonly string[]) => refusedIn(['vm-1', 'vm-2'], ...faults)
+  t.same(await ofTwo('SystemError'), { calls: 3, found: [] }, 'named among others, it is asked for by itself')
+  t.same(await ofTwo('NoPermission'), { calls: 2, found: ['NoPermission'] })
 })
 
 t.test('all of twenty can be refused', async (t) => {

@@ -4,7 +4,7 @@
  */
 import { compact } from '../../lib/memory.ts'
 import { eachOf } from '../../lib/tasks.ts'
-import type { UnreadableProperty, Way } from '../../types/virtual-machine.ts'
+import type { VirtualMachine, Way } from '../../types/virtual-machine.ts'
 import { CARD_PATHS, CLAIM_PATH, DEVICES_PATH, readName } from '../properties/property-values.ts'
 import type { VMProperties } from '../properties/resync-properties.ts'
 import {
@@ -60,8 +60,10 @@ export async function callWithoutRefused<T>(batches: {
         left.push(items.slice(half), items.slice(0, half))
         return
       }
-      onRefused(culprit, error)
       const others = items.filter((each) => each !== culprit)
+      // By itself it is asked for twice.
+      if (others.length > 0 && mayPass(error)) left.push([culprit])
+      else onRefused(culprit, error)
       if (others.length > 0) left.push(others)
     }
   }
@@ -134,7 +136,7 @@ export function refused(
 }
 
 /** The non-essential properties that are unknown because of unreadable paths. */
-export function unreadableFacts(paths: readonly string[]): readonly UnreadableProperty[] {
+export function unreadableFacts(paths: readonly string[]): VirtualMachine['unreadable'] {
   return compact([
     ...(paths.includes('guest.net') ? (['guestNICs'] as const) : []),
     ...(paths.includes(CLAIM_PATH) ? (['claim'] as const) : []),
