@@ -160,8 +160,8 @@ t.test('a category without tags is reported by its setting', async (t) => {
     { text: /labels.zone .* none at all/ },
     { text: /labels.region .* none at all/ },
   ])
-  lacking = new Map([
-    ['k8s-zonk', 'unread'],
+  lacking = new Map<string, TagLack>([
+    ['k8s-zonk', { unread: 'tag categories: 403' }],
     ['rack\u0007', 'tags'],
   ])
   t.match(remarks.troubles(), [

@@ -80,8 +80,9 @@ function lackingCategories({ labels, labelRules, inventories }: VCenterRemarksOp
     const { vCenter } = inventory
     const lacking = inventory.lackingCategories()
     return [...places, ...rules].flatMap(({ setting, category, label }) => {
-      const lack = category === undefined ? undefined : lacking.get(category)
-      if (category === undefined || lack === undefined) return []
+      const found = category === undefined ? undefined : lacking.get(category)
+      if (category === undefined || found === undefined) return []
+      const lack = typeof found === 'object' ? 'unread' : found
       const message = `vCenter ${vCenter}: ${setting} names tag category "${listed([category])}", ${LACKS[lack]}, so no new Node gets ${label}; ${NEXT[lack]}give the account Read-only as a global permission`
       return {
         key: JSON.stringify([vCenter, label, category, lack]),
@@ -93,14 +94,16 @@ function lackingCategories({ labels, labelRules, inventories }: VCenterRemarksOp
   })
 }
 
-const LACKS: Readonly<Record<TagLack, string>> = {
+type Lack = Extract<TagLack, string> | 'unread'
+
+const LACKS: Readonly<Record<Lack, string>> = {
   categories: 'in a vCenter that shows the account none at all',
   category: 'which vCenter does not show',
   tags: 'of which vCenter shows no tag',
   unread: 'of which vCenter shows no tag among what could be read',
 }
 
-const NEXT: Readonly<Record<TagLack, string>> = {
+const NEXT: Readonly<Record<Lack, string>> = {
   categories: 'create it, correct the name, or ',
   category: 'create it, correct the name, or ',
   tags: 'create a tag in it and attach it, or ',

@@ -23,9 +23,9 @@ export interface Tag {
 
 /**
  * Why no object has a tag of a category: vCenter shows the account no category at all, not this one, or none of its tags; or there
- * may be one that could not be read.
+ * may be one, for not all could be read.
  */
-export type TagLack = 'categories' | 'category' | 'tags' | 'unread'
+export type TagLack = 'categories' | 'category' | 'tags' | { readonly unread: string }
 
 /** Tags that could not be read. */
 export interface UnreadTags {
@@ -88,9 +88,6 @@ export interface GuestNIC {
   readonly addresses: readonly { readonly address: string; readonly prefixLength: number | undefined }[]
 }
 
-/** Properties that a VM can do without; if any other is unreadable, the VM counts as unreadable. */
-export type UnreadableProperty = 'guestNICs' | 'claim'
-
 /**
  * `config.ftInfo`: the VMs of a Fault Tolerance group share BIOS UUID and MACs, while each has its own moref and instance
  * UUID. A failover changes the roles.
@@ -141,8 +138,11 @@ export interface VirtualMachine {
   readonly staticAddresses: readonly string[]
   /** Text of `guestinfo.rollcall.claim`. */
   readonly claim: string | undefined
-  /** Which of the above are unknown only because the account may not read them. */
-  readonly unreadable: readonly UnreadableProperty[]
+  /**
+   * Which of the above are unknown only because the account may not read them. If any other is unreadable, the VM counts as
+   * unreadable.
+   */
+  readonly unreadable: readonly ('guestNICs' | 'claim')[]
   /** Names, for people. */
   readonly host: string | undefined
   readonly cluster: string | undefined

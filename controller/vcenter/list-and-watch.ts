@@ -24,7 +24,7 @@ import type { InventoryMetrics } from './running-inventory.ts'
 import type { ServiceContent, Session } from './session/session.ts'
 import { hasMoved, locateWanted, readAgain, type SyncVMsOptions } from './sync-vms.ts'
 import type { Timings } from './timings.ts'
-import type { Prober } from './vm-probe/prober.ts'
+import type { createProber } from './vm-probe/prober.ts'
 import { aloneOrThrow, RenewalError, type SoapFault, UnansweredError } from './wire/errors.ts'
 import { keyOf, vmOfKey, vmReference } from './wire/managed-object-reference.ts'
 import type { SoapClient } from './wire/soap.ts'
@@ -48,7 +48,7 @@ export interface ListAndWatchOptions extends Basics {
   readonly tagReader: TagReader | undefined
   /** Undefined where no custom attribute is of interest. */
   readonly attributes: VMAttributes | undefined
-  readonly prober: Prober
+  readonly prober: ReturnType<typeof createProber>
   /**
    * UUIDs are to be located; tags are unknown; the VMs to watch have changed; new objects may be above them; a VM was lost.
    */

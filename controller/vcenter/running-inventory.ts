@@ -1,5 +1,5 @@
 /** What runs and watches an inventory; and the one that asks nothing, because no credential is known. */
-import { type NoCredential, serverKey, type VCenterConfig } from '../config/config.ts'
+import { serverKey, type VCenterConfig } from '../config/config.ts'
 import type { DatacenterPath } from '../config/datacenter-pattern.ts'
 import { aborted } from '../lib/tasks.ts'
 import type { Inventory, Proof, VCenterFailure } from '../types/inventory.ts'
@@ -49,7 +49,7 @@ export interface InventoryMetrics {
  */
 export function withoutCredential(
   { name: vCenter, server, port }: Pick<VCenterConfig, 'name' | 'server' | 'port'>,
-  missing: NoCredential,
+  missing: NonNullable<VCenterConfig['noCredential']>,
 ): RunningInventory {
   const failure: VCenterFailure | undefined =
     missing.state === 'failed' ? { vCenter, reason: 'NoCredential', message: missing.message } : undefined

@@ -3,7 +3,7 @@ import { ABOVE_MACHINE, ANCESTOR_PROPERTIES, createAncestorTree, readAncestors }
 import type { VMLocations } from './cache/vm-locations.ts'
 import type { Changes, VMStore } from './cache/vm-store.ts'
 import { chooseCandidates, judgeCandidates, type Sightings, type VMAnswer } from './cache/vms-of-uuid.ts'
-import type { Located, Locator } from './collect/locate.ts'
+import type { createLocator, Located } from './collect/locate.ts'
 import { type createSuspects, readMachines } from './collect/read-machines.ts'
 import { refusalOf } from './collect/refusals.ts'
 import {
@@ -26,7 +26,7 @@ import { keyOf, type ManagedObjectReference, vmReference } from './wire/managed-
 export interface SyncVMsOptions {
   readonly store: VMStore
   readonly locations: VMLocations
-  readonly locator: Pick<Locator, 'locate' | 'forget'>
+  readonly locator: Pick<ReturnType<typeof createLocator>, 'locate' | 'forget'>
   readonly sightings: Sightings
   readonly reader: PropertyReader
   readonly suspects: ReturnType<typeof createSuspects>

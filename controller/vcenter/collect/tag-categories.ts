@@ -4,7 +4,7 @@ import type { TagLack, UnreadTags } from '../../types/virtual-machine.ts'
 import { isNotFound, isRESTRefusal } from '../session/rest-interfaces.ts'
 import type { VCenterError } from '../wire/errors.ts'
 import { isOfOne } from './tag-answers.ts'
-import { AT_ONCE, type TagCalls } from './tag-calls.ts'
+import { AT_ONCE, type createTagCalls } from './tag-calls.ts'
 
 /** Most tags of other categories that are remembered. */
 const MAX_FOREIGN = 100_000
@@ -13,7 +13,7 @@ export function createTagCategories({
   calls,
   categories,
 }: {
-  readonly calls: TagCalls
+  readonly calls: ReturnType<typeof createTagCalls>
   /** The names of those of interest. */
   readonly categories: ReadonlySet<string>
 }) {
@@ -226,7 +226,8 @@ export function createTagCategories({
       const without = (name: string): TagLack | undefined => {
         const isAbsent = absent.includes(name)
         // Where not all may be read, no tag on any object says nothing.
-        if (doubts.has(name)) return isAbsent || !attached.has(name) ? 'unread' : undefined
+        const doubt = doubts.get(name)
+        if (doubt !== undefined) return isAbsent || !attached.has(name) ? { unread: doubt.why } : undefined
         if (shown === undefined && absent.length > 0) return undefined
         if (isAbsent) return shown === 0 ? 'categories' : 'category'
         return used.has(name) ? undefined : 'tags'

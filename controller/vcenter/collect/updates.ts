@@ -21,7 +21,7 @@ import { type ManagedObjectReference, vmReference } from '../wire/managed-object
 import { element, type SoapClient, toReference } from '../wire/soap.ts'
 import { child, childrenOf, textOf } from '../wire/xml.ts'
 import { createTrialPolls, findCulprits, MOST_CULPRITS, tryAgain } from './failing-polls.ts'
-import type { AllVMs } from './locate.ts'
+import type { createAllVMs } from './locate.ts'
 import { createPollPace, type PollWait } from './pace.ts'
 import {
   knownPaths,
@@ -79,7 +79,7 @@ export function createUpdates(options: {
   /** Properties of VirtualMachine to watch. Few: for some servers the cost is events x members x properties. */
   readonly paths: readonly string[]
   /** Those whose UUIDs are watched. */
-  readonly allVMs: AllVMs
+  readonly allVMs: ReturnType<typeof createAllVMs>
   /** Called where vCenter refuses to watch them, does not answer that, or fails polls because of it. */
   readonly onUnwatched: (error: SoapFault | UnansweredError) => void
   /** Called when changes may have been lost: a poll met a fault and is repeated, or all is told anew. */

@@ -1,6 +1,6 @@
 /** Checks a search that found nothing by searching in the same way for another VM that is known to exist. */
 import type { BoundVM } from '../../../agent/shared/node-report.ts'
-import type { CanaryProof, Proof } from '../../types/inventory.ts'
+import type { Proof, VCenterProbe } from '../../types/inventory.ts'
 import type { VirtualMachine } from '../../types/virtual-machine.ts'
 import type { VMStore } from '../cache/vm-store.ts'
 import { objectSpec, propertySpec, readObject, selection, traversal } from '../collect/retrieve-properties.ts'
@@ -68,7 +68,7 @@ export async function proveCanary(
     /** VMs that were seen here before, whether or not vCenter shows them now. */
     readonly memory: CanaryMemory
   },
-): Promise<CanaryProof> {
+): Promise<VCenterProbe['canary']> {
   const { vCenter, known, memory } = options
   const unproven = (message: string): Proof => ({
     state: 'unproven',

@@ -12,8 +12,6 @@ import { createProvability, provePrivileges } from './privileges.ts'
 import { createProbeClient, type ProbeClient, type SessionAccess } from './probe-client.ts'
 import { readVM, searchVMs } from './read-vm.ts'
 
-export type Prober = ReturnType<typeof createProber>
-
 interface Period {
   readonly access: SessionAccess
   readonly signal: AbortSignal

@@ -63,22 +63,26 @@ function readSource(
  * Why a category without tags counts as unread: without rights on tags, or after they were taken away, vCenter's lists are empty,
  * and it refuses nothing.
  */
-const LACKS: Readonly<Record<TagLack, string>> = {
+const LACKS: Readonly<Record<Extract<TagLack, string>, string>> = {
   categories: 'vCenter shows no tag category at all: create it',
   category: 'vCenter shows no such tag category: create it',
   tags: 'vCenter shows no tag in this category: create one and attach it',
-  unread: 'vCenter shows no tag in such a category, but not all could be read: correct the name',
 }
 
 function readTag(category: string, ancestry: Ancestry): SourceValue {
   const { tags, on, unread } = nearestTag(ancestry, category)
   const [tag] = tags
   const lack = ancestry.lacking?.get(category)
-  if (tag === undefined && lack !== undefined)
+  if (tag === undefined && lack !== undefined) {
+    const why =
+      typeof lack === 'object'
+        ? `vCenter shows no tag in such a category, but not all could be read (${lack.unread}): correct the name`
+        : LACKS[lack]
     return {
       state: 'unread',
-      message: `"${category}": ${LACKS[lack]}, or give the account Read-only as a global permission`,
+      message: `"${category}": ${why}, or give the account Read-only as a global permission`,
     }
+  }
   if (unread.length > 0) return { state: 'unread', message: `not readable: ${unread.slice(0, 3).join(', ')}` }
   if (tag === undefined || on === undefined) return { state: 'absent' }
   if (tags.length === 1) return { state: 'known', value: tag.name }

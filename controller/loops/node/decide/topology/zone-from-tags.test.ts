@@ -250,6 +250,21 @@ t.test('of several tags on one object the first by name counts, or the one that 
   }
 })
 
+t.test('two labels that lack a tag for different reasons: each has its next step', async (t) => {
+  const said = (lack: TagLack) =>
+    resolveTopology(
+      ancestry({ compute: [ancestor('Datacenter', 'd')], lacking: new Map([['k8s-zone', lack]]) }),
+      CATEGORIES,
+      false,
+    ).condition
+  t.match(said('category'), { reason: 'TagMissing', message: /create it, correct "zone".*; attach a tag in/ })
+  const unread = said({ unread: 'tag categories: 403' })
+  t.match(unread, {
+    reason: 'TagsUnreadable',
+    message: /; attach a tag in .*; not readable: tag categories: 403$/,
+  })
+})
+
 t.test('why there is no tag decides what is to be done', async (t) => {
   const said = (lack?: TagLack) => {
     const lacking = lack === undefined ? {} : { lacking: new Map([['k8s-zone', lack]]) }
@@ -269,7 +284,8 @@ t.test('why there is no tag decides what is to be done', async (t) => {
     message: /no tag category at all: give the account Read-only as a/,
   })
   t.match(said('tags'), { reason: 'TagMissing', message: /no tag in this category: create one/ })
-  t.match(said('unread'), { reason: 'TagsUnreadable', message: /; not readable: some tag categories$/ })
-  for (const lack of ['categories', 'category', 'tags', 'unread'] as const)
+  const unread = { unread: 'tag categories: 403' }
+  t.match(said(unread), { reason: 'TagsUnreadable', message: /; not readable: tag categories: 403$/ })
+  for (const lack of ['categories', 'category', 'tags', unread] as const)
     t.notMatch(said(lack).message, 'attach a tag in')
 })

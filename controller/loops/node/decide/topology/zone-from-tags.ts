@@ -115,7 +115,7 @@ function resolveLabel(
 }
 
 /** What to do where vCenter has no tag of a category. Without rights on tags its lists are empty: it refuses nothing. */
-const NEXT: Readonly<Record<Exclude<TagLack, 'unread'>, string>> = {
+const NEXT: Readonly<Record<Extract<TagLack, string>, string>> = {
   categories:
     'vCenter shows no tag category at all: give the account Read-only as a global permission, or create the category',
   category:
@@ -133,11 +133,12 @@ function notFound(
 ): Remark {
   const message = `no tag of category "${category}" (${label}) on ${describeWay(ancestry)}`
   const lack = ancestry.lacking?.get(category)
-  if (lack === 'unread') return { kind: 'unread', message, unread: [...unread, 'some tag categories'] }
+  if (typeof lack === 'object') return { kind: 'unread', message, unread: [...unread, lack.unread] }
   if (lack !== undefined) return { kind: 'missing', message, next: NEXT[lack] }
   return unread.length > 0 ? { kind: 'unread', message, unread } : { kind: 'missing', message }
 }
 
+const ATTACH = 'attach a tag in vCenter; the label follows by itself'
 const UNTIL = 'topology.required is true, so the Node stays uninitialized until'
 
 function judge(
@@ -157,22 +158,18 @@ function judge(
   if (problems.length === 0) {
     return yes('Resolved', [resolved, ...remarks.map(({ message }) => message)].join('; '))
   }
+  const steps = new Set(
+    remarks.flatMap(({ kind, next }) => (kind === 'missing' ? (next ?? (awaitsTags ? [] : ATTACH)) : [])),
+  )
   if (is('unread')) {
-    const next = awaitsTags
-      ? `; ${UNTIL} they are read: fix that in vCenter, or set topology.required to false`
-      : ''
-    const unread = [...new Set(remarks.flatMap((remark) => remark.unread ?? []))]
-    return no(
-      'TagsUnreadable',
-      `${problems.join('; ')}; not readable: ${unread.slice(0, 4).join(', ')}${next}`,
-    )
+    const wait = `${UNTIL} they are read: fix that in vCenter, or set topology.required to false`
+    const unread = [...new Set(remarks.flatMap((remark) => remark.unread ?? []))].slice(0, 4)
+    const what = [...problems, ...steps, `not readable: ${unread.join(', ')}`, ...(awaitsTags ? [wait] : [])]
+    return no('TagsUnreadable', what.join('; '))
   }
   if (!is('missing')) return no('TagsAmbiguous', `${problems.join('; ')}; detach the others in vCenter`)
-  const steps = [...new Set(remarks.flatMap(({ next }) => next ?? []))]
   const wait = `${UNTIL} that is fixed in vCenter (tags are read every five minutes); or set topology.required to false`
-  const next =
-    steps.length > 0 ? steps : awaitsTags ? [] : ['attach a tag in vCenter; the label follows by itself']
-  return no('TagMissing', [...problems, ...next, ...(awaitsTags ? [wait] : [])].join('; '))
+  return no('TagMissing', [...problems, ...steps, ...(awaitsTags ? [wait] : [])].join('; '))
 }
 
 function describeWay({ compute }: Ancestry): string {
