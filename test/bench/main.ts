@@ -55,7 +55,7 @@ const { values } = parseArgs({
   },
   allowNegative: true,
 })
-/** So many Nodes are initialized three times, and by the CPI as well, to which each thousand is minutes; growth starts here. */
+/** So many Nodes arrive three times, and the CPI has them as well, to which each thousand is minutes; growth starts here. */
 const QUICK = 1_000
 const quietSeconds = Number(values.quiet)
 const changes = Number(values.changes)
@@ -89,7 +89,7 @@ for (const nodes of counts) {
   const times = nodes > QUICK ? 1 : 3
   // Before, between and after, as often as what is divided by it, for the machine may have others to serve.
   const floors = [await measureAlone(stage)]
-  const start = await take('Rollcall starts', () => typicalStart(stage, times, quietSeconds))
+  const start = await take('Rollcall starts', () => typicalStart(stage, 3, quietSeconds))
   if (times > 1) floors.push(await measureAlone(stage))
   const arrived = await take('Rollcall runs, reports arrive', () =>
     typical(times, () => arrival({ stage, quietSeconds: 0 })),
