@@ -3,7 +3,7 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { IPFamily } from '../../controller/config/config.ts'
 import type { NodeObject } from '../world/objects.ts'
-import { sharedAddresses } from './differences/row.ts'
+import { ipsOf, sharedAddresses } from './differences/row.ts'
 import type { Scenario, ScenarioCase } from './scenario.ts'
 
 const KINDS = ['InternalIP', 'ExternalIP'] as const
@@ -69,6 +69,16 @@ function ofKind(
       ? [`it has ${kind} twice of one family`]
       : []),
   ]
+}
+
+/** No address is on two of the Nodes that were initialized. */
+export function sharedWithOthers(node: NodeObject, initialized: readonly NodeObject[]): readonly string[] {
+  const others = initialized
+    .filter((other) => other !== node)
+    .flatMap(({ status }) => ipsOf(status.addresses))
+  return [...new Set(ipsOf(node.status.addresses))]
+    .filter((address) => others.includes(address))
+    .map((address) => `its ${address} is another Node's, too`)
 }
 
 /** What the kubelet was given comes first, and no other address is of its type. */

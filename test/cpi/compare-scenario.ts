@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition } from '../../agent/shared/node-report.ts'
 import { isInitialized, type NodeObject } from '../world/objects.ts'
+import { sharedWithOthers } from './address-rules.ts'
 import { brokenByChange } from './change-rules.ts'
 import { afterChange, isReadAtStart, makeChange, withChange } from './changes.ts'
 import { type ComparedNode, differencesOf, judge, type NodeOfEach } from './compare-nodes.ts'
@@ -25,14 +26,20 @@ export async function compareScenario(
   try {
     if (cpi.status === 'rejected') throw cpi.reason
     if (rollcall.status === 'rejected') throw rollcall.reason
-    const { compared: first, nodes } = await compareUntilRight(stage, cpi.value, (nodes) =>
-      scenario.cases.map((each, index): ComparedNode => {
-        const { cpi: theirs, rollcall: ours } = nodes.of(staged.names[index])
+    const { compared: first, nodes } = await compareUntilRight(stage, cpi.value, (nodes) => {
+      const found = scenario.cases.map((one, index) => ({ one, ...nodes.of(staged.names[index]) }))
+      const initialized = found.flatMap(({ one, rollcall }) =>
+        rollcall === undefined || one.node?.untainted === true || !isInitialized(rollcall) ? [] : rollcall,
+      )
+      return found.map(({ one, cpi: theirs, rollcall: ours }, index): ComparedNode => {
         const uuid = staged.machines[index]?.vm.uuid ?? ''
-        const broken = brokenAtFirst(ours, { scenario, one: each, uuid })
-        return { scenario, case: each, differences: differencesOf(theirs, ours), broken }
-      }),
-    )
+        const broken = [
+          ...brokenAtFirst(ours, { scenario, one, uuid }),
+          ...(ours !== undefined && initialized.includes(ours) ? sharedWithOthers(ours, initialized) : []),
+        ]
+        return { scenario, case: one, differences: differencesOf(theirs, ours), broken }
+      })
+    })
     const running = { stage, staged, cpi: cpi.value, rollcall: rollcall.value }
     return [...first, ...(await compareChanges(running, scenario, nodes))]
   } finally {

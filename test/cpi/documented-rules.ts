@@ -32,7 +32,7 @@ export function brokenAtFirst(node: NodeObject | undefined, written: RegisteredC
     ...(one.node?.untainted === true
       ? []
       : isInitialized(node)
-        ? brokenRules(node, written)
+        ? [...isTooEarly(ownOf(written)), ...brokenRules(node, written)]
         : waitsInVain(scenario, one)),
     ...shutdownTaint(node, { scenario, one, had, verified }),
   ]
@@ -76,6 +76,14 @@ export function waitsInVain(scenario: Scenario, one: ScenarioCase): readonly str
     !isAlone(scenario.cases, one) ||
     isOutOfScope(scenario, one)
   return waits ? [] : ['it is not initialized']
+}
+
+/** No Node is initialized by a machine that does not run. */
+function isTooEarly(own: ScenarioCase): readonly string[] {
+  return [
+    ...(own.vm?.gone === true ? ['its machine is gone'] : []),
+    ...(isOff(own) ? ['its machine is off'] : []),
+  ]
 }
 
 /** The provider IDs by which Rollcall knows a machine. */

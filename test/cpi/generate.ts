@@ -121,7 +121,8 @@ function generateSecond(random: Random): Pick<Scenario, 'tagsOfSecond' | 'second
     ...rarely(random, 0.5, () => ({
       second: {
         ...rarely(random, 0.6, () => ({ ipFamily: random.pick(FAMILIES) })),
-        ...rarely(random, 0.6, () => ({ datacenters: someOf(SHARED_DATACENTERS, random) })),
+        // It has no DC1: all its machines are out of scope then.
+        ...rarely(random, 0.6, () => ({ datacenters: someOf([...SHARED_DATACENTERS, 'DC1'], random) })),
       },
     })),
   }
