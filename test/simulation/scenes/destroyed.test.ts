@@ -1,4 +1,6 @@
 // VMs are gone beyond doubt: their Nodes go, unless the administrator does not want that.
+import { parseOptions } from '../../../agent/options.ts'
+import { file, load } from '../../../controller/config/testing/load.ts'
 import { SETTINGS } from '../../fixtures/facts.ts'
 import { scenario } from '../scenario.ts'
 import { BRAKE, brakeEvents, DELETED, NO_BRAKE } from './common.ts'
@@ -30,6 +32,27 @@ scenario(
     t.same(scene.latched(), [], 'the brake never engages')
     await scene.counted(BRAKE, 0)
     await scene.counted(DELETED, 4)
+  },
+)
+
+const agent = parseOptions([])
+const { refresh } = agent.kind === 'options' ? agent.options : { refresh: 0 }
+const { lifecycle } = (await load(file(''))).config
+
+// Kubernetes' own test waits for five minutes, and looks every 20 s: test/e2e/cloud/nodes.go.
+scenario(
+  'with all that agent and controller ship with, it takes less than five minutes',
+  { nodes: ['node-0', 'node-1', 'node-2', 'node-3'], lifecycle, refresh },
+  async (scene, t) => {
+    for (const name of ['node-1', 'node-3'] as const) {
+      const machine = scene.cast[name]
+      await scene.pass(3 * lifecycle.absentFor)
+      const destroyedAt = scene.world.timeline.now
+      scene.destroy(machine)
+      await scene.ends(machine)
+      const took = (scene.deletedAt(machine) ?? 0) - destroyedAt
+      t.ok(took >= lifecycle.absentFor && took < 280_000, `${name} goes after ${took} ms`)
+    }
   },
 )
 
