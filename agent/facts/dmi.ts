@@ -45,9 +45,10 @@ function parseSerial(
   const bytes = /^vmware-(.*)$/i.exec(text)?.[1]
   if (bytes !== undefined) return parseBytes(bytes, path)
   if (vendor.ok && !/^vmware\b/i.test(vendor.value)) {
+    const short = text.length === SHORT_SERIAL ? ', SMBIOS.use12CharSerialNumber' : ''
     return unreadable(
       'NotVMware',
-      `vendor and ${path} are not VMware's: this machine is not a vSphere VM, or shows its host's (SMBIOS.reflectHost, serialNumber.reflectHost)`,
+      `vendor and ${path} are not VMware's: this machine is not a vSphere VM, or shows its host's (SMBIOS.reflectHost, serialNumber.reflectHost${short})`,
     )
   }
   if (isPlaceholder(text)) return notSet(path, 'a placeholder')
