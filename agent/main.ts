@@ -2,12 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
-import { join } from 'node:path'
 import { inClusterCredential, kubeconfigCredential } from './api/credential.ts'
-import { fileFingerprint } from './facts/files.ts'
 import { createGuestinfo, findTools } from './facts/guestinfo.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
 import { kubeletArgs } from './kubelet-args.ts'
+import { fileFingerprint, signOfKubeletStart } from './kubelet-start.ts'
 import { createLogger, describe } from './log.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { run, runOnce } from './report-loop.ts'
@@ -17,12 +16,6 @@ import { hasFailed, linesJSON, printLines } from './shared/diagnosis.ts'
 import { escapeUnprintable } from './shared/printable.ts'
 import { returnFreePages, SERVICE_ACCOUNT_FOLDER } from './shared/program.ts'
 import { VERSION } from './shared/version.ts'
-
-/**
- * A kubelet recreates this file at each start, as it promises to device plugins, and registers its Node only at its start. A
- * pod sees the same by its token: a kubelet that starts requests new ones, which name the new Node.
- */
-const KUBELET_SOCKET = 'var/lib/kubelet/device-plugins/kubelet.sock'
 
 /** Says on stderr what keeps it from going on. */
 function tell(message: string): void {
@@ -69,7 +62,7 @@ async function start(options: Options): Promise<number> {
   })
   const { kubeconfigs } = options
   const hasFile = kubeconfigs.length > 0
-  const sign = hasFile ? join(root, KUBELET_SOCKET) : join(SERVICE_ACCOUNT_FOLDER, 'token')
+  const sign = signOfKubeletStart(root, { inPod: !hasFile })
   const parts = {
     agentVersion: VERSION,
     refresh,

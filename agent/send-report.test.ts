@@ -9,10 +9,10 @@ import { applyManifest, applyManifests, readManifests } from '../test/servers/ma
 import { startCluster } from '../test/servers/start-cluster.ts'
 import { withApiClient } from './api/client.ts'
 import { type CredentialSource, inClusterCredential, kubeconfigCredential } from './api/credential.ts'
-import { fileFingerprint } from './facts/files.ts'
 import { createGuestinfo, findTools as locate } from './facts/guestinfo.ts'
 import { explainFailure } from './failure.ts'
 import { readGuestFacts, readLocalFacts } from './gather.ts'
+import { fileFingerprint } from './kubelet-start.ts'
 import { createReporter, publish, type ReportOutcome } from './send-report.ts'
 import { systemClock } from './shared/clock.ts'
 import {

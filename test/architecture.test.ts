@@ -44,9 +44,9 @@ const ROOMS: Readonly<Record<string, string>> = {
   vcenter: 'agent/shared config lib types',
   'loops/node/facts': 'agent/shared config types',
   'loops/node/decide': 'agent/shared config lib loops/node/facts types',
+  'loops/node/vm-probes': 'agent/shared lib loops/node/decide loops/node/facts types',
   'loops/node/gather':
     'agent/shared config lib loops/node/decide loops/node/facts loops/node/vm-probes types',
-  'loops/node/vm-probes': 'agent/shared lib loops/node/decide loops/node/facts loops/node/gather types',
   'loops/node/apply': 'agent/shared kubernetes lib loops/node/decide loops/node/facts types',
   'loops/node':
     'agent/shared config kubernetes lib loops/node/apply loops/node/decide loops/node/facts loops/node/gather loops/node/vm-probes types',

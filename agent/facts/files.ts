@@ -1,4 +1,4 @@
-import { readSync, statSync } from 'node:fs'
+import { readSync } from 'node:fs'
 import { withRegularFile } from '../shared/regular-file.ts'
 import { codeOf, ok, type Result } from '../shared/result.ts'
 
@@ -89,20 +89,6 @@ function explain(path: string, error: unknown): Result<never, Unreadable> {
   }
   const irregular = code === 'EISDIR' || code === 'EFTYPE'
   return unreadable('Unreadable', `${path} cannot be read: ${irregular ? 'not a regular file' : code}`)
-}
-
-/**
- * A text that changes when the file is replaced or touched; it is not opened, and may be of any kind. Empty where it is
- * not there or may not be seen.
- */
-export function fileFingerprint(path: string): string {
-  try {
-    const { ino, ctimeMs } = statSync(path)
-    return `${ino} ${ctimeMs}`
-  } catch {
-    // An empty text never changes, so the agent finds out at its next refresh.
-    return ''
-  }
 }
 
 /** Why a fact cannot be read, or a claim is not written as it should be. `docs/reasons.md` explains each: add new ones there. */

@@ -287,13 +287,10 @@ export function claimDigest(claim: Claim): string {
 }
 
 /**
- * A spec, or one sentence per wrong field that names the field and the shape of what stands there, never the value itself:
- * a node may write anything into its report.
+ * Checks a report's spec as it came from the API server. Returns one sentence per wrong field that names the field and the
+ * shape of its value, never the value itself: a node may write anything into its report.
  */
-export type ParsedSpec = Result<NodeReportSpec, { readonly problems: readonly string[] }>
-
-/** Checks a report's spec as it came from the API server. */
-export function parseSpec(value: unknown): ParsedSpec {
+export function parseSpec(value: unknown): Result<NodeReportSpec, { readonly problems: readonly string[] }> {
   const result = v.safeParse(NodeReportSpec, value)
   if (result.success) return ok(result.output)
   return { ok: false, problems: result.issues.slice(0, 8).map(problem) }

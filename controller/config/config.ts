@@ -34,18 +34,14 @@ export interface VCenterConfig {
   /** Set where white space surrounds the user or the password of a Secret or a folder: one sentence that says where. */
   readonly oddity?: string | undefined
   /** Set while user and password, which a Secret or a folder has, are not known: both are empty then. */
-  readonly noCredential?: NoCredential
+  readonly noCredential?:
+    | /** Nothing has been read yet. */ { readonly state: 'pending' }
+    /** One sentence with the next step; `denied` where the API server does not let this account read it. */
+    | { readonly state: 'failed'; readonly message: string; readonly denied?: boolean }
   readonly trust: Trust
   /** See `matchesDatacenter`; empty means every datacenter. */
   readonly datacenters: readonly string[]
 }
-
-/** Why a user and a password are not known. */
-export type NoCredential =
-  /** Nothing has been read yet. */
-  | { readonly state: 'pending' }
-  /** One sentence with the next step; `denied` where the API server does not let this account read it. */
-  | { readonly state: 'failed'; readonly message: string; readonly denied?: boolean }
 
 export interface Config {
   readonly vCenters: readonly VCenterConfig[]

@@ -4,7 +4,8 @@ import type { Condition } from '../../agent/shared/node-report.ts'
 import type { SlowNodes } from '../loops/node/apply/slow-lane.ts'
 import type { Decision } from '../loops/node/decide/decision.ts'
 import type { NodeLoopMetrics, VCenterLifecycle } from '../loops/node/loop.ts'
-import { addVCenterGauge, createLabelGuard } from './vcenter-metrics.ts'
+import { createLabelGuard } from './label-guard.ts'
+import { addVCenterGauge } from './vcenter-metrics.ts'
 
 export interface NodeMetrics
   extends Pick<NodeLoopMetrics, 'decided' | 'nodeDeleted' | 'lifecycle' | 'slowNodes'> {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { InventoryMetrics, RunningInventory } from '../vcenter/running-inventory.ts'
+import { createLabelGuard } from './label-guard.ts'
 
 export interface VCenterMetrics {
   /** What one vCenter's inventory reports to. */
@@ -47,7 +48,11 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
     registers,
   })
   let readUp: () => Iterable<VCenterState> = () => []
-  function addState(name: string, help: string, stateOf: (state: VCenterState) => Value): void {
+  function addState(
+    name: string,
+    help: string,
+    stateOf: (state: VCenterState) => number | boolean | undefined,
+  ): void {
     addVCenterGauge(registry, name, help, () =>
       Array.from(readUp(), (each) => [each.vCenter, stateOf(each)] as const),
     )
@@ -126,15 +131,12 @@ export function addVCenterMetrics(registry: Registry): VCenterMetrics {
   }
 }
 
-/** What has no value has no sample. */
-type Value = number | boolean | undefined
-
-/** Adds a gauge with a sample for each vCenter, read at each scrape. */
+/** Adds a gauge with a sample for each vCenter that has a value, read at each scrape. */
 export function addVCenterGauge(
   registry: Registry,
   name: string,
   help: string,
-  read: () => Iterable<readonly [vCenter: string, value: Value]>,
+  read: () => Iterable<readonly [vCenter: string, value: number | boolean | undefined]>,
 ): void {
   new Gauge({
     name,
@@ -146,21 +148,4 @@ export function addVCenterGauge(
       for (const [vcenter, value] of read()) if (value !== undefined) this.set({ vcenter }, Number(value))
     },
   })
-}
-
-/** Most values of one label; further values count as `other`. */
-const MAX_VALUES = 64
-
-/**
- * Limits the values of a label that come from another program: a value passes if it looks like a name, up to a number of
- * them; everything else becomes `other`. Time series stay forever.
- */
-export function createLabelGuard(): (value: string) => string {
-  const seen = new Set<string>()
-  return (value) => {
-    if (seen.has(value)) return value
-    if (seen.size >= MAX_VALUES || !/^[A-Za-z][A-Za-z0-9]{0,63}$/.test(value)) return 'other'
-    seen.add(value)
-    return value
-  }
 }

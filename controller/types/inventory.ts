@@ -129,12 +129,6 @@ export type Proof =
   | { readonly state: 'proven' }
   | { readonly state: 'unproven'; readonly failure: VCenterFailure }
 
-/** Whether an empty answer to a search means anything. */
-export type CanaryProof =
-  | Proof
-  /** vCenter shows no VM at all, and none of those seen there before is left, so there is nothing to try it on. */
-  | { readonly state: 'none' }
-
 /** Everything that one vCenter answers in a probe of one VM; the calls are made one after the other. */
 export interface VCenterProbe {
   /** Its name in the configuration. */
@@ -152,8 +146,11 @@ export interface VCenterProbe {
   readonly biosUUID: VMExistence
   /** Whether the account may read the root folder and, in the VM's own vCenter, its last known parents. */
   readonly privileges: Proof
-  /** Whether the same search finds another VM that is known to exist. */
-  readonly canary: CanaryProof
+  /**
+   * Whether the same search finds another VM that is known to exist: otherwise an empty answer means nothing. `none` where
+   * vCenter shows no VM at all, and none of those seen there before is left, so there is nothing to try it on.
+   */
+  readonly canary: Proof | { readonly state: 'none' }
 }
 
 /** Why a vCenter could not be asked. Proves nothing about any VM. */

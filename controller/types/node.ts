@@ -1,5 +1,5 @@
 /** The few fields of a Node and a NodeReport that the controller keeps. Filled by `kubernetes/`, read by `decide/`. */
-import type { NodeAddress, NodeReportStatus, ParsedSpec } from '../../agent/shared/node-report.ts'
+import type { NodeAddress, NodeReportStatus, parseSpec } from '../../agent/shared/node-report.ts'
 
 /** A person's word on a Node's deletion: `hold` keeps the Node, `proceed` deletes it although the brake is engaged. */
 export const ANNOTATION_DELETION = 'rollcall.dev/deletion'
@@ -69,7 +69,7 @@ export interface NodeReport {
   /** As the agent wrote it; opaque. Each change is a sign of life. */
   readonly reportedAt: string | undefined
   /** The checked spec, or what is wrong with it. */
-  readonly spec: ParsedSpec
+  readonly spec: ReturnType<typeof parseSpec>
   /** As this controller or its predecessor wrote it. */
   readonly status: NodeReportStatus
 }

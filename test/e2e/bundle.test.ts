@@ -19,43 +19,7 @@ const { cluster, vcsim } = stage
 const config = vsphereConf(vcsim, { labels: LABELS, datacenters: ['DC0'] })
 const controller = await stage.controller({ config })
 await stage.initialized('worker-1')
-// A second vCenter, of which a Secret has what must not be seen.
-const SECRETS = '/api/v1/namespaces/kube-system/secrets'
-await cluster.request('POST', SECRETS, {
-  metadata: { name: 'edge' },
-  stringData: { '127.0.0.1.username': USER_IN_SECRET, '127.0.0.1.password': PASSWORD_IN_SECRET },
-})
-await cluster.request('POST', SECRETS, {
-  metadata: { name: 'shared' },
-  stringData: {
-    '127.0.0.2.vc-session-manager-url': 'https://planted-url-user:planted-url-pw@127.0.0.2:1/planted-path',
-    '127.0.0.2.vc-session-manager-token': 'planted-manager-token',
-  },
-})
-const file = join(stage.dir, 'with-secret.conf')
-await writeFile(
-  file,
-  config.replace(
-    /^vcenter:\n/,
-    'vcenter:\n  edge:\n    server: 127.0.0.1\n    port: 1\n    insecureFlag: true\n    secretName: edge\n    secretNamespace: kube-system\n' +
-      '  shared:\n    server: 127.0.0.2\n    port: 1\n    insecureFlag: true\n    secretName: shared\n    secretNamespace: kube-system\n',
-  ),
-)
-// The kubeconfig has a token that nothing needs.
-const kubeconfig = join(stage.dir, 'with-token.kubeconfig')
-await writeFile(
-  kubeconfig,
-  `${await readFile(cluster.adminKubeconfig, 'utf8')}\n# ${TOKEN}\n`.replace(
-    'users:',
-    `users:\n  - name: other\n    user: {token: ${TOKEN}}`,
-  ),
-)
-await stage.patch('worker-1', { metadata: { annotations: { planted: TOKEN } } })
-const { holderIdentity } = await lease(cluster)
-await cluster.request('POST', '/api/v1/namespaces/kube-system/pods', {
-  metadata: { name: holderIdentity.replace(/_[^_]*$/, '') },
-  spec: { automountServiceAccountToken: false, containers: [{ name: 'controller', image: 'x' }] },
-})
+const { file, kubeconfig } = await plant()
 const env = {
   VSPHERE_SPARE_PASSWORD: 'planted-environment-77aa',
   HTTPS_PROXY: 'http://planted-proxy:planted-proxy-12ef@proxy.example.com:3128',
@@ -183,6 +147,48 @@ t.test('it is shown, and written when a person says so', async (t) => {
 })
 
 t.teardown(() => controller.kill('SIGTERM'))
+
+/** Plants what must not be seen: in Secrets, in the kubeconfig, in an annotation. Returns the paths of the files that name them. */
+async function plant() {
+  // A second vCenter, of which a Secret has what must not be seen.
+  const SECRETS = '/api/v1/namespaces/kube-system/secrets'
+  await cluster.request('POST', SECRETS, {
+    metadata: { name: 'edge' },
+    stringData: { '127.0.0.1.username': USER_IN_SECRET, '127.0.0.1.password': PASSWORD_IN_SECRET },
+  })
+  await cluster.request('POST', SECRETS, {
+    metadata: { name: 'shared' },
+    stringData: {
+      '127.0.0.2.vc-session-manager-url': 'https://planted-url-user:planted-url-pw@127.0.0.2:1/planted-path',
+      '127.0.0.2.vc-session-manager-token': 'planted-manager-token',
+    },
+  })
+  const file = join(stage.dir, 'with-secret.conf')
+  await writeFile(
+    file,
+    config.replace(
+      /^vcenter:\n/,
+      'vcenter:\n  edge:\n    server: 127.0.0.1\n    port: 1\n    insecureFlag: true\n    secretName: edge\n    secretNamespace: kube-system\n' +
+        '  shared:\n    server: 127.0.0.2\n    port: 1\n    insecureFlag: true\n    secretName: shared\n    secretNamespace: kube-system\n',
+    ),
+  )
+  // The kubeconfig has a token that nothing needs.
+  const kubeconfig = join(stage.dir, 'with-token.kubeconfig')
+  await writeFile(
+    kubeconfig,
+    `${await readFile(cluster.adminKubeconfig, 'utf8')}\n# ${TOKEN}\n`.replace(
+      'users:',
+      `users:\n  - name: other\n    user: {token: ${TOKEN}}`,
+    ),
+  )
+  await stage.patch('worker-1', { metadata: { annotations: { planted: TOKEN } } })
+  const { holderIdentity } = await lease(cluster)
+  await cluster.request('POST', '/api/v1/namespaces/kube-system/pods', {
+    metadata: { name: holderIdentity.replace(/_[^_]*$/, '') },
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'controller', image: 'x' }] },
+  })
+  return { file, kubeconfig }
+}
 
 async function bundle(...args: readonly string[]) {
   const all = ['bundle', `--config=${file}`, `--kubeconfig=${kubeconfig}`, ...args]

@@ -12,17 +12,12 @@ import type { ProbeRequest } from './lifecycle/evidence.ts'
 import type { NodeEvent } from './node-events.ts'
 import type { AbsentLabels } from './node-facts.ts'
 
-/** What prevents the initialization, for the metric. */
-export interface Refusal {
-  readonly condition: ConditionType
-  readonly reason: Reason
-}
-
 /** What to do about one Node, and what to tell. */
 export interface Decision {
   readonly state: 'unmanaged' | 'waiting' | 'refused' | 'initializing' | 'initialized'
   readonly level?: IdentityLevel
-  readonly refusal?: Refusal
+  /** What prevents the initialization, for the metric. */
+  readonly refusal?: { readonly condition: ConditionType; readonly reason: Reason }
   /** The NodeReport to create for a Node without an agent. */
   readonly create?: NodeReportSpec
   /** Written before the status, which assumes that it was. */

@@ -10,7 +10,7 @@ import {
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { isHuge } from '../facts/labels-read.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
-import type { Decision, Refusal } from './decision.ts'
+import type { Decision } from './decision.ts'
 import { isShutdownTaint, withoutTaints } from './lifecycle/shutdown-taint.ts'
 import { conditionEvents, warning, words } from './node-events.ts'
 
@@ -22,7 +22,7 @@ export interface RejectedWrite {
 }
 
 export interface RejectedDecision extends Decision {
-  readonly refusal: Refusal & { readonly message: string }
+  readonly refusal: NonNullable<Decision['refusal']> & { readonly message: string }
 }
 
 /**

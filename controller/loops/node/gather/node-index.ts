@@ -2,13 +2,13 @@ import type { BoundVM } from '../../../../agent/shared/node-report.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import { createMultimap } from '../../../lib/multimap.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
+import type { LatchedNode } from '../decide/lifecycle/brake.ts'
 import type { ClaimedNode } from '../decide/node-facts.ts'
 import { knownNode } from '../facts/machines.ts'
 import {
   isSame,
   KEY_KINDS,
   keysOf,
-  type LatchedNode,
   latchedNode,
   listOf,
   NO_KEYS,

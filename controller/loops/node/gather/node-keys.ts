@@ -3,19 +3,11 @@ import { canonicalUUID, swapUUID } from '../../../../agent/shared/uuid.ts'
 import type { DecisionConfig } from '../../../config/config.ts'
 import type { Node, NodeReport } from '../../../types/node.ts'
 import { parseAddress } from '../decide/addresses/candidate-addresses.ts'
+import type { LatchedNode } from '../decide/lifecycle/brake.ts'
 import { brakeGroup, type KnownNode, machineUUID } from '../facts/machines.ts'
 import { needsInitialization } from '../facts/needs-initialization.ts'
 import { providerUUIDs } from '../facts/provider-id.ts'
 import { isDecided } from '../facts/removal.ts'
-
-/** A Node that the brake is engaged for, by its report's status. */
-export interface LatchedNode {
-  readonly name: string
-  /** Its vCenter's name in the configuration. */
-  readonly vCenter: string
-  /** See `brakeGroup`. */
-  readonly group: string
-}
 
 /** What the watches show under one name. */
 export interface NodeEntry {

@@ -14,7 +14,6 @@ import { speaksByKubeletAlone } from '../decide/lifecycle/doubted-vcenter.ts'
 import { type Evidence, type Probed, probedOf } from '../decide/lifecycle/evidence.ts'
 import { previousStatus, specOf } from '../facts/previous-status.ts'
 import { isRemovalMeant } from '../facts/removal.ts'
-import type { NodeIndex } from '../gather/node-index.ts'
 import type { ProbeTracker } from './probe-tracker.ts'
 
 /**
@@ -35,7 +34,12 @@ import type { ProbeTracker } from './probe-tracker.ts'
  * A Node that somebody removes on purpose does not count as running, nor one for which a kubelet alone has spoken for long.
  */
 export function createInhabitantsOf(options: {
-  readonly index: Pick<NodeIndex, 'names' | 'namesIn' | 'uuidsOf'>
+  /** The Nodes by the vCenters that they may be in: see `NodeIndex`. */
+  readonly index: {
+    names(): Iterable<string>
+    namesIn(vCenterInstanceUUID: string): Iterable<string>
+    uuidsOf(name: string): readonly string[]
+  }
   readonly tracker: Pick<ProbeTracker, 'missingFor' | 'evidence'>
   readonly inventories: readonly Pick<Inventory, 'vCenter' | 'instanceUUID' | 'lookup'>[]
   readonly node: (

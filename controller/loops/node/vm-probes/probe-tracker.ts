@@ -1,5 +1,5 @@
 import type { ProbePlan } from '../decide/decision.ts'
-import type { Fleet, Span } from '../decide/lifecycle/brake.ts'
+import type { Fleet, LatchedNode, Span } from '../decide/lifecycle/brake.ts'
 import {
   type Evidence,
   isAbout,
@@ -7,7 +7,6 @@ import {
   type ProbeResult,
   weigh,
 } from '../decide/lifecycle/evidence.ts'
-import type { LatchedNode } from '../gather/node-keys.ts'
 import { createRecentDeletions, type RecentDeletions } from './recent-deletions.ts'
 
 /**
@@ -43,16 +42,14 @@ export interface ProbeTracker extends Pick<RecentDeletions, 'deleting' | 'refusa
   ): { readonly missing: number; readonly brakeEngaged: boolean }
 }
 
-interface Entry {
-  readonly probePlan: ProbePlan
-  readonly evidence: Evidence | undefined
-}
-
 /** By both clocks. */
 const LONG_AGO = { monotonic: -Infinity, now: -Infinity }
 
 export function createProbeTracker(monotonic: () => number): ProbeTracker {
-  const entries = new Map<string, Entry>()
+  const entries = new Map<
+    string,
+    { readonly probePlan: ProbePlan; readonly evidence: Evidence | undefined }
+  >()
   /** For each group, since when few of its VMs have been missing. */
   const few = new Map<string, number>()
   /** For each group, when vCenter was last wrong about too many of its machines. */

@@ -21,6 +21,15 @@ export interface Span {
   readonly until: number
 }
 
+/** A Node that the brake is engaged for, by its report's status. */
+export interface LatchedNode {
+  readonly name: string
+  /** Its vCenter's name in the configuration. */
+  readonly vCenter: string
+  /** See `brakeGroup`. */
+  readonly group: string
+}
+
 /** The other Nodes of one vCenter, in numbers. Times are monotonic, milliseconds. */
 export interface Fleet {
   /** Nodes verified to be VMs of this vCenter, including the one being decided on. */

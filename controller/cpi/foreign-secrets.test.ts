@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../config/load.ts'
 import type { KubeClient, KubeRequest } from '../kubernetes/client.ts'
-import { checkForeignSecrets } from './cpi-files.ts'
+import { checkForeignSecrets } from './foreign-secrets.ts'
 import { findManagers } from './interlock/find-cpi.ts'
 import { parseWorkload } from './interlock/workloads.ts'
 

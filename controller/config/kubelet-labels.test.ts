@@ -1,7 +1,7 @@
 import t from 'tap'
-import { borrowCluster } from '../../../test/servers/pool/borrow.ts'
-import { kubeletIdentity, registerNode } from '../../../test/world/kubelet.ts'
-import { kubeletMaySet } from './identity.ts'
+import { borrowCluster } from '../../test/servers/pool/borrow.ts'
+import { kubeletIdentity, registerNode } from '../../test/world/kubelet.ts'
+import { kubeletMaySet } from './kubelet-labels.ts'
 
 const MAY = [
   'anything',
