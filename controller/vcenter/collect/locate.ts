@@ -88,7 +88,7 @@ export function createLocator(options: {
   async function sweep(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     if (quarantine?.held(SWEEP) !== undefined) return undefined
     try {
-      return await callTwice(() => readAll(signal))
+      return await readAll(signal)
     } catch (error) {
       if (!isOfObjects(error)) throw error
       if (error instanceof UnansweredError) quarantine?.holdCall(SWEEP, error, readAll)
@@ -102,17 +102,19 @@ export function createLocator(options: {
     const all = await allVMs.select(signal)
     // Sets, because a read that had to restart reports some VMs twice.
     const found = new Map<string, Set<string>>()
-    await reader.read(
-      [filterSpec(propertySpec('VirtualMachine', ['config.uuid']), all)],
-      ({ reference: vm, properties }) => {
-        const uuid = properties.get('config.uuid')?.text.toLowerCase()
-        if (uuid === undefined || uuid === '' || uuid.length > UUID_LENGTH) return
-        const vms = found.get(uuid)
-        if (vms === undefined) found.set(uuid, new Set([vm.value]))
-        else vms.add(vm.value)
-      },
-      signal,
-    )
+    const read = () =>
+      reader.read(
+        [filterSpec(propertySpec('VirtualMachine', ['config.uuid']), all)],
+        ({ reference: vm, properties }) => {
+          const uuid = properties.get('config.uuid')?.text.toLowerCase()
+          if (uuid === undefined || uuid === '' || uuid.length > UUID_LENGTH) return
+          const vms = found.get(uuid)
+          if (vms === undefined) found.set(uuid, new Set([vm.value]))
+          else vms.add(vm.value)
+        },
+        signal,
+      )
+    await callTwice(read)
     index = new Map(Array.from(found, ([uuid, vms]) => compact([uuid, [...vms]] as const)))
     indexed = clock.monotonic()
     return index

@@ -77,6 +77,26 @@ t.test('an object is refused by the second answer, unless the first will come ag
   t.same(await ofTwo('NoPermission'), { calls: 2, found: ['NoPermission'] })
 })
 
+t.test('however many fail in a way that may pass, each round of calls finds some', async (t) => {
+  const found = new Set<string>()
+  let vms: readonly string[] = names(0, 100)
+  const bad = new Set(names(0, 60))
+  const done: string[] = []
+  for (let rounds = 0; rounds < 5; rounds++)
+    vms = await callWithoutRefused({
+      groups: [vms],
+      objectOf: toVM,
+      async call(some) {
+        const culprit = some.find((vm) => bad.has(vm))
+        if (culprit !== undefined) throw new SoapFault('SystemError', '', toVM(culprit))
+        done.push(...some)
+      },
+      onRefused: (vm) => void found.add(vm),
+    })
+  t.same([...found].toSorted(), [...bad].toSorted())
+  t.same([vms, done.length], [[], 40])
+})
+
 t.test('all of twenty can be refused', async (t) => {
   const vms = names(0, 20)
   const { calls, done, found, left } = await attempt({ groups: [vms], refused: vms })

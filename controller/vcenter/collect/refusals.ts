@@ -61,10 +61,10 @@ export async function callWithoutRefused<T>(batches: {
         return
       }
       const others = items.filter((each) => each !== culprit)
-      // By itself it is asked for twice.
+      if (others.length > 0) left.push(others)
+      // By itself it is asked for twice, and next: each attempt is to find some.
       if (others.length > 0 && mayPass(error)) left.push([culprit])
       else onRefused(culprit, error)
-      if (others.length > 0) left.push(others)
     }
   }
 

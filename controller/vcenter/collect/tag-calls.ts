@@ -10,6 +10,8 @@ import { askTwice, parseTagAnswer } from './tag-answers.ts'
  * Most calls in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time, not by this.
  */
 const MAX_CALLS = 2_000
+/** Where so many in one read are not answered, it is not they that keep the service from answering. */
+const MAX_UNANSWERED = 16
 /** Calls that are made side by side: at a site that is far away, each takes seconds. */
 export const AT_ONCE = 4
 
@@ -26,6 +28,7 @@ export function createTagCalls({
   readonly stillTells: (ids: readonly string[], signal: AbortSignal) => Promise<boolean>
 }) {
   let calls = 0
+  let unanswered = 0
 
   async function ask<const S extends v.GenericSchema>(schema: S, about: RESTCall): Promise<v.InferOutput<S>> {
     if (++calls > MAX_CALLS) {
@@ -41,6 +44,7 @@ export function createTagCalls({
     /** To be called before each read. */
     begin(): void {
       calls = 0
+      unanswered = 0
     },
     /** The IDs of all categories. */
     async listCategories(signal: AbortSignal): Promise<readonly string[]> {
@@ -58,7 +62,7 @@ export function createTagCalls({
     },
     /**
      * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one, and at what it has told
-     * before: then it fails as a whole, and is soon asked again.
+     * before, or does not answer for many: then it fails as a whole, and is soon asked again.
      */
     async refusals(
       ids: readonly string[],
@@ -71,12 +75,13 @@ export function createTagCalls({
         async (id) => {
           const error = await work(id)
           if (error !== undefined) errors.push(error)
+          // Each may take long.
+          if (error instanceof UnansweredError && ++unanswered >= MAX_UNANSWERED) throw error
         },
         { atOnce: AT_ONCE },
       )
       const [error] = errors
-      const isOfAll = (each: VCenterError) => isBadAnswer(each) && !(each instanceof UnansweredError)
-      if (error === undefined || errors.length < ids.length || !errors.every(isOfAll)) return errors
+      if (error === undefined || errors.length < ids.length || !errors.every(isBadAnswer)) return errors
       if (await stillTells(ids, signal)) return errors
       throw error
     },

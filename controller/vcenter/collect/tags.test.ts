@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RESTClient } from '../session/rest.ts'
 import { RESTError } from '../session/rest-interfaces.ts'
 import { object, readerOf, tagService } from '../testing/tag-service.ts'
-import { UnansweredError, VCenterError } from '../wire/errors.ts'
+import { DeadlineError, UnansweredError, VCenterError } from '../wire/errors.ts'
 import { keyOf } from '../wire/managed-object-reference.ts'
 import type { ObjectTags } from './tags.ts'
 
@@ -34,7 +34,7 @@ t.test('two thousand objects a call', async (t) => {
   t.equal(calls.filter((call) => call.startsWith('tagging/tag-association')).length, 3)
 })
 
-const HANGS = new UnansweredError(new VCenterError('TimedOut', 'hangs'))
+const HANGS = new UnansweredError(new DeadlineError('hangs', false))
 
 for (const [status, refusal] of [
   [403, 403],

@@ -8,13 +8,15 @@ import { isBadAnswer, isNotFound, RESTError } from '../session/rest-interfaces.t
 import type { Timings } from '../timings.ts'
 import { UnansweredError, type VCenterError } from '../wire/errors.ts'
 import { keyOf, type ManagedObjectReference } from '../wire/managed-object-reference.ts'
-import { askTwice, isOfOne, parseTagAnswer } from './tag-answers.ts'
+import { askTwice, hangs, isOfOne, parseTagAnswer } from './tag-answers.ts'
 import { AT_ONCE } from './tag-calls.ts'
 import { createTagNames } from './tag-names.ts'
 
-/** Objects per call; half as many from then on where a vCenter takes too long for so many, but no fewer than the second. */
+/** Objects per call; fewer where a vCenter takes too long for so many, but no fewer than the second, and more again after a while. */
 const BATCH = 2_000
 const SMALLEST_BATCH = 64
+/** Milliseconds until twice as many are tried again. */
+const GROWS_AFTER = 3_600_000
 /** So many calls in a row may fail while objects that cannot be read are looked for among the others, unless some can be read. */
 const MAX_FAILED = 32
 /** So many objects, evenly spread and others each time, are asked for by themselves to find out whether any can be read. */
@@ -24,6 +26,10 @@ const SPREAD = 0.618_034
 /** So many calls may fail in all, and of the objects that could not be read before so many are asked for again in one read. */
 const MAX_FAILED_IN_ALL = 1_000
 const MAX_AGAIN = 100
+/** A call that hangs counts as so many that fail: it takes long. */
+const HANGS_AS = 4
+/** So many of the probes may hang. */
+const MAX_HANGING = 3
 /** When the first of these can all be read, the reason has gone, and the others are asked for as any object is. */
 const RECOVERED = 8
 /** Most of them that are remembered; some may be gone. */
@@ -52,6 +58,12 @@ export interface TagReader {
   lastAnswer(): number
   /** Why there is no tag of a category of interest, as of the last read. Those that have tags are not among them. */
   lacking(): ReadonlyMap<string, TagLack>
+}
+
+/** The objects of one call, and of what larger call that took too long they are a half. */
+interface Part {
+  readonly part: readonly ManagedObjectReference[]
+  readonly slow?: { readonly size: number; answered: number }
 }
 
 /** `nullish`, because some servers write null for an empty list. */
@@ -89,12 +101,19 @@ export function createTagReader({
   const refused = new Map<string, string>()
 
   let batchSize = BATCH
+  /** When that last changed; monotonic. */
+  let sizedAt = clock.monotonic()
 
-  /** Tag IDs of the objects of one call. */
+  function resize(size: number): void {
+    batchSize = Math.max(SMALLEST_BATCH, Math.min(BATCH, size))
+    sizedAt = clock.monotonic()
+  }
+
+  /** Tag IDs of the objects of one call. By default it has the time of a small one. */
   async function attachedTo(
     objects: readonly ManagedObjectReference[],
+    deadline: number | undefined,
     signal: AbortSignal,
-    deadline = timings.callDeadline,
   ): Promise<Map<string, readonly string[]>> {
     const answer = await rest.call({
       method: 'POST',
@@ -102,7 +121,7 @@ export function createTagReader({
       action: 'list-attached-tags-on-objects',
       body: { object_ids: objects.map(({ type, value }) => ({ type, id: value })) },
       ofObjects: true,
-      deadline,
+      ...(deadline === undefined ? {} : { deadline }),
       signal,
     })
     const found = new Map<string, readonly string[]>(objects.map((object) => [keyOf(object), []]))
@@ -124,23 +143,28 @@ export function createTagReader({
     // What one batch could not tell says nothing of the next.
     failed = 0
     // All halves before their halves: when too many calls have failed, what is left is little more than what makes them fail.
-    const parts = [objects]
-    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-      const ask = () => attachedTo(part, signal, part === objects ? timings.readDeadline : undefined)
+    const parts: Part[] = [{ part: objects }]
+    for (let next = parts.shift(); next !== undefined; next = parts.shift()) {
+      const { part, slow } = next
+      const ask = () => attachedTo(part, part === objects ? timings.readDeadline : undefined, signal)
       try {
         for (const [key, ids] of await (part.length === 1 ? askTwice(ask) : ask())) found.set(key, ids)
         told = part[0]
         failed = 0
+        // No object hangs: there are too many for one call.
+        if (slow !== undefined && ++slow.answered === 2 && slow.size < 2 * batchSize) resize(slow.size >> 1)
       } catch (error) {
         if (!isOfOne(error)) throw error
-        if (error.reason === 'TimedOut' && part === objects)
-          batchSize = Math.max(SMALLEST_BATCH, Math.min(batchSize, part.length >> 1))
-        failed += 1
-        failedInAll += 1
-        if (failed === MAX_FAILED && (await canReadAny(objects, signal))) failed = 0
+        const before = failed
+        failed += hangs(error) ? HANGS_AS : 1
+        failedInAll += hangs(error) ? HANGS_AS : 1
+        if (before < MAX_FAILED && failed >= MAX_FAILED && (await canReadAny(objects, signal))) failed = 0
         const isTooMany = failed >= MAX_FAILED
         if (part.length > 1 && !isTooMany && failedInAll < MAX_FAILED_IN_ALL) {
-          parts.push(part.slice(0, part.length >> 1), part.slice(part.length >> 1))
+          const isSlow = error.reason === 'TimedOut' && part.length > SMALLEST_BATCH
+          const halves = isSlow ? { slow: { size: part.length, answered: 0 } } : {}
+          const half = part.length >> 1
+          parts.push({ part: part.slice(0, half), ...halves }, { part: part.slice(half), ...halves })
           continue
         }
         const fails = isBadAnswer(error) && (isTooMany || told === undefined)
@@ -169,14 +193,16 @@ export function createTagReader({
       { length: PROBES },
       () => objects[Math.floor(((++probed * SPREAD) % 1) * objects.length)],
     )
+    let hanging = 0
     for (const object of new Set([told, ...spread])) {
-      if (object === undefined) continue
+      if (object === undefined || hanging >= MAX_HANGING) continue
       try {
-        await attachedTo([object], signal)
+        await attachedTo([object], undefined, signal)
         told = object
         return true
       } catch (error) {
         if (!isOfOne(error)) throw error
+        if (hangs(error)) hanging += 1
       }
     }
     return false
@@ -200,7 +226,7 @@ export function createTagReader({
       const object = wanted.get(key)
       if (object === undefined || haveRecovered()) return
       try {
-        const answer = await askTwice(() => attachedTo([object], signal))
+        const answer = await askTwice(() => attachedTo([object], undefined, signal))
         for (const [key, ids] of answer) found.set(key, ids)
         refused.delete(key)
         told = object
@@ -258,6 +284,7 @@ export function createTagReader({
       failedInAll = 0
       told = undefined
       if (refused.size > MAX_REFUSED) refused.clear()
+      if (clock.monotonic() - sizedAt >= GROWS_AFTER) resize(2 * batchSize)
       const again = objects.filter((each) => refused.has(keyOf(each)))
       const others = again.length === 0 ? objects : objects.filter((each) => !refused.has(keyOf(each)))
       const pass = async (

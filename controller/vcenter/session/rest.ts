@@ -11,7 +11,6 @@ import {
   API,
   isAnswerLost,
   isNotFound,
-  isRESTRefusal,
   isSessionID,
   isUnanswered,
   REST,
@@ -66,7 +65,9 @@ export function createRESTClient(options: {
     resource: string,
     request: Omit<RESTCall, 'method' | 'resource'> & { readonly headers: Record<string, string> },
   ): Promise<unknown> {
-    const { id, action, body, deadline = timings.callDeadline, signal } = request
+    const { id, action, body, ofObjects = false, signal } = request
+    const small = ofObjects ? timings.callDeadline * OF_OBJECTS : timings.callDeadline
+    const { deadline = small } = request
     const headers = { accept: 'application/json', ...request.headers }
     const start = clock.monotonic()
     const { path, value } = spoken
@@ -127,13 +128,13 @@ export function createRESTClient(options: {
     return found
   }
 
-  /** Whether the service of the tags answers a small call, by whatever it is answered. */
+  /** Whether the service of the tags answers a small call. Without the right to list categories it is up, too. */
   async function answers(key: string, signal: AbortSignal): Promise<boolean> {
     try {
-      await finds(send('GET', 'tagging/category', { headers: { [SESSION_HEADER]: key }, signal }))
+      await send('GET', 'tagging/category', { headers: { [SESSION_HEADER]: key }, signal })
       return true
     } catch (error) {
-      return isRESTRefusal(error)
+      return error instanceof RESTError && error.status === 403
     }
   }
 
@@ -314,6 +315,9 @@ const LOST: ReadonlySet<number> = new Set([401, 403, 404])
 
 /** Answers to a call that this version of vCenter does not have: it may have another by the same path. */
 const NO_SUCH_CALL: ReadonlySet<number> = new Set([400, 404, 405, 501])
+
+/** Part of a small call's time. When it is over, another call is still answered before the service counts as silent. */
+const OF_OBJECTS = 2 / 3
 
 /** Milliseconds for which a session that was seen is assumed to exist. */
 const SEEN = 10_000

@@ -40,10 +40,10 @@ export function createWatchedSoap(options: {
       } catch (error) {
         if (signal.aborted) return
         failed += 1
-        const isOfBoth = isSessionLost(error) || isSilence(error)
+        const why = ofBoth(error)
         // One that fails may be chance, and a login of minutes makes many of them.
-        if (error instanceof VCenterError && !isOfBoth && failed < 2) continue
-        dead.abort(error instanceof VCenterError && !isOfBoth ? new GivenUpError(error) : error)
+        if (why instanceof GivenUpError && failed < 2) continue
+        dead.abort(why)
         return
       }
     }
@@ -70,7 +70,9 @@ export function createWatchedSoap(options: {
       } catch (error) {
         const isStray = error instanceof SoapFault && isSessionLost(error)
         if (!isStray && (dead.signal.aborted || !isUnanswered(call, error))) throw error
-        await ask(call.signal)
+        await ask(call.signal).catch((error: unknown) => {
+          throw ofBoth(error)
+        })
         throw isStray ? inLivingSession(error) : new UnansweredError(error)
       }
     },
@@ -81,4 +83,10 @@ export function createWatchedSoap(options: {
 function isUnanswered(call: SoapCall, error: unknown): error is VCenterError {
   if (call.ofObjects !== true || !(error instanceof VCenterError)) return false
   return !(error instanceof SoapFault || error instanceof TooLongError || error instanceof RenewalError)
+}
+
+/** What the error of a small call says of a call beside it: a fault of the one is none of the other. */
+function ofBoth(error: unknown): unknown {
+  const isSame = !(error instanceof VCenterError) || isSessionLost(error) || isSilence(error)
+  return isSame ? error : new GivenUpError(error)
 }

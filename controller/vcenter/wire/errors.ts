@@ -185,10 +185,13 @@ function cut(name: string): string {
 export class GivenUpError extends VCenterError {
   constructor(beside: VCenterError) {
     // A fault of the small call is none of this one.
-    const reason = beside instanceof SoapFault ? 'Unavailable' : beside.reason
-    super(reason, `a call was given up, because a small one beside it failed: ${beside.message}`, {
-      cause: beside,
-    })
+    const isFault = beside instanceof SoapFault
+    const next = isFault ? '; check the state of its services' : ''
+    super(
+      isFault ? 'Unavailable' : beside.reason,
+      `a call was given up, because a small one beside it failed: ${beside.message}${next}`,
+      { cause: beside },
+    )
     this.name = 'GivenUpError'
   }
 }

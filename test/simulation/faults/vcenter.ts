@@ -185,7 +185,7 @@ export const VCENTER_FAULTS: Faults = {
     const vm = machine.vm ?? machine.lastVM
     if (vm === undefined) return undefined
     const host = hostOf(vm).value
-    vCenter.tagsDenied.add(host)
+    vCenter.tagsDenied.set(host, 403)
     return () => {
       vCenter.tagsDenied.delete(host)
     }
@@ -195,7 +195,7 @@ export const VCENTER_FAULTS: Faults = {
     const vm = machine.vm ?? machine.lastVM
     if (vm === undefined) return undefined
     const tag = zoneOf(vm.host)
-    vCenter.tagsDenied.add(tag)
+    vCenter.tagsDenied.set(tag, 403)
     return () => {
       vCenter.tagsDenied.delete(tag)
     }
@@ -226,9 +226,10 @@ export const VCENTER_FAULTS: Faults = {
       vCenter.changedAll()
     }
   },
-  /** Other people share the vCenter, and the account may not read their categories; it stays so. */
-  'foreign-categories-denied'(_, { vCenter }) {
-    for (const category of FOREIGN_CATEGORIES) vCenter.tagsDenied.add(category)
+  /** Other people share the vCenter, and their categories may not be read, or nobody answers for them; it stays so. */
+  'foreign-categories-denied'({ random }, { vCenter }) {
+    const status = random.pick([403, 503] as const)
+    for (const category of FOREIGN_CATEGORIES) vCenter.tagsDenied.set(category, status)
     return undefined
   },
   /** Calls about one VM fail. */

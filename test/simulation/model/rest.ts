@@ -39,7 +39,8 @@ export function answerREST(vCenter: VCenterModel, request: HTTPRequest, client: 
     resource === 'tagging/tag-association'
       ? objectsOf(body).map(({ id }) => id)
       : resource.split('/id:').slice(1)
-  if (named.some((id) => vCenter.tagsDenied.has(id))) return { status: 403 }
+  const [denied] = named.flatMap((id) => vCenter.tagsDenied.get(id) ?? [])
+  if (denied !== undefined) return { status: denied }
   const { tagsHidden, tagging } = vCenter
   const isGone = (id: string): boolean =>
     tagging.stillListed.has(id) || !(tagging.tags.has(id) || tagging.categories.has(id))

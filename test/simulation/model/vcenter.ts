@@ -66,7 +66,7 @@ export interface VCenterModel {
    */
   readonly faults: Map<string, 'read' | 'search' | 'session' | 'silent' | 'poll'>
   /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */
-  readonly tagsDenied: Set<string>
+  readonly tagsDenied: Map<string, 403 | 503>
   /** Whether the account has lost its rights on tags. */
   tagsHidden: boolean
   readonly tagging: Tagging
@@ -259,7 +259,7 @@ export function createVCenterModel(options: VCenterModelOptions): VCenterModel {
     denied: new Set(),
     reticent: new Set(),
     faults: new Map(),
-    tagsDenied: new Set(),
+    tagsDenied: new Map(),
     tagsHidden: false,
     // A copy of an appliance has the tags of that; each goes its own way from then on.
     tagging: options.cloneOf === undefined ? createTagging() : structuredClone(options.cloneOf.tagging),

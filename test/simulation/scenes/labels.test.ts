@@ -75,7 +75,7 @@ scenario(
 
 scenario('the tags of all hosts may not be read', setting, async (scene, t) => {
   for (const host of ['host-0', 'host-1', 'host-2', 'host-3'])
-    for (const datacenter of ['dc-1', 'dc-2']) scene.vCenter.tagsDenied.add(`${host}.${datacenter}`)
+    for (const datacenter of ['dc-1', 'dc-2']) scene.vCenter.tagsDenied.set(`${host}.${datacenter}`, 403)
   await stays(scene, t)
   await scene.said('worker', { status: 'Unknown', reason: 'LabelUnreadable' }, 'LabelsResolved')
 })

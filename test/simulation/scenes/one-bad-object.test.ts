@@ -72,18 +72,22 @@ scenario(
   },
 )
 
-scenario(
-  'categories of somebody else may not be read',
-  { nodes: ['worker', 'canary'], labels: CATEGORIES },
-  async (scene, t) => {
-    for (const category of FOREIGN_CATEGORIES) scene.vCenter.tagsDenied.add(category)
-    await scene.nextLeader()
-    const { vm } = scene.joins('new')
-    await scene.settled('new')
-    await scene.said('new', { status: 'True', reason: 'Resolved' }, 'TopologyResolved')
-    t.equal(zoneLabel(scene, 'new'), zoneOf(vm?.host ?? ''))
-  },
-)
+for (const [what, status] of [
+  ['may not be read', 403],
+  ['are not answered for', 503],
+] as const)
+  scenario(
+    `categories of somebody else ${what}`,
+    { nodes: ['worker', 'canary'], labels: CATEGORIES },
+    async (scene, t) => {
+      for (const category of FOREIGN_CATEGORIES) scene.vCenter.tagsDenied.set(category, status)
+      await scene.nextLeader()
+      const { vm } = scene.joins('new')
+      await scene.settled('new')
+      await scene.said('new', { status: 'True', reason: 'Resolved' }, 'TopologyResolved')
+      t.equal(zoneLabel(scene, 'new'), zoneOf(vm?.host ?? ''))
+    },
+  )
 
 for (const what of ['host', 'tag'] as const)
   scenario(
@@ -93,7 +97,7 @@ for (const what of ['host', 'tag'] as const)
       const { vCenter } = scene
       for (const host of ['host-0', 'host-1', 'host-2', 'host-3'])
         for (const datacenter of ['dc-1', 'dc-2'])
-          vCenter.tagsDenied.add(what === 'tag' ? zoneOf(host) : `${host}.${datacenter}`)
+          vCenter.tagsDenied.set(what === 'tag' ? zoneOf(host) : `${host}.${datacenter}`, 403)
       const before = zoneLabel(scene, 'worker')
       t.equal(before, zoneOf(hostOf(scene, 'worker')))
       await scene.nextLeader()

@@ -167,7 +167,7 @@ scenario('a zone tag that may give the label of another may not be read', settin
   await scene.pass(PROMISED)
   t.equal(zone(scene), 'zone-1')
   rename(scene, zoneOf('host-2'), { name: 'zone (1)', label: 'zone-1' })
-  vCenter.tagsDenied.add(zoneOf('host-1'))
+  vCenter.tagsDenied.set(zoneOf('host-1'), 403)
   await scene.nextLeader()
   await joins(scene, 'new', 'host-2')
   await scene.said('new', { status: 'False', reason: 'TagsUnreadable' }, TOPOLOGY)

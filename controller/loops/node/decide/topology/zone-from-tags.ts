@@ -158,11 +158,16 @@ function judge(
   if (problems.length === 0) {
     return yes('Resolved', [resolved, ...remarks.map(({ message }) => message)].join('; '))
   }
+  const isUnread = is('unread')
+  // Where all that is waited for is a tag, that says it.
   const steps = new Set(
-    remarks.flatMap(({ kind, next }) => (kind === 'missing' ? (next ?? (awaitsTags ? [] : ATTACH)) : [])),
+    remarks.flatMap(({ kind, next }) =>
+      kind === 'missing' ? (next ?? (awaitsTags && !isUnread ? [] : ATTACH)) : [],
+    ),
   )
-  if (is('unread')) {
-    const wait = `${UNTIL} they are read: fix that in vCenter, or set topology.required to false`
+  if (isUnread) {
+    const done = steps.size > 0 ? 'all of that is done' : 'they are read: fix that in vCenter'
+    const wait = `${UNTIL} ${done}, or set topology.required to false`
     const unread = [...new Set(remarks.flatMap((remark) => remark.unread ?? []))].slice(0, 4)
     const what = [...problems, ...steps, `not readable: ${unread.join(', ')}`, ...(awaitsTags ? [wait] : [])]
     return no('TagsUnreadable', what.join('; '))
