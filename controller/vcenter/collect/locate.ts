@@ -3,11 +3,11 @@ import type { Clock } from '../../../agent/shared/clock.ts'
 import { compact } from '../../lib/memory.ts'
 import type { ServiceContent } from '../session/session.ts'
 import type { Timings } from '../timings.ts'
-import { isOfObjects, UnansweredError, type VCenterError } from '../wire/errors.ts'
+import { isOfObjects, isRefusal, UnansweredError, type VCenterError } from '../wire/errors.ts'
 import type { ManagedObjectReference } from '../wire/managed-object-reference.ts'
 import { element, reference, type SoapClient, toReference } from '../wire/soap.ts'
 import { childrenOf, type XMLElement } from '../wire/xml.ts'
-import { callTwice } from './refusals.ts'
+import { callTwice, mayPass } from './refusals.ts'
 import {
   filterSpec,
   objectSpec,
@@ -99,7 +99,11 @@ export function createLocator(options: {
   }
 
   async function readAll(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>> {
-    const all = await allVMs.select(signal)
+    // A fault tells that no view was made.
+    const all = await allVMs.select(signal).catch((error: unknown) => {
+      if (!isRefusal(error) || !mayPass(error)) throw error
+      return allVMs.select(signal)
+    })
     // Sets, because a read that had to restart reports some VMs twice.
     const found = new Map<string, Set<string>>()
     const read = () =>

@@ -10,7 +10,7 @@ import { askTwice, parseTagAnswer } from './tag-answers.ts'
  * Most calls in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time, not by this.
  */
 const MAX_CALLS = 2_000
-/** Where so many in one read are not answered, it is not they that keep the service from answering. */
+/** Where so many are not answered, and none is, it is not they that keep the service from answering. */
 const MAX_UNANSWERED = 16
 /** Calls that are made side by side: at a site that is far away, each takes seconds. */
 export const AT_ONCE = 4
@@ -28,7 +28,11 @@ export function createTagCalls({
   readonly stillTells: (ids: readonly string[], signal: AbortSignal) => Promise<boolean>
 }) {
   let calls = 0
+  /** Of the calls about one tag or category in this read: how many were answered, and how many nobody answered. */
+  let answered = 0
   let unanswered = 0
+  /** Those tags and categories for which nobody answered when they were last asked for. */
+  const silent = new Set<string>()
 
   async function ask<const S extends v.GenericSchema>(schema: S, about: RESTCall): Promise<v.InferOutput<S>> {
     if (++calls > MAX_CALLS) {
@@ -37,13 +41,16 @@ export function createTagCalls({
         `the names of tags take more than ${MAX_CALLS} calls; the rest is read later`,
       )
     }
-    return parseTagAnswer(schema, await rest.call({ ...about, ofObjects: about.id !== undefined }))
+    const answer = await rest.call({ ...about, ofObjects: about.id !== undefined })
+    if (about.id !== undefined) answered += 1
+    return parseTagAnswer(schema, answer)
   }
 
   return {
     /** To be called before each read. */
     begin(): void {
       calls = 0
+      answered = 0
       unanswered = 0
     },
     /** The IDs of all categories. */
@@ -61,8 +68,9 @@ export function createTagCalls({
       return (await askTwice(() => ask(Named, about))).name
     },
     /**
-     * Asks about each, and returns why some are refused. Throws where vCenter itself fails at every one, and at what it has told
-     * before, or does not answer for many: then it fails as a whole, and is soon asked again.
+     * Asks about each, last about those for which nobody answered before, and returns why some are refused. Throws where vCenter
+     * itself fails at every one, or answers for none of many, and so too at what it has told before: then it fails as a whole, and is soon
+     * asked again.
      */
     async refusals(
       ids: readonly string[],
@@ -71,12 +79,16 @@ export function createTagCalls({
     ): Promise<readonly VCenterError[]> {
       const errors: VCenterError[] = []
       await eachOf(
-        ids,
+        ids.toSorted((a, b) => Number(silent.has(a)) - Number(silent.has(b))),
         async (id) => {
           const error = await work(id)
-          if (error !== undefined) errors.push(error)
-          // Each may take long.
-          if (error instanceof UnansweredError && ++unanswered >= MAX_UNANSWERED) throw error
+          silent.delete(id)
+          if (error === undefined) return
+          errors.push(error)
+          if (!(error instanceof UnansweredError)) return
+          silent.add(id)
+          const isNone = ++unanswered === MAX_UNANSWERED && answered === 0
+          if (isNone && !(await stillTells(ids, signal))) throw error
         },
         { atOnce: AT_ONCE },
       )

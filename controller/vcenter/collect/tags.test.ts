@@ -58,6 +58,21 @@ for (const [status, refusal] of [
       await t.rejects(readTags([object('bad')]), { message: /500/ }, 'vCenter itself, by all that is seen')
   })
 
+t.test('many categories that nobody answers for hide no other', async (t) => {
+  for (const refusal of [HANGS, new UnansweredError(new VCenterError('Unavailable', '503'))]) {
+    const foreign = Array.from({ length: 40 }, (_, i) => `foreign-${i}/x`)
+    const { read: readTags } = tagService({ a: [...foreign, 'zone/z1'] }, (call) =>
+      call.id?.includes('foreign') ? refusal : undefined,
+    )
+    // No region: all are asked for.
+    const read = async () => (await readTags([object('a')])).get(keyOf(object('a')))?.tags[0]?.name
+    const said: unknown[] = []
+    for (let times = 0; times < 6; times++) said.push(await read().catch((error: unknown) => error))
+    t.equal(said[0], refusal, 'the first of them are all that is known')
+    t.same(said.slice(3), ['z1', 'z1', 'z1'], 'the others are asked for before them')
+  }
+})
+
 t.test('a vCenter that takes too long for two thousand objects is asked for fewer', async (t) => {
   const all = Array.from({ length: 4_000 }, (_, i) => object(`g-${i}`))
   const attached = Object.fromEntries(all.map(({ value }) => [value, ['zone/z1']]))

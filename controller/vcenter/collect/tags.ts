@@ -26,7 +26,7 @@ const SPREAD = 0.618_034
 /** So many calls may fail in all, and of the objects that could not be read before so many are asked for again in one read. */
 const MAX_FAILED_IN_ALL = 1_000
 const MAX_AGAIN = 100
-/** A call that hangs counts as so many that fail: it takes long. */
+/** In a row, a call that hangs counts as so many that fail: it takes long. */
 const HANGS_AS = 4
 /** So many of the probes may hang. */
 const MAX_HANGING = 3
@@ -146,18 +146,20 @@ export function createTagReader({
     const parts: Part[] = [{ part: objects }]
     for (let next = parts.shift(); next !== undefined; next = parts.shift()) {
       const { part, slow } = next
-      const ask = () => attachedTo(part, part === objects ? timings.readDeadline : undefined, signal)
+      const isLarge = part === objects && part.length > SMALLEST_BATCH
+      const ask = () => attachedTo(part, isLarge ? timings.readDeadline : undefined, signal)
       try {
         for (const [key, ids] of await (part.length === 1 ? askTwice(ask) : ask())) found.set(key, ids)
         told = part[0]
         failed = 0
-        // No object hangs: there are too many for one call.
-        if (slow !== undefined && ++slow.answered === 2 && slow.size < 2 * batchSize) resize(slow.size >> 1)
+        // No object hangs: there are too many for one call. That a small one took long may be chance.
+        if (slow !== undefined && ++slow.answered === 2 && slow.size < 2 * batchSize)
+          resize(Math.max(slow.size, batchSize >> 1) >> 1)
       } catch (error) {
         if (!isOfOne(error)) throw error
         const before = failed
         failed += hangs(error) ? HANGS_AS : 1
-        failedInAll += hangs(error) ? HANGS_AS : 1
+        failedInAll += 1
         if (before < MAX_FAILED && failed >= MAX_FAILED && (await canReadAny(objects, signal))) failed = 0
         const isTooMany = failed >= MAX_FAILED
         if (part.length > 1 && !isTooMany && failedInAll < MAX_FAILED_IN_ALL) {

@@ -251,17 +251,21 @@ t.test('of several tags on one object the first by name counts, or the one that 
 })
 
 t.test('two labels that lack a tag for different reasons: each has its next step', async (t) => {
-  const said = (lack: TagLack) =>
+  const said = (lack: TagLack, insists = false) =>
     resolveTopology(
       ancestry({ compute: [ancestor('Datacenter', 'd')], lacking: new Map([['k8s-zone', lack]]) }),
       CATEGORIES,
-      false,
+      insists,
     ).condition
   t.match(said('category'), { reason: 'TagMissing', message: /create it, correct "zone".*; attach a tag in/ })
   const unread = said({ unread: 'tag categories: 403' })
   t.match(unread, {
     reason: 'TagsUnreadable',
     message: /; attach a tag in .*; not readable: tag categories: 403$/,
+  })
+  t.match(said({ unread: 'tag categories: 403' }, true), {
+    message:
+      /; attach a tag in .*; not readable: tag categories: 403; topology.required .* until there is one and they are read: fix both in vCenter, or/,
   })
 })
 

@@ -166,8 +166,8 @@ function judge(
     ),
   )
   if (isUnread) {
-    const done = steps.size > 0 ? 'all of that is done' : 'they are read: fix that in vCenter'
-    const wait = `${UNTIL} ${done}, or set topology.required to false`
+    const done = steps.size > 0 ? 'there is one and they are read: fix both' : 'they are read: fix that'
+    const wait = `${UNTIL} ${done} in vCenter, or set topology.required to false`
     const unread = [...new Set(remarks.flatMap((remark) => remark.unread ?? []))].slice(0, 4)
     const what = [...problems, ...steps, `not readable: ${unread.join(', ')}`, ...(awaitsTags ? [wait] : [])]
     return no('TagsUnreadable', what.join('; '))
