@@ -1,7 +1,7 @@
 /** What was wrong in the whole of a soak. */
-import type { NodeProblem } from './judge-end.ts'
+import type { NodeProblem } from './judge-nodes.ts'
 import type { WrongDeletion } from './ledger.ts'
-import type { middle } from './memory.ts'
+import { judgeMemory } from './memory.ts'
 
 /** What the client of each session that lives in vCenter called itself: each client has a name of its own. */
 export interface SessionClients {
@@ -12,9 +12,7 @@ export interface SessionClients {
 interface Outcome {
   readonly wrong: readonly Pick<WrongDeletion, 'node' | 'uid' | 'why'>[]
   readonly held: readonly NodeProblem[]
-  readonly memory: Readonly<
-    Record<'early' | 'late', Pick<NonNullable<ReturnType<typeof middle>>, 'anonymous'> | undefined>
-  >
+  readonly memory: Parameters<typeof judgeMemory>[0]
   readonly sessions: SessionClients
   /** How often a replica was killed. */
   readonly kills: number
@@ -23,27 +21,20 @@ interface Outcome {
   readonly minutes: number
 }
 
-/** Of the survivor's anonymous memory; judged only where the soak takes long enough to tell. */
-const MOST_GROWTH = 1.1
-const JUDGED_FROM_MINUTES = 30
-
 /** What was wrong, in the order of its weight; with the Node where it is about one. */
 export function judgeOutcome({
   wrong,
   held,
-  memory: { early, late },
+  memory,
   sessions,
   kills,
   failures,
   minutes,
 }: Outcome): readonly { readonly what: string; readonly node?: string }[] {
-  const growth = early === undefined || late === undefined ? Number.NaN : late.anonymous / early.anonymous
   return [
     ...wrong.map(({ node, uid, why }) => ({ what: `Node ${node} (${uid}) was deleted: ${why}`, node })),
     ...held.map(({ node, problem }) => ({ what: `${node}: ${problem}`, node })),
-    ...(minutes >= JUDGED_FROM_MINUTES && !(growth <= MOST_GROWTH)
-      ? [{ what: `the survivor's anonymous memory grew to ${growth.toFixed(2)} times what it was` }]
-      : []),
+    ...judgeMemory(memory, minutes).map((what) => ({ what })),
     ...judgeSessions(sessions, kills).map((what) => ({ what })),
     ...failures.map((what) => ({ what: `the soak itself failed: ${what}` })),
   ]

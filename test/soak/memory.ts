@@ -46,3 +46,17 @@ export function middle(
     )
   return { anonymous: of('anonymous'), descriptors: of('descriptors'), threads: of('threads') }
 }
+
+/** Of the survivor's anonymous memory; judged only where the soak takes long enough to tell. */
+const MOST_GROWTH = 1.1
+const JUDGED_FROM_MINUTES = 30
+
+/** What is wrong with the memory of the replica that was never killed, early and late in the soak. */
+export function judgeMemory(
+  { early, late }: Readonly<Record<'early' | 'late', Pick<Sample, 'anonymous'> | undefined>>,
+  minutes: number,
+): readonly string[] {
+  const growth = early === undefined || late === undefined ? Number.NaN : late.anonymous / early.anonymous
+  if (minutes < JUDGED_FROM_MINUTES || growth <= MOST_GROWTH) return []
+  return [`the survivor's anonymous memory grew to ${growth.toFixed(2)} times what it was`]
+}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../simulation/random.ts'
 import { LEADERS_CHANGE, leadBySurvivor } from './disturbances.ts'
-import { judgeEnd, type NodeProblem } from './judge-end.ts'
+import { judgeNodes, type NodeProblem } from './judge-nodes.ts'
 import { judgeOutcome, type SessionClients } from './judge-outcome.ts'
 import type { Unbound } from './ledger.ts'
 import { middle, type TimeSpan } from './memory.ts'
@@ -127,7 +127,7 @@ async function untilRight(
   let settledAfter: number | undefined
   let told = start
   for (;;) {
-    const held = judgeEnd(stage.ledger.machines, stage.nodes.all(), await stage.reports())
+    const held = judgeNodes(stage.ledger.machines, stage.nodes.all(), await stage.reports())
     const now = performance.now() - start
     if (held[0] !== undefined && performance.now() - told > MINUTE) {
       print(`${held.length} problems are left, as ${held[0].node}: ${held[0].problem}`)

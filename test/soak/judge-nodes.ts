@@ -13,7 +13,7 @@ export interface NodeProblem {
  * Judges what came of all machines after a quiet time: the Node of a VM that is gone must be gone, that of one that runs
  * initialized and untainted, that of one that is off tainted, and no deletion held back.
  */
-export function judgeEnd(
+export function judgeNodes(
   machines: readonly SoakMachine[],
   nodes: readonly NodeObject[],
   reports: readonly ReportObject[],

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { NodeObject, ReportObject } from '../world/objects.ts'
-import { judgeEnd } from './judge-end.ts'
+import { judgeNodes } from './judge-nodes.ts'
 import type { SoakMachine } from './ledger.ts'
 
 const SHUTDOWN = { key: 'node.cloudprovider.kubernetes.io/shutdown', effect: 'NoSchedule' }
@@ -28,7 +28,7 @@ function report(status: object): ReportObject {
   return { metadata: { name: 'n', uid: 'r', resourceVersion: '1' }, status } as ReportObject
 }
 
-const problems = (...args: Parameters<typeof judgeEnd>) => judgeEnd(...args).map(({ problem }) => problem)
+const problems = (...args: Parameters<typeof judgeNodes>) => judgeNodes(...args).map(({ problem }) => problem)
 
 t.test('all is as it should be', (t) => {
   t.same(problems([machine], [node()], []), [])
@@ -40,7 +40,7 @@ t.test('all is as it should be', (t) => {
 })
 
 t.test('each thing that is not so is told', (t) => {
-  const cases: [string, Parameters<typeof judgeEnd>, RegExp][] = [
+  const cases: [string, Parameters<typeof judgeNodes>, RegExp][] = [
     ['held forever', [[{ ...machine, destroyedAt: 1 }], [node()], []], /VM is gone: it has no report/],
     ['wrongly deleted', [[machine], [], []], /exists and has no Node/],
     ['never registered', [[{ ...machine, nodeUID: undefined }], [], []], /exists and has no Node/],
