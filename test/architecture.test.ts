@@ -24,8 +24,8 @@ const ACTING: readonly string[] = [
   // Approves certificates.
   'controller/loops/certificates/loop.ts',
   'controller/telemetry/server.ts',
+  'controller/vcenter/collect/attached-tags.ts',
   'controller/vcenter/collect/tag-calls.ts',
-  'controller/vcenter/collect/tags.ts',
   'controller/vcenter/wire/soap.ts',
 ]
 

@@ -65,7 +65,7 @@ export interface VCenterModel {
    * would tell of it.
    */
   readonly faults: Map<string, 'read' | 'search' | 'session' | 'silent' | 'poll'>
-  /** Hosts by reference, and tags and categories by ID, of which the account may not read the tags or the name. */
+  /** Hosts by reference, and tags and categories by ID, of which no tags or no name is told: the HTTP status that tells it. */
   readonly tagsDenied: Map<string, 403 | 503>
   /** Whether the account has lost its rights on tags. */
   tagsHidden: boolean

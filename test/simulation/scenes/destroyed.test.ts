@@ -36,7 +36,8 @@ scenario(
 )
 
 const agent = parseOptions([])
-const { refresh } = agent.kind === 'options' ? agent.options : { refresh: 0 }
+if (agent.kind !== 'options') throw new Error('no option is needed')
+const { refresh } = agent.options
 const { lifecycle } = (await load(file(''))).config
 
 // Kubernetes' own test waits for five minutes, and looks every 20 s: test/e2e/cloud/nodes.go.

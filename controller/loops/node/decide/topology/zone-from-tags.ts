@@ -159,7 +159,7 @@ function judge(
     return yes('Resolved', [resolved, ...remarks.map(({ message }) => message)].join('; '))
   }
   const isUnread = is('unread')
-  // Where all that is waited for is a tag, that says it.
+  // Where the Node waits for a tag alone, what it waits for says the same.
   const steps = new Set(
     remarks.flatMap(({ kind, next }) =>
       kind === 'missing' ? (next ?? (awaitsTags && !isUnread ? [] : ATTACH)) : [],
