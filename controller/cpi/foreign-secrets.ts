@@ -7,7 +7,7 @@ import { DEFAULT_LEASE, type Manager, nameOf, textOf } from './interlock/find-cp
 
 /**
  * Whether the Secrets that the file of this CPI names may be read with the rights of whoever runs the command. Outside kube-system
- * anybody who may run a Pod may seem to be a CPI, and could have any Secret of the cluster sent to a server of his. So a Secret of
+ * anybody who may run a Pod may seem to be a CPI, and could have any Secret of the cluster sent to a server of their own. So a Secret of
  * another namespace is read only where the CPI may read it itself, and sent only where the server is checked.
  *
  * @returns an error that says what to do

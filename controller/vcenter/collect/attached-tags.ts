@@ -10,10 +10,10 @@ import { keyOf, type ManagedObjectReference } from '../wire/managed-object-refer
 import { askTwice, hangs, isOfOne, parseTagAnswer } from './tag-answers.ts'
 import { AT_ONCE } from './tag-calls.ts'
 
-/** Objects per call; fewer where a vCenter takes too long for so many, but no fewer than the second, and more again after a while. */
+/** Objects per call. Where vCenter takes too long for so many, it is asked for fewer, down to the second number. */
 const BATCH = 2_000
 const SMALLEST_BATCH = 64
-/** Milliseconds until twice as many are tried again. */
+/** Milliseconds after which twice as many are tried again. */
 const GROWS_AFTER = 3_600_000
 /** So many calls in a row may fail while objects that cannot be read are looked for among the others, unless some can be read. */
 const MAX_FAILED = 32

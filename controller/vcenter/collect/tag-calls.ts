@@ -10,7 +10,7 @@ import { askTwice, parseTagAnswer } from './tag-answers.ts'
  * Most calls in one read. A vCenter has at most 1,000 categories. How long Nodes wait for tags is limited by time, not by this.
  */
 const MAX_CALLS = 2_000
-/** Where so many are not answered, and none is, it is not they that keep the service from answering. */
+/** After so many unanswered calls and none that was answered, the service itself counts as silent. */
 const MAX_UNANSWERED = 16
 /** Calls that are made side by side: at a site that is far away, each takes seconds. */
 export const AT_ONCE = 4
@@ -31,7 +31,7 @@ export function createTagCalls({
   /** Of the calls about one tag or category in this read: how many were answered, and how many nobody answered. */
   let answered = 0
   let unanswered = 0
-  /** Those tags and categories for which nobody answered when they were last asked for. */
+  /** Tags and categories for which nobody answered the last time. */
   const silent = new Set<string>()
 
   async function ask<const S extends v.GenericSchema>(schema: S, about: RESTCall): Promise<v.InferOutput<S>> {
@@ -69,8 +69,8 @@ export function createTagCalls({
     },
     /**
      * Asks about each, last about those for which nobody answered before, and returns why some are refused. Throws where vCenter
-     * itself fails at every one, or answers for none of many, and so too at what it has told before: then it fails as a whole, and is soon
-     * asked again.
+     * fails as a whole, so that it is soon asked again: it fails at every one, or answers for none of the first
+     * {@link MAX_UNANSWERED}, and tells nothing of what it has told before.
      */
     async refusals(
       ids: readonly string[],
